@@ -1,0 +1,46 @@
+# The one front. `make demo` and `make test` need nothing but Python 3.11 or newer.
+PYTHON ?= python3
+UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
+RUN := $(UV) run --frozen
+export UV_PYTHON_DOWNLOADS ?= never
+
+.PHONY: help demo test check format bench clean
+
+help:
+	@echo "make demo    set everything up, read the example documents, answer three questions"
+	@echo "make test    the whole test suite"
+	@echo "make check   format, lint, types, floors"
+	@echo "make bench   print the benchmark tables"
+	@echo "make format  rewrite the files in our format"
+
+.tools/bin/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Lightwell needs Python 3.11 or newer; name one: make PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -m venv .tools || { echo "Python's venv is missing; on Debian: apt-get install python3-venv"; exit 1; }
+	@.tools/bin/pip install --quiet --disable-pip-version-check uv==0.13.9
+
+.venv/.ready: $(UV) pyproject.toml uv.lock
+	$(UV) sync --frozen
+	@touch $@
+
+demo: .venv/.ready
+	$(RUN) lightwell demo
+
+test: .venv/.ready
+	$(RUN) pytest
+
+check: .venv/.ready
+	$(RUN) ruff format --check
+	$(RUN) ruff check
+	$(RUN) basedpyright
+	$(RUN) lint-imports
+
+format: .venv/.ready
+	$(RUN) ruff format
+	$(RUN) ruff check --fix
+
+bench: .venv/.ready
+	$(RUN) python -m benchmarks
+
+clean:
+	rm -rf .venv .tools
