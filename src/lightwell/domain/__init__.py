@@ -1,0 +1,1 @@
+"""The nouns of Lightwell: frozen values and pure rules, no input or output."""

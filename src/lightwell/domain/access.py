@@ -1,0 +1,41 @@
+"""Who may see what: tags, access classes, readers."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ClassId, ProjectId
+
+Tags = frozenset[str]
+"""ACL tags such as `tenant:halden`, `team:sales`, `user:tg_123`; none at all means nobody."""
+
+_TAG = re.compile(r"[^\s,:]+(:[^\s,:]+)*")
+_LONGEST_TAG = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Who is asking, resolved once per request.
+
+    `classes` are the ids, ascending, of the access classes whose tags meet the reader's. Every read
+    takes a reader and filters by these classes inside its own query. Without tags it is empty.
+    """
+
+    project_id: ProjectId
+    tags: Tags
+    classes: tuple[ClassId, ...]
+
+
+def tags_of(words: Iterable[str]) -> Tags:
+    """Return the words as tags, trimmed; raise `Invalid` for one with blanks, commas or empty parts."""
+    tags = frozenset(word.strip() for word in words if word.strip())
+    for tag in tags:
+        if len(tag) > _LONGEST_TAG or not _TAG.fullmatch(tag):
+            raise Invalid(f"{tag!r} is not an access tag; write it like team:sales or user:ada")
+    return tags
+
+
+def visible(record: Tags, request: Tags) -> bool:
+    """Return whether a request with these tags sees a record with those: they share at least one."""
+    return not record.isdisjoint(request)

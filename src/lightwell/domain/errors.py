@@ -1,0 +1,61 @@
+"""Every error Lightwell raises on purpose.
+
+LightwellError
+├── Invalid             the caller's words are wrong; the message says which and how to mend them
+├── NotFound            it is not there, or the reader may not see it (the two cannot be told apart)
+├── Unreadable          one document cannot be read; the rest goes on
+├── ModelFailed         a model endpoint refused, failed or was not understood
+│   └── ModelBusy       it asked us to come back later
+├── SourceFailed        a source system refused or failed
+├── StoreFailed         a database refused or failed
+│   └── ServerFailed    the embedded PostgreSQL could not be started or stopped
+└── Lost                a job's lease went to another worker; nothing of ours may be written for it
+"""
+
+
+class LightwellError(Exception):
+    """The root of the tree; `code` is stable and goes to programs, the message to people."""
+
+    code = "internal_error"
+
+
+class Invalid(LightwellError):
+    code = "invalid_request"
+
+
+class NotFound(LightwellError):
+    code = "not_found"
+
+
+class Unreadable(LightwellError):
+    """One document cannot be read; `reason` is a stable word such as `encrypted` or `too_large`."""
+
+    code = "unreadable_document"
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class ModelFailed(LightwellError):
+    code = "model_failed"
+
+
+class ModelBusy(ModelFailed):
+    code = "model_busy"
+
+
+class SourceFailed(LightwellError):
+    code = "source_failed"
+
+
+class StoreFailed(LightwellError):
+    code = "store_failed"
+
+
+class ServerFailed(StoreFailed):
+    code = "server_failed"
+
+
+class Lost(LightwellError):
+    code = "lease_lost"

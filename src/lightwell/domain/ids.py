@@ -1,0 +1,38 @@
+"""Identifiers: each kind of thing has its own type."""
+
+from typing import NewType
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+TenantId = NewType("TenantId", UUID)
+ProjectId = NewType("ProjectId", UUID)
+DocumentId = NewType("DocumentId", UUID)
+ChunkId = NewType("ChunkId", UUID)
+EntityId = NewType("EntityId", UUID)
+RelationId = NewType("RelationId", UUID)
+JobId = NewType("JobId", UUID)
+RunId = NewType("RunId", UUID)
+QueryId = NewType("QueryId", UUID)
+
+GlobalRef = NewType("GlobalRef", str)
+"""`<system>:<type>:<id>`, stable across syncs and renames: `linear:issue:ENG-42`."""
+
+ClassId = NewType("ClassId", int)
+"""An access class: one distinct set of ACL tags in one project."""
+
+NOBODY = ClassId(0)
+"""The class of what is not published yet: no reader's classes ever hold it."""
+
+SpaceId = NewType("SpaceId", int)
+"""An embedding space: one model, one dimension, one metric."""
+
+
+def new_id() -> UUID:
+    """Return a UUID v7: unique, and later ones sort after earlier ones."""
+    return uuid7()
+
+
+def global_ref(system: str, kind: str, source_id: str) -> GlobalRef:
+    """Return `<system>:<kind>:<source_id>`; system and kind are lower-case words without a colon."""
+    return GlobalRef(f"{system}:{kind}:{source_id}")

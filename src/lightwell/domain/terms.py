@@ -1,0 +1,57 @@
+"""The words of the full-text channel: one analysis for documents and questions alike."""
+
+import re
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+import Stemmer
+
+MOST_COUNTED = 8
+"""A term's frequency within a chunk is counted up to here; beyond, BM25's curve is flat."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯豈-﫿]")
+_LONGEST_TERM = 60
+
+STOP_WORDS = frozenset(
+    """a about above after again all also am an and any are as at be because been before being below between both
+    but by can could did do does doing don down during each few for from further had has have having he her here
+    hers him his how i if in into is it its itself just me more most my no nor not now of off on once only or other
+    our ours out over own same she should so some such than that the their theirs them then there these they this
+    those through to too under until up very was we were what when where which while who whom whose why will with
+    would you your yours""".split()
+)
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Stemmer.Stemmer:
+    return Stemmer.Stemmer("english", maxCacheSize=100_000)
+
+
+def words(text: str) -> list[str]:
+    """Return the words in order, folded: NFKC, lower case, no accents; runs of CJK as pairs of signs."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    bare = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    found: list[str] = []
+    for word in _WORD.findall(bare):
+        if _CJK.search(word):
+            found.extend(_pairs(word))
+        else:
+            found.append(word.replace("’", "'").removesuffix("'s")[:_LONGEST_TERM])
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """Return the stemmed words in order, without stop words."""
+    return _stemmer().stemWords([word for word in words(text) if word not in STOP_WORDS])
+
+
+def frequencies(text: str) -> dict[str, int]:
+    """Return how often each term occurs in the text, counted up to eight."""
+    return {term: min(count, MOST_COUNTED) for term, count in Counter(terms(text)).items()}
+
+
+def _pairs(run: str) -> list[str]:
+    signs = unicodedata.normalize("NFC", run)
+    return [signs[at : at + 2] for at in range(max(1, len(signs) - 1))]

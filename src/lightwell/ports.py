@@ -1,0 +1,244 @@
+"""Every seam of the system, on one page.
+
+PostgreSQL is not here: it is always there, one floor up in `records/`. A seam exists only where two
+implementations are really used. Whatever reads takes a `Reader` and filters by its classes inside its own
+query; whatever writes is idempotent, so that a step may be repeated after a crash.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.access import Reader
+from lightwell.domain.documents import ChunkDraft, NewDocument
+from lightwell.domain.graph import Extraction
+from lightwell.domain.ids import ChunkId, ClassId, EntityId, SpaceId
+
+Vectors = NDArray[np.float32]
+"""Shape (texts, dimension), each row of length 1, in the order of the texts."""
+
+# ── connectors: what changed over there? ──────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """The source has this document, new or different."""
+
+    document: NewDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unchanged:
+    """The source still has it, with equal content; its tags may differ."""
+
+    url: str
+    document: NewDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """The source no longer has what was known under this URL."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """The source has it and cannot hand it over; `reason` is a stable word, `message` says how to mend it."""
+
+    url: str
+    reason: str
+    message: str
+
+
+Change = Changed | Unchanged | Gone | Broken
+
+
+class Connector(Protocol):
+    """A source of documents."""
+
+    def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        """Yield what differs from `known` (URL → content hash), in a stable order."""
+        ...
+
+
+# ── models: which machine thinks? ─────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What one call cost, in the model's own tokens."""
+
+    model: str
+    input_tokens: int
+    output_tokens: int
+
+
+class Embedder(Protocol):
+    """Texts to vectors. `model` and `dimension` name the embedding space."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def dimension(self) -> int: ...
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, in order; raise `ModelFailed`."""
+        ...
+
+    async def query(self, text: str) -> Vectors:
+        """Return the question's unit vector, shape (1, dimension); raise `ModelFailed`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn; `role` is `system`, `user` or `assistant`."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """A model's whole reply; `complete` is false when it was cut at its token limit."""
+
+    text: str
+    complete: bool
+    usage: Usage
+
+
+class ChatModel(Protocol):
+    """A chat model behind an endpoint."""
+
+    @property
+    def model(self) -> str: ...
+
+    async def reply(
+        self, messages: Sequence[Message], *, most_tokens: int, schema: Mapping[str, object] | None = None
+    ) -> Reply:
+        """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`."""
+        ...
+
+    def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+        """Yield the reply's text as it comes; raise `ModelFailed`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkToRead:
+    """A chunk as an extractor sees it; `is_first` is true for its document's first chunk."""
+
+    id: ChunkId
+    document_title: str
+    draft: ChunkDraft
+    is_first: bool
+
+
+class Extractor(Protocol):
+    """Chunks to mentions and statements."""
+
+    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+        """Return what each chunk says, in order; raise `ModelFailed`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reranked:
+    """A passage's place in what was handed in, from 0, and its calibrated relevance in [0, 1]."""
+
+    place: int
+    relevance: float
+
+
+class Reranker(Protocol):
+    """Passages by relevance to a question."""
+
+    async def rerank(self, question: str, passages: Sequence[str]) -> list[Reranked]:
+        """Return every passage once, most relevant first; raise `ModelFailed`."""
+        ...
+
+
+# ── stores: where is it kept? ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkVector:
+    """A chunk's place in an embedding space."""
+
+    chunk_id: ChunkId
+    class_id: ClassId
+    vector: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A chunk and its cosine similarity to the question, in [-1, 1]."""
+
+    chunk_id: ChunkId
+    similarity: float
+
+
+class VectorIndex(Protocol):
+    """Chunks by meaning. What it holds can be rebuilt from the system of record."""
+
+    async def prepare(self, space: SpaceId, dimension: int) -> None:
+        """Make room for a space; do nothing when it is there."""
+        ...
+
+    async def drop(self, space: SpaceId) -> None:
+        """Remove a space and all it holds; do nothing when it is gone."""
+        ...
+
+    async def put(self, space: SpaceId, vectors: Sequence[ChunkVector]) -> None:
+        """Insert or replace."""
+        ...
+
+    async def remove(self, space: SpaceId, chunks: Sequence[ChunkId]) -> None:
+        """Remove; unknown chunks are ignored."""
+        ...
+
+    async def reclassify(self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId) -> None:
+        """Move chunks to another access class."""
+        ...
+
+    async def nearest(
+        self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, *, limit: int
+    ) -> list[Hit]:
+        """Return up to `limit` of the reader's chunks, nearest first; equal ones by chunk id."""
+        ...
+
+    async def similarities(
+        self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
+    ) -> dict[ChunkId, float]:
+        """Return the cosine similarity of those given chunks that the reader sees and that have a vector."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbourhood:
+    """The part of the graph that a walk needs; every edge is backed by chunks the reader sees.
+
+    `mentions` are (chunk, entity, count); `relations` are (entity, entity, weight), once per pair.
+    `chunk_counts` says for each entity in how many of the reader's chunks it is mentioned.
+    """
+
+    mentions: tuple[tuple[ChunkId, EntityId, int], ...]
+    relations: tuple[tuple[EntityId, EntityId, float], ...]
+    chunk_counts: Mapping[EntityId, int]
+
+
+class GraphIndex(Protocol):
+    """The neighbourhood that a reader may see. Ranking happens in Python, alike for every store."""
+
+    async def around(
+        self, reader: Reader, *, entities: Sequence[EntityId], chunks: Sequence[ChunkId], most_chunks: int
+    ) -> Neighbourhood:
+        """Return all mentions of the given chunks, the chunks of the given entities and what links them.
+
+        Entities that more than `most_chunks` of the reader's chunks mention are not followed to further chunks.
+        """
+        ...
