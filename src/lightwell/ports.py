@@ -118,7 +118,11 @@ class ChatModel(Protocol):
     def model(self) -> str: ...
 
     async def reply(
-        self, messages: Sequence[Message], *, most_tokens: int, schema: Mapping[str, object] | None = None
+        self,
+        messages: Sequence[Message],
+        *,
+        most_tokens: int,
+        schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`."""
         ...
@@ -201,7 +205,9 @@ class VectorIndex(Protocol):
         """Remove; unknown chunks are ignored."""
         ...
 
-    async def reclassify(self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId) -> None:
+    async def reclassify(
+        self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
+    ) -> None:
         """Move chunks to another access class."""
         ...
 
@@ -235,7 +241,12 @@ class GraphIndex(Protocol):
     """The neighbourhood that a reader may see. Ranking happens in Python, alike for every store."""
 
     async def around(
-        self, reader: Reader, *, entities: Sequence[EntityId], chunks: Sequence[ChunkId], most_chunks: int
+        self,
+        reader: Reader,
+        *,
+        entities: Sequence[EntityId],
+        chunks: Sequence[ChunkId],
+        most_chunks: int,
     ) -> Neighbourhood:
         """Return all mentions of the given chunks, the chunks of the given entities and what links them.
 

@@ -135,7 +135,9 @@ def slug(name: str) -> str:
 
 def joined(descriptions: Sequence[str]) -> str:
     """Return the distinct, non-empty descriptions in order, with S0's separator between them."""
-    return DESCRIPTION_SEPARATOR.join(dict.fromkeys(text.strip() for text in descriptions if text.strip()))
+    return DESCRIPTION_SEPARATOR.join(
+        dict.fromkeys(text.strip() for text in descriptions if text.strip())
+    )
 
 
 def first_in_first_out(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 import re
 import unicodedata
 from collections import Counter
-from functools import lru_cache
+from functools import cache
+from typing import Protocol, cast
 
 import Stemmer
 
@@ -24,9 +25,13 @@ STOP_WORDS = frozenset(
 )
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> Stemmer.Stemmer:
-    return Stemmer.Stemmer("english", maxCacheSize=100_000)
+class _Stemmer(Protocol):
+    def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802 - the library's name
+
+
+@cache
+def _stemmer() -> _Stemmer:
+    return cast("_Stemmer", Stemmer.Stemmer("english", maxCacheSize=100_000))
 
 
 def words(text: str) -> list[str]:
