@@ -223,6 +223,16 @@ class VectorIndex(Protocol):
         """Return the cosine similarity of those given chunks that the reader sees and that have a vector."""
         ...
 
+    async def vectors(
+        self, space: SpaceId, chunks: Sequence[ChunkId]
+    ) -> dict[ChunkId, NDArray[np.float32]]:
+        """Return the vectors of those given chunks that have one, for ingestion (nothing is shown to anybody)."""
+        ...
+
+    async def build(self, space: SpaceId) -> bool:
+        """Build the approximate index when the space has grown past exact search; return whether one stands."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:

@@ -152,3 +152,22 @@ def with_source(profile: Profile, chunk_ref: str, path: str) -> Profile:
         sources=first_in_first_out(profile.sources, [chunk_ref]),
         paths=first_in_first_out(profile.paths, [path]),
     )
+
+
+_TEXT_REF = "kg:entity:"
+
+
+def text_ref(name: str) -> str:
+    """Return the stored reference of an entity that a text names; its kind is not part of its identity."""
+    return _TEXT_REF + slug(name)
+
+
+def shown_ref(stored: str, kind: str) -> str:
+    """Return the reference a reader sees, with the kind as the reader's own documents have it."""
+    return f"kg:{kind}:{stored.removeprefix(_TEXT_REF)}" if stored.startswith(_TEXT_REF) else stored
+
+
+def stored_ref(shown: str) -> str:
+    """Return the reference an entity is stored under, whatever kind the shown one names."""
+    system, _, rest = shown.partition(":")
+    return _TEXT_REF + rest.partition(":")[2] if system == "kg" else shown

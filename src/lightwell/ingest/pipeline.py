@@ -1,0 +1,309 @@
+"""The way in: what does a document say?
+
+    claimed jobs ─ cut ─► staged chunks ─ embed ─► vectors ─ read ─► mentions ─ publish ─► visible ─ refresh
+
+Each step commits what it made and the name of the next, so a crash repeats the step in flight and no other.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from lightwell.domain.documents import ParsedDocument
+from lightwell.domain.errors import LightwellError, Unreadable
+from lightwell.domain.graph import Extraction
+from lightwell.domain.ids import ChunkId, DocumentId, new_id
+from lightwell.domain.jobs import JobState
+from lightwell.domain.terms import frequencies, terms
+from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
+from lightwell.ingest.parse import parse
+from lightwell.ports import ChunkToRead, Embedder, Extractor, VectorIndex
+from lightwell.records import chunks as staging
+from lightwell.records import jobs, profiles, publishing
+from lightwell.records.chunks import StagedChunk
+from lightwell.records.database import Database
+from lightwell.records.jobs import Claim, Worker
+from lightwell.records.publishing import PublishedTerms, PublishedText
+from lightwell.records.spaces import Space
+
+EMBEDDED_AT_ONCE = 32
+REFRESHED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What a batch of jobs needs on its way in."""
+
+    database: Database
+    vectors: VectorIndex
+    space: Space
+    embedder: Embedder
+    extractor: Extractor
+    worker: Worker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one document's job ended; `error` is "" when it ended well."""
+
+    url: str
+    chunks: int
+    error: str
+
+
+async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
+    """Bring these jobs to their end.
+
+    A document that cannot be read fails by itself. Raises `ModelFailed` when a model does, `Lost` when another
+    worker has taken over: the jobs then stay where they are.
+    """
+    readable = await _cut(way, [claim for claim in batch if claim.step == ""], tell)
+    batch = [claim for claim in batch if claim.step != "" or claim.job_id in readable]
+    if batch:
+        fresh = [claim for claim in batch if claim.step != "index"]
+        staged = await staging.staged(way.database, [claim.document_id for claim in fresh])
+        await _embed(way, [claim for claim in fresh if claim.step != "read"], staged)
+        await _read_and_publish(way, fresh, staged)
+        await _index(way, batch)
+        await refresh(way.database, batch[0])
+        await _finish(way, batch, staged, tell)
+
+
+async def refresh(database: Database, claim: Claim) -> None:
+    """Recompute every stale profile of the claim's project."""
+    while True:
+        async with database.transaction() as connection:
+            if await profiles.refresh(connection, claim.project_id, limit=REFRESHED_AT_ONCE) == 0:
+                return
+
+
+async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> set[object]:
+    """Parse and chunk; return the jobs whose documents could be read."""
+    parsed: list[tuple[Claim, ParsedDocument]] = []
+    for claim in batch:
+        try:
+            if claim.attempts > jobs.MOST_ATTEMPTS:
+                raise Unreadable(
+                    "crashed",
+                    "Reading this document ended its worker again and again; it is set aside",
+                )
+            parsed.append((claim, await asyncio.to_thread(_parsed, claim)))
+        except Unreadable as error:
+            await jobs.fail(
+                way.database, claim.job_id, way.worker, code=error.code, message=str(error)
+            )
+            tell(Outcome(url=claim.url, chunks=0, error=str(error)))
+    if not parsed:
+        return set()
+    staged = {claim.job_id: await asyncio.to_thread(_staged, claim, text) for claim, text in parsed}
+    async with way.database.transaction() as connection:
+        await jobs.advance(
+            connection,
+            list(staged),
+            way.worker,
+            state=JobState.EMBEDDING,
+            step="embed",
+            progress=25,
+        )
+        await staging.stage(
+            connection,
+            {claim.document_id: claim.ref for claim, _ in parsed},
+            [chunk for document in staged.values() for chunk in document],
+        )
+        await jobs.cut(
+            connection,
+            [
+                jobs.Cut(
+                    job_id=claim.job_id,
+                    chunks=len(staged[claim.job_id]),
+                    title=_title(claim, text),
+                    author=text.author,
+                )
+                for claim, text in parsed
+            ],
+        )
+    return set(staged)
+
+
+async def _embed(way: Way, batch: Sequence[Claim], staged: Sequence[StagedChunk]) -> None:
+    """Compute the vectors that are missing; equal text is never embedded twice."""
+    if not batch:
+        return
+    by_document = {claim.document_id: claim for claim in batch}
+    wanted = [chunk for chunk in staged if chunk.document_id in by_document]
+    done = await staging.embedded(way.database, way.space.id, [chunk.id for chunk in wanted])
+    missing = await _reuse(way, batch[0], [chunk for chunk in wanted if chunk.id not in done])
+    titles = await _titles(way, batch)
+    for start in range(0, len(missing), EMBEDDED_AT_ONCE):
+        part = missing[start : start + EMBEDDED_AT_ONCE]
+        distinct = {chunk.hash: chunk for chunk in part}
+        texts = [
+            embedded_text(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
+        ]
+        vectors = dict(zip(distinct, await way.embedder.documents(texts), strict=True))
+        counted: dict[DocumentId, int] = {}
+        for chunk in part:
+            counted[chunk.document_id] = counted.get(chunk.document_id, 0) + 1
+        async with way.database.transaction() as connection:
+            await staging.stage_vectors(
+                connection, way.space.id, {chunk.id: vectors[chunk.hash] for chunk in part}
+            )
+            await jobs.counted(
+                connection,
+                {by_document[document].job_id: count for document, count in counted.items()},
+            )
+    async with way.database.transaction() as connection:
+        await jobs.advance(
+            connection,
+            [claim.job_id for claim in batch],
+            way.worker,
+            state=JobState.EXTRACTING,
+            step="read",
+            progress=75,
+        )
+
+
+async def _reuse(way: Way, claim: Claim, missing: Sequence[StagedChunk]) -> list[StagedChunk]:
+    """Take the vectors of equal text that is already published; return the chunks that still lack one."""
+    if not missing:
+        return []
+    same = await staging.same_hash(
+        way.database, claim.project_id, [chunk.hash for chunk in missing]
+    )
+    if not same:
+        return list(missing)
+    vectors = await way.vectors.vectors(way.space.id, list(same.values()))
+    found = {hash_: vectors[chunk] for hash_, chunk in same.items() if chunk in vectors}
+    async with way.database.transaction() as connection:
+        await staging.stage_vectors(
+            connection,
+            way.space.id,
+            {chunk.id: found[chunk.hash] for chunk in missing if chunk.hash in found},
+        )
+    return [chunk for chunk in missing if chunk.hash not in found]
+
+
+async def _read_and_publish(
+    way: Way, batch: Sequence[Claim], staged: Sequence[StagedChunk]
+) -> None:
+    if not batch:
+        return
+    titles = await _titles(way, batch)
+    extractions = await _extractions(way, staged, titles)
+    texts = [_published(claim.document_id, staged) for claim in batch]
+    words = await asyncio.to_thread(
+        lambda: [_words(titles[chunk.document_id], chunk) for chunk in staged]
+    )
+    async with way.database.transaction() as connection:
+        await jobs.advance(
+            connection,
+            [claim.job_id for claim in batch],
+            way.worker,
+            state=JobState.EXTRACTING,
+            step="index",
+            progress=90,
+        )
+        await publishing.publish(connection, batch[0].project_id, texts, words, extractions)
+
+
+async def _extractions(
+    way: Way, staged: Sequence[StagedChunk], titles: dict[DocumentId, str]
+) -> dict[ChunkId, Extraction]:
+    to_read = [
+        ChunkToRead(
+            id=chunk.id,
+            document_title=titles[chunk.document_id],
+            draft=chunk.draft,
+            is_first=chunk.draft.index == 0,
+        )
+        for chunk in staged
+    ]
+    return dict(
+        zip((chunk.id for chunk in staged), await way.extractor.extract(to_read), strict=True)
+    )
+
+
+async def _index(way: Way, batch: Sequence[Claim]) -> None:
+    """Bring the vector index to what PostgreSQL shows by now."""
+    await settle(way, batch[0])
+    documents = [claim.document_id for claim in batch]
+    vectors = await staging.published_vectors(way.database, way.space.id, documents)
+    if vectors:
+        await way.vectors.put(way.space.id, vectors)
+
+
+async def settle(way: Way, claim: Claim) -> None:
+    """Carry out what the vector index has still to follow: chunks that went or changed their class."""
+    while True:
+        changes = await staging.index_changes(way.database, claim.project_id, limit=1000)
+        if not changes:
+            return
+        gone = [chunk for chunk, class_id in changes.items() if class_id is None]
+        if gone:
+            await way.vectors.remove(way.space.id, gone)
+        for class_id in {class_id for class_id in changes.values() if class_id is not None}:
+            moved = [chunk for chunk, its in changes.items() if its == class_id]
+            await way.vectors.reclassify(way.space.id, moved, class_id)
+        await staging.settled(way.database, list(changes))
+
+
+async def _finish(
+    way: Way, batch: Sequence[Claim], staged: Sequence[StagedChunk], tell: Callable[[Outcome], None]
+) -> None:
+    async with way.database.transaction() as connection:
+        await staging.unstage_vectors(connection, [claim.document_id for claim in batch])
+        await jobs.complete(connection, [claim.job_id for claim in batch], way.worker)
+    for claim in batch:
+        count = sum(chunk.document_id == claim.document_id for chunk in staged)
+        tell(Outcome(url=claim.url, chunks=count, error=""))
+
+
+async def _titles(way: Way, batch: Sequence[Claim]) -> dict[DocumentId, str]:
+    return await staging.titles(way.database, [claim.document_id for claim in batch])
+
+
+def _parsed(claim: Claim) -> ParsedDocument:
+    return parse(claim.upload, claim.format, name=_name(claim))
+
+
+def _staged(claim: Claim, parsed: ParsedDocument) -> list[StagedChunk]:
+    title = _title(claim, parsed)
+    return [
+        StagedChunk(
+            id=ChunkId(new_id()),
+            document_id=claim.document_id,
+            hash=bytes.fromhex(chunk_hash(title, draft)),
+            draft=draft,
+        )
+        for draft in chunks(parsed)
+    ]
+
+
+def _name(claim: Claim) -> str:
+    return PurePosixPath(unquote(urlsplit(claim.url).path)).name
+
+
+def _title(claim: Claim, parsed: ParsedDocument) -> str:
+    return claim.title or parsed.title or PurePosixPath(_name(claim)).stem
+
+
+def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:
+    """Put a document's text together again; between chunks only white space was left out."""
+    parts = [chunk.draft for chunk in staged if chunk.document_id == document_id]
+    text = ""
+    for draft in parts:
+        text = text.ljust(draft.start) + draft.text
+    languages = [draft.language for draft in parts]
+    return PublishedText(
+        document_id=document_id,
+        text=text,
+        language=max(set(languages), key=lambda language: (languages.count(language), language)),
+        chunks=len(parts),
+    )
+
+
+def _words(title: str, chunk: StagedChunk) -> PublishedTerms:
+    text = embedded_text(title, chunk.draft)
+    return PublishedTerms(chunk_id=chunk.id, length=len(terms(text)), frequencies=frequencies(text))

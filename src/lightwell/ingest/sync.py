@@ -1,0 +1,136 @@
+"""Following a source: what is new is enqueued, what changed hands moves, what vanished becomes a tombstone."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lightwell.domain.documents import NewDocument
+from lightwell.domain.errors import LightwellError
+from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.ports import Broken, Change, Changed, Connector, Gone, Unchanged
+from lightwell.records import documents, runs
+from lightwell.records.database import Database
+from lightwell.records.documents import Known
+
+_AT_ONCE = 50
+_LARGEST_BATCH = 16_000_000
+"""Bytes of documents that are held before they are written down."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """A document the source could not hand over, or that could not be read; `message` says how to mend it."""
+
+    url: str
+    message: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Sync:
+    """What a sync found so far."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    retagged: int = 0
+    gone: int = 0
+    troubles: list[Trouble] = field(default_factory=list["Trouble"])
+
+
+async def sync(
+    database: Database, project_id: ProjectId, connector: Connector, system: str
+) -> Sync:
+    """Follow the source to its end; work for each new or changed document is enqueued, not done.
+
+    Narrowed access and deletions hold when this returns. A crash loses nothing: what was written down stays, and
+    the next sync finds the rest.
+    """
+    run = await runs.begin(database, project_id, system)
+    known = await documents.known(database, project_id, system)
+    found = Sync()
+    try:
+        await _follow(database, project_id, connector, known, found)
+    except LightwellError as error:
+        await _end(database, run, found, str(error))
+        raise
+    await _end(database, run, found, "")
+    return found
+
+
+async def _follow(
+    database: Database,
+    project_id: ProjectId,
+    connector: Connector,
+    known: Mapping[str, Known],
+    found: Sync,
+) -> None:
+    waiting: list[NewDocument] = []
+    hashes = {url: entry.content_hash for url, entry in known.items()}
+    async for change in connector.changes(hashes):
+        match change:
+            case Changed(document=document):
+                waiting.append(document)
+                if (
+                    len(waiting) >= _AT_ONCE
+                    or sum(len(one.content) for one in waiting) > _LARGEST_BATCH
+                ):
+                    await _register(database, project_id, waiting, found)
+                    waiting = []
+            case _:
+                await _apply(database, project_id, change, known, found)
+    if waiting:
+        await _register(database, project_id, waiting, found)
+
+
+async def _apply(
+    database: Database,
+    project_id: ProjectId,
+    change: Change,
+    known: Mapping[str, Known],
+    found: Sync,
+) -> None:
+    match change:
+        case Unchanged(url=url, document=document):
+            found.unchanged += 1
+            if known[url].error:
+                found.troubles.append(Trouble(url=url, message=known[url].error))
+            if known[url].acl_tags != document.acl_tags:
+                found.retagged += 1
+                async with database.transaction() as connection:
+                    await documents.retag(connection, project_id, known[url].id, document.acl_tags)
+        case Gone(url=url):
+            found.gone += 1
+            await remove(
+                database, project_id, await documents.ids_by_url(database, project_id, [url])
+            )
+        case Broken(url=url, message=message):
+            found.troubles.append(Trouble(url=url, message=message))
+            if url in known:
+                await documents.broken(database, known[url].id, message)
+        case Changed():
+            return
+
+
+async def remove(database: Database, project_id: ProjectId, gone: Sequence[DocumentId]) -> None:
+    """Turn documents into tombstones; no read finds them once this returns."""
+    async with database.transaction() as connection:
+        await documents.tombstone(connection, project_id, gone)
+
+
+async def _register(
+    database: Database, project_id: ProjectId, waiting: Sequence[NewDocument], found: Sync
+) -> None:
+    async with database.transaction() as connection:
+        registered = await documents.register(connection, project_id, waiting)
+    found.new += registered.inserted
+    found.changed += registered.updated
+
+
+async def _end(database: Database, run: runs.RunId, found: Sync, errors: str) -> None:
+    await runs.end(
+        database,
+        run,
+        inserted=found.new,
+        updated=found.changed + found.retagged,
+        deleted=found.gone,
+        errors=errors,
+    )

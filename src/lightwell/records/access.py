@@ -1,0 +1,65 @@
+"""Tenants, projects, access classes: the walls, and who stands behind them."""
+
+from lightwell.domain.access import Reader, Tags
+from lightwell.domain.ids import ClassId, ProjectId, new_id
+from lightwell.records.database import Connection, Database
+
+_TENANT = """
+INSERT INTO tenants (tenant_id, name) VALUES (%(id)s, %(tenant)s) ON CONFLICT (name) DO NOTHING
+"""
+
+_PROJECT = """
+INSERT INTO projects (project_id, tenant_id, name)
+SELECT %(id)s, tenant_id, %(project)s FROM tenants WHERE name = %(tenant)s
+ON CONFLICT (tenant_id, name) DO NOTHING
+"""
+
+_FIND_PROJECT = """
+SELECT project_id FROM projects JOIN tenants USING (tenant_id)
+WHERE tenants.name = %(tenant)s AND projects.name = %(project)s
+"""
+
+_INTERN = """
+INSERT INTO access_classes (project_id, tags) VALUES (%(project_id)s, %(tags)s)
+ON CONFLICT (project_id, tags) DO NOTHING
+"""
+
+_FIND_CLASS = (
+    "SELECT class_id FROM access_classes WHERE project_id = %(project_id)s AND tags = %(tags)s"
+)
+
+_VISIBLE = """
+SELECT class_id FROM access_classes
+WHERE project_id = %(project_id)s AND tags && %(tags)s::text[]
+ORDER BY class_id
+"""
+
+
+async def project(database: Database, tenant: str, name: str) -> ProjectId:
+    """Return the project's id; the tenant and the project are made when they are new."""
+    names = {"tenant": tenant, "project": name}
+    async with database.transaction() as connection:
+        found = await (await connection.execute(_FIND_PROJECT, names)).fetchone()
+        if found is None:
+            await connection.execute(_TENANT, {"id": new_id(), **names})
+            await connection.execute(_PROJECT, {"id": new_id(), **names})
+            found = await (await connection.execute(_FIND_PROJECT, names)).fetchone()
+    assert found is not None  # noqa: S101 - one of the two statements has just made it
+    return ProjectId(found[0])
+
+
+async def class_of(connection: Connection, project_id: ProjectId, tags: Tags) -> ClassId:
+    """Return the access class of exactly these tags, interned when it is new."""
+    key = {"project_id": project_id, "tags": sorted(tags)}
+    found = await (await connection.execute(_FIND_CLASS, key)).fetchone()
+    if found is None:
+        await connection.execute(_INTERN, key)
+        found = await (await connection.execute(_FIND_CLASS, key)).fetchone()
+    assert found is not None  # noqa: S101 - it has just been interned
+    return ClassId(found[0])
+
+
+async def reader(database: Database, project_id: ProjectId, tags: Tags) -> Reader:
+    """Return the reader whose classes are those that share a tag with these."""
+    rows = await database.rows(_VISIBLE, {"project_id": project_id, "tags": sorted(tags)})
+    return Reader(project_id=project_id, tags=tags, classes=tuple(ClassId(row[0]) for row in rows))

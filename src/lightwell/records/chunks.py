@@ -1,0 +1,200 @@
+"""Chunks on their way in: staged under class 0, with the vectors computed for them so far."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+
+from lightwell.domain.documents import ChunkDraft
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef, ProjectId, SpaceId
+from lightwell.ports import ChunkVector
+from lightwell.records.database import Connection, Database, Row, copy_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedChunk:
+    """A chunk that nobody sees yet; `hash` is the SHA-256 of what is embedded for it."""
+
+    id: ChunkId
+    document_id: DocumentId
+    hash: bytes
+    draft: ChunkDraft
+
+
+_COLUMNS = """document_chunks (
+    chunk_id, chunk_ref, document_id, chunk_index, chunk_text, chunk_hash, token_count, start_offset, end_offset,
+    page_number, last_page, section_path, has_code, has_formula, has_table, language)"""
+
+_EMPTY = "DELETE FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id = 0"
+
+_STAGED = """
+SELECT chunk_id, document_id, chunk_hash, chunk_index, chunk_text, token_count, start_offset, end_offset,
+       page_number, last_page, section_path, has_code, has_formula, has_table, language
+FROM document_chunks
+WHERE document_id = ANY(%(documents)s) AND class_id = 0
+ORDER BY document_id, chunk_index
+"""
+
+_TITLES = "SELECT document_id, title FROM source_documents WHERE document_id = ANY(%(documents)s)"
+
+_EMBEDDED = """
+SELECT chunk_id FROM staged_vectors WHERE space_id = %(space)s AND chunk_id = ANY(%(chunks)s)
+"""
+
+_SAME_HASH = """
+SELECT DISTINCT ON (chunk_hash) chunk_hash, chunk_id
+FROM document_chunks JOIN source_documents USING (document_id)
+WHERE project_id = %(project_id)s AND chunk_hash = ANY(%(hashes)s) AND document_chunks.class_id <> 0
+ORDER BY chunk_hash, chunk_id
+"""
+
+_STAGE_VECTORS = """
+INSERT INTO staged_vectors (space_id, chunk_id, embedding) VALUES (%(space)s, %(chunk)s, %(vector)s)
+ON CONFLICT (chunk_id, space_id) DO NOTHING
+"""
+
+_PUBLISHED_VECTORS = """
+SELECT staged.chunk_id, chunk.class_id, staged.embedding
+FROM staged_vectors AS staged JOIN document_chunks AS chunk USING (chunk_id)
+WHERE staged.space_id = %(space)s AND chunk.document_id = ANY(%(documents)s) AND chunk.class_id <> 0
+ORDER BY staged.chunk_id
+"""
+
+_UNSTAGE_VECTORS = """
+DELETE FROM staged_vectors USING document_chunks AS chunk
+WHERE staged_vectors.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)
+"""
+
+_CHANGES = """
+SELECT change.chunk_id, chunk.class_id
+FROM index_changes AS change LEFT JOIN document_chunks AS chunk USING (chunk_id)
+WHERE change.project_id = %(project_id)s
+ORDER BY change.chunk_id LIMIT %(limit)s
+"""
+
+_SETTLED = "DELETE FROM index_changes WHERE chunk_id = ANY(%(chunks)s)"
+
+
+async def stage(
+    connection: Connection, refs: Mapping[DocumentId, GlobalRef], chunks: Sequence[StagedChunk]
+) -> None:
+    """Write these documents' chunks down where no reader looks; what was staged for them before goes."""
+    await connection.execute(_EMPTY, {"documents": list(refs)})
+    await copy_rows(
+        connection, _COLUMNS, (_row(chunk, refs[chunk.document_id]) for chunk in chunks)
+    )
+
+
+async def staged(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
+    """Return the staged chunks of these documents, by document and index."""
+    return [_staged(row) for row in await database.rows(_STAGED, {"documents": list(documents)})]
+
+
+async def titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:
+    """Return the titles of these documents."""
+    rows = await database.rows(_TITLES, {"documents": list(documents)})
+    return {DocumentId(row[0]): row[1] for row in rows}
+
+
+async def embedded(database: Database, space: SpaceId, chunks: Sequence[ChunkId]) -> set[ChunkId]:
+    """Return those of the chunks whose vector is already there."""
+    rows = await database.rows(_EMBEDDED, {"space": space, "chunks": list(chunks)})
+    return {ChunkId(row[0]) for row in rows}
+
+
+async def same_hash(
+    database: Database, project_id: ProjectId, hashes: Sequence[bytes]
+) -> dict[bytes, ChunkId]:
+    """Return, for each hash the project has published, one chunk that has it: equal hash, equal text."""
+    rows = await database.rows(_SAME_HASH, {"project_id": project_id, "hashes": list(hashes)})
+    return {bytes(row[0]): ChunkId(row[1]) for row in rows}
+
+
+async def stage_vectors(
+    connection: Connection, space: SpaceId, vectors: Mapping[ChunkId, NDArray[np.float32]]
+) -> None:
+    """Keep these vectors until their chunks are published."""
+    rows = [
+        {"space": space, "chunk": chunk, "vector": HalfVector(vector)}
+        for chunk, vector in vectors.items()
+    ]
+    await connection.cursor().executemany(_STAGE_VECTORS, rows)
+
+
+async def published_vectors(
+    database: Database, space: SpaceId, documents: Sequence[DocumentId]
+) -> list[ChunkVector]:
+    """Return the kept vectors of chunks that are published by now."""
+    rows = await database.rows(_PUBLISHED_VECTORS, {"space": space, "documents": list(documents)})
+    return [
+        ChunkVector(
+            chunk_id=ChunkId(row[0]),
+            class_id=ClassId(row[1]),
+            vector=row[2].to_numpy().astype(np.float32),
+        )
+        for row in rows
+    ]
+
+
+async def unstage_vectors(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Let go of the kept vectors of these documents."""
+    await connection.execute(_UNSTAGE_VECTORS, {"documents": list(documents)})
+
+
+async def index_changes(
+    database: Database, project_id: ProjectId, *, limit: int
+) -> dict[ChunkId, ClassId | None]:
+    """Return chunks whose copies in the indexes have to follow: to this class, or out (None)."""
+    rows = await database.rows(_CHANGES, {"project_id": project_id, "limit": limit})
+    return {ChunkId(row[0]): row[1] for row in rows}
+
+
+async def settled(database: Database, chunks: Sequence[ChunkId]) -> None:
+    """Forget index changes that have been carried out."""
+    await database.run(_SETTLED, {"chunks": list(chunks)})
+
+
+def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
+    draft = chunk.draft
+    first, last = draft.pages or (None, None)
+    ids: tuple[UUID, str, UUID] = (chunk.id, f"{ref}#{draft.index}", chunk.document_id)
+    return (
+        *ids,
+        draft.index,
+        draft.text,
+        chunk.hash,
+        draft.tokens,
+        draft.start,
+        draft.end,
+        first,
+        last,
+        list(draft.section_path),
+        draft.has_code,
+        draft.has_formula,
+        draft.has_table,
+        draft.language,
+    )
+
+
+def _staged(row: Row) -> StagedChunk:
+    return StagedChunk(
+        id=ChunkId(row[0]),
+        document_id=DocumentId(row[1]),
+        hash=bytes(row[2]),
+        draft=ChunkDraft(
+            index=row[3],
+            text=row[4],
+            tokens=row[5],
+            start=row[6],
+            end=row[7],
+            pages=None if row[8] is None else (row[8], row[9]),
+            section_path=tuple(row[10]),
+            has_code=row[11],
+            has_formula=row[12],
+            has_table=row[13],
+            language=row[14],
+        ),
+    )

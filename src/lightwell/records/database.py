@@ -1,0 +1,150 @@
+"""The door to PostgreSQL: a pool of connections, transactions, migrations."""
+
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib import resources
+from typing import Any, LiteralString, cast
+
+import psycopg
+import structlog
+from pgvector.psycopg import register_vector_async
+from psycopg import AsyncConnection, sql
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool
+
+from lightwell.domain.errors import StoreFailed
+
+Connection = AsyncConnection[TupleRow]
+Row = tuple[Any, ...]
+"""A row as PostgreSQL gives it; it becomes a value of ours in the module that asked for it."""
+
+_MIGRATION_LOCK = 7_163_051_220
+_OLDEST = 160_000
+
+_log = structlog.get_logger(__name__)
+
+
+class Database:
+    """A pool of connections to one database; every connection is in UTC and knows pgvector's types."""
+
+    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
+        self._pool = pool
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncGenerator[Connection, None]:
+        """Lend a connection inside one transaction; raise `StoreFailed` when the server is gone."""
+        try:
+            async with self._pool.connection() as connection, connection.transaction():
+                yield connection
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
+
+    async def rows(
+        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
+    ) -> list[Row]:
+        """Run one query in its own transaction and return its rows."""
+        async with self.transaction() as connection:
+            cursor = await connection.execute(query, parameters)
+            return await cursor.fetchall()
+
+    async def run(
+        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
+    ) -> int:
+        """Run one statement in its own transaction and return how many rows it touched."""
+        async with self.transaction() as connection:
+            cursor = await connection.execute(query, parameters)
+            return cursor.rowcount
+
+
+@asynccontextmanager
+async def connected(conninfo: str, *, most_connections: int = 10) -> AsyncGenerator[Database, None]:
+    """Open a pool, bring the schema up to date, and close the pool at the end; raise `StoreFailed`."""
+    await _migrated(conninfo)
+    pool = AsyncConnectionPool[Connection](
+        conninfo,
+        min_size=1,
+        max_size=most_connections,
+        open=False,
+        configure=_configured,
+        timeout=30,
+    )
+    try:
+        await pool.open()
+        yield Database(pool)
+    finally:
+        await pool.close()
+
+
+async def copy_rows(
+    connection: Connection, target: LiteralString, rows: Iterable[Sequence[object]]
+) -> None:
+    """Write rows by COPY; `target` is `table (column, ...)`."""
+    async with connection.cursor().copy(f"COPY {target} FROM STDIN") as copy:
+        for row in rows:
+            await copy.write_row(row)
+
+
+def migrations() -> list[tuple[str, str]]:
+    """Return each migration's name and SQL, in the order they apply."""
+    folder = resources.files("lightwell.records") / "migrations"
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")),
+        key=lambda file: file.name,
+    )
+    return [(file.name.removesuffix(".sql"), file.read_text("utf-8")) for file in files]
+
+
+async def pending_migrations(conninfo: str) -> list[str]:
+    """Return the names of the migrations that this database still lacks; raise `StoreFailed`."""
+    try:
+        async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
+            known = await _applied(connection)
+    except psycopg.OperationalError as error:
+        raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
+    return [name for name, _ in migrations() if name not in known]
+
+
+async def _configured(connection: Connection) -> None:
+    await connection.execute("SET TIME ZONE 'UTC'")
+    await register_vector_async(connection)
+    await connection.commit()
+
+
+async def _migrated(conninfo: str) -> None:
+    try:
+        async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
+            if connection.info.server_version < _OLDEST:
+                raise StoreFailed("Lightwell needs PostgreSQL 16 or newer with pgvector")
+            await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+            await _apply(connection)
+    except (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as error:
+        raise StoreFailed(
+            "This PostgreSQL lacks pgvector; install its package and try again"
+        ) from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreFailed(f"This PostgreSQL user may not set Lightwell up: {error}") from error
+    except psycopg.OperationalError as error:
+        raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
+
+
+async def _apply(connection: Connection) -> None:
+    known = await _applied(connection)
+    if not known:
+        await connection.execute(
+            "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
+        )
+    for name, statements in migrations():
+        if name not in known:
+            async with connection.transaction():
+                await connection.execute(cast("LiteralString", statements))
+                await connection.execute("INSERT INTO migrations (name) VALUES (%s)", [name])
+            _log.info("migration applied", name=name)
+
+
+async def _applied(connection: Connection) -> set[str]:
+    cursor = await connection.execute("SELECT to_regclass('migrations') IS NOT NULL")
+    row = await cursor.fetchone()
+    if row is None or not row[0]:
+        return set()
+    cursor = await connection.execute("SELECT name FROM migrations")
+    return {name for (name,) in await cursor.fetchall()}

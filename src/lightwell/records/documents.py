@@ -1,0 +1,282 @@
+"""Source documents: registered, listed, shown, moved to another access class, tombstoned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from psycopg.types.json import Jsonb
+
+from lightwell.domain.access import Reader, Tags
+from lightwell.domain.documents import Document, DocumentState, NewDocument
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, ProjectId, global_ref, new_id
+from lightwell.records import access
+from lightwell.records.database import Connection, Database, Row
+from lightwell.records.publishing import reclassify, retire
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """What a registration did; `documents` are in the order they were given."""
+
+    documents: tuple[DocumentId, ...]
+    inserted: int
+    updated: int
+
+
+_KNOWN = """
+SELECT source_url, document_id, content_hash, acl_tags, error_message FROM source_documents
+WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted
+  AND (status <> 'failed' OR error_code = 'unreadable_document')
+"""
+
+_FIND = """
+SELECT document_id, source_url, global_ref, class_id FROM source_documents
+WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref = ANY(%(refs)s))
+FOR UPDATE
+"""
+
+_INSERT = """
+INSERT INTO source_documents (
+    document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id, source_url,
+    title, format, topic_tag, content_hash, file_size, metadata, acl_tags, class_id, updated_at)
+SELECT %(id)s, project_id, tenant_id, %(ref)s, %(system)s, %(kind)s, %(source_id)s, %(url)s,
+       %(title)s, %(format)s, %(topic)s, %(hash)s, %(size)s, %(metadata)s, %(tags)s, %(class_id)s,
+       coalesce(%(updated_at)s, now())
+FROM projects WHERE project_id = %(project_id)s
+"""
+
+_UPDATE = """
+UPDATE source_documents
+SET source_url = %(url)s, title = %(title)s, format = %(format)s, topic_tag = %(topic)s, content_hash = %(hash)s,
+    file_size = %(size)s, metadata = %(metadata)s, is_deleted = false, status = 'pending',
+    error_code = '', error_message = '', updated_at = coalesce(%(updated_at)s, now())
+WHERE document_id = %(id)s
+"""
+
+_CANCEL = """
+UPDATE ingestion_jobs
+SET status = 'cancelled', upload = NULL, leased_by = NULL, leased_until = NULL, completed_at = now()
+WHERE document_id = ANY(%(documents)s) AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+"""
+
+_ENQUEUE = """
+INSERT INTO ingestion_jobs (id, project_id, document_id, upload)
+VALUES (%(job)s, %(project_id)s, %(id)s, %(upload)s)
+"""
+
+_RETAG = """
+UPDATE source_documents SET acl_tags = %(tags)s, class_id = %(class_id)s
+WHERE document_id = %(id)s AND class_id <> %(class_id)s
+"""
+
+_BREAK = """
+UPDATE source_documents SET status = 'failed', error_code = 'unreadable_document', error_message = %(message)s
+WHERE document_id = %(id)s
+"""
+
+_TOMBSTONE = """
+UPDATE source_documents
+SET is_deleted = true, status = 'archived', title = '', author = '', topic_tag = '', text_content = '',
+    raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, error_code = '', error_message = '',
+    updated_at = now()
+WHERE document_id = ANY(%(documents)s)
+"""
+
+_COLUMNS = """
+document_id, global_ref, source_url, title, format, author, topic_tag, language, acl_tags, class_id, status,
+error_message, content_hash, file_size, chunk_count, created_at, updated_at, ingested_at
+"""
+
+_LIST = f"""
+SELECT {_COLUMNS} FROM source_documents
+WHERE class_id = ANY(%(classes)s) AND NOT is_deleted AND source_url > %(after)s
+ORDER BY source_url LIMIT %(limit)s
+"""  # noqa: S608 - only our own column names
+
+_SHOW = f"""
+SELECT {_COLUMNS} FROM source_documents
+WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
+  AND (document_id::text = %(name)s OR global_ref = %(name)s OR source_url = %(name)s)
+"""  # noqa: S608 - only our own column names
+
+_TEXT = """
+SELECT text_content FROM source_documents
+WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
+"""
+
+_COUNTS = """
+SELECT status, count(*) FROM source_documents
+WHERE class_id = ANY(%(classes)s) AND NOT is_deleted GROUP BY status ORDER BY status
+"""
+
+_BY_URL = """
+SELECT document_id FROM source_documents
+WHERE project_id = %(project_id)s AND source_url = ANY(%(urls)s) AND NOT is_deleted
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a source has given before; `error` says why it could not be read, "" if it could."""
+
+    id: DocumentId
+    content_hash: str
+    acl_tags: Tags
+    error: str
+
+
+async def known(database: Database, project_id: ProjectId, system: str) -> dict[str, Known]:
+    """Return by URL what need not be read again while its hash is the same.
+
+    A document that failed for another reason than its own content is left out, so that it is tried again.
+    """
+    rows = await database.rows(_KNOWN, {"project_id": project_id, "system": system})
+    return {
+        url: Known(id=DocumentId(id_), content_hash=hash_, acl_tags=frozenset(tags), error=error)
+        for url, id_, hash_, tags, error in rows
+    }
+
+
+async def register(
+    connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
+) -> Registered:
+    """Write the documents down with a job each; what is new of their access holds at once.
+
+    A document is the same one when its reference or its URL is. Unfinished jobs of an older version are cancelled.
+    """
+    refs = [_ref(document) for document in documents]
+    urls = [document.url for document in documents]
+    found = await (
+        await connection.execute(_FIND, {"project_id": project_id, "urls": urls, "refs": refs})
+    ).fetchall()
+    known_ids: dict[str, DocumentId] = {}
+    for row in found:
+        known_ids[row[1]] = known_ids[row[2]] = DocumentId(row[0])
+    await connection.execute(_CANCEL, {"documents": list(known_ids.values())})
+    ids: list[DocumentId] = []
+    for document, ref in zip(documents, refs, strict=True):
+        old = known_ids.get(document.url) or known_ids.get(ref)
+        document_id = old or DocumentId(new_id())
+        ids.append(document_id)
+        fields = _fields(project_id, document_id, document)
+        if old is None:
+            fields["class_id"] = await access.class_of(connection, project_id, document.acl_tags)
+            await connection.execute(_INSERT, fields)
+        else:
+            await connection.execute(_UPDATE, fields)
+            await retag(connection, project_id, document_id, document.acl_tags)
+        await connection.execute(_ENQUEUE, {"job": new_id(), **fields})
+    return Registered(documents=tuple(ids), inserted=len(ids) - len(found), updated=len(found))
+
+
+async def retag(
+    connection: Connection, project_id: ProjectId, document_id: DocumentId, tags: Tags
+) -> None:
+    """Give a document other tags; every read in PostgreSQL follows when the transaction commits."""
+    class_id = await access.class_of(connection, project_id, tags)
+    retagged = await connection.execute(
+        _RETAG, {"id": document_id, "tags": sorted(tags), "class_id": class_id}
+    )
+    if retagged.rowcount:
+        await reclassify(connection, project_id, document_id, class_id)
+
+
+async def broken(database: Database, document_id: DocumentId, message: str) -> None:
+    """Mark a known document whose source can no longer hand it over; what is published stays."""
+    await database.run(_BREAK, {"id": document_id, "message": message})
+
+
+async def ids_by_url(
+    database: Database, project_id: ProjectId, urls: Sequence[str]
+) -> list[DocumentId]:
+    """Return the documents under these URLs, for the source that owns them (no reader: nothing is shown)."""
+    rows = await database.rows(_BY_URL, {"project_id": project_id, "urls": list(urls)})
+    return [DocumentId(row[0]) for row in rows]
+
+
+async def tombstone(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
+) -> None:
+    """Empty these documents of all they said; only their references and URLs are left."""
+    ids = {"documents": list(documents)}
+    await connection.execute(_CANCEL, ids)
+    await retire(connection, project_id, documents, staged=True)
+    await connection.execute(_TOMBSTONE, ids)
+
+
+async def listed(database: Database, reader: Reader, *, after: str, limit: int) -> list[Document]:
+    """Return the reader's documents by URL, those after the URL `after`."""
+    parameters = {"classes": list(reader.classes), "after": after, "limit": limit}
+    return [_document(row) for row in await database.rows(_LIST, parameters)]
+
+
+async def shown(database: Database, reader: Reader, name: str) -> Document:
+    """Return the reader's document with this id, reference or URL, or raise `NotFound`."""
+    rows = await database.rows(_SHOW, {"classes": list(reader.classes), "name": name})
+    if not rows:
+        raise NotFound(f"There is no document {name!r} that you may see")
+    return _document(rows[0])
+
+
+async def text(database: Database, reader: Reader, document_id: DocumentId) -> str:
+    """Return the document's published text, or raise `NotFound`."""
+    rows = await database.rows(_TEXT, {"classes": list(reader.classes), "id": document_id})
+    if not rows:
+        raise NotFound(f"There is no document {document_id} that you may see")
+    return str(rows[0][0])
+
+
+async def counts(database: Database, reader: Reader) -> dict[DocumentState, int]:
+    """Return how many of the reader's documents are in each state."""
+    rows = await database.rows(_COUNTS, {"classes": list(reader.classes)})
+    return {DocumentState(state): count for state, count in rows}
+
+
+def _ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:
+    return global_ref(document.system, document.kind, document.source_id or str(document_id))
+
+
+def _fields(
+    project_id: ProjectId, document_id: DocumentId, document: NewDocument
+) -> dict[str, object]:
+    return {
+        "id": document_id,
+        "project_id": project_id,
+        "ref": _ref(document, document_id),
+        "system": document.system,
+        "kind": document.kind,
+        "source_id": document.source_id or str(document_id),
+        "url": document.url,
+        "title": document.title,
+        "format": document.format.value,
+        "topic": document.topic,
+        "hash": document.content_hash,
+        "size": len(document.content),
+        "metadata": Jsonb(dict(document.metadata)),
+        "tags": sorted(document.acl_tags),
+        "updated_at": document.updated_at,
+        "upload": document.content,
+    }
+
+
+def _document(row: Row) -> Document:
+    return Document(
+        id=DocumentId(row[0]),
+        ref=GlobalRef(row[1]),
+        url=row[2],
+        title=row[3],
+        format=row[4],
+        author=row[5],
+        topic=row[6],
+        language=row[7],
+        acl_tags=frozenset(row[8]),
+        class_id=ClassId(row[9]),
+        state=DocumentState(row[10]),
+        error=row[11],
+        content_hash=row[12],
+        file_size=row[13],
+        chunk_count=row[14],
+        created_at=row[15],
+        updated_at=row[16],
+        ingested_at=row[17],
+    )

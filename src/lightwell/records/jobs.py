@@ -1,0 +1,296 @@
+"""Durable work: jobs claimed under a lease, one document each.
+
+A worker writes for a job only inside a transaction that began with `advance` or `finish`, which fail with
+`Lost` once the lease has gone to another worker. So a worker that was paused past its lease can do no harm.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.documents import Format
+from lightwell.domain.errors import Lost, NotFound
+from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId
+from lightwell.domain.jobs import Job, JobState
+from lightwell.records.database import Connection, Database, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A job in the hands of one worker, with its document; `step` is the step to go on with, "" at first.
+
+    `upload` holds the document's bytes until it has been cut into chunks, and is b"" from then on.
+    """
+
+    job_id: JobId
+    project_id: ProjectId
+    document_id: DocumentId
+    ref: GlobalRef
+    url: str
+    title: str
+    format: Format
+    topic: str
+    class_id: ClassId
+    step: str
+    attempts: int
+    upload: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """Who holds leases, and for how long: `seconds` without a heartbeat, and others may take over."""
+
+    name: str
+    seconds: float
+
+
+MOST_ATTEMPTS = 5
+"""A job that was begun this often without an end has killed its workers; it fails by itself."""
+
+_CLAIM = """
+WITH next AS (
+    SELECT id FROM ingestion_jobs
+    WHERE project_id = %(project_id)s
+      AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+      AND (leased_until IS NULL OR leased_until < now())
+    ORDER BY created_at, id
+    LIMIT %(limit)s
+    FOR UPDATE SKIP LOCKED
+), claimed AS (
+    UPDATE ingestion_jobs AS job
+    SET leased_by = %(worker)s,
+        leased_until = now() + make_interval(secs => %(seconds)s),
+        attempts = attempts + 1,
+        status = CASE status WHEN 'queued' THEN 'chunking' ELSE status END,
+        started_at = coalesce(started_at, now())
+    FROM next WHERE job.id = next.id
+    RETURNING job.*
+), begun AS (
+    UPDATE source_documents SET status = 'chunking'
+    FROM claimed WHERE source_documents.document_id = claimed.document_id AND claimed.current_step = ''
+)
+SELECT claimed.id, claimed.project_id, document_id, global_ref, source_url, title, format, topic_tag, class_id,
+       claimed.current_step, claimed.attempts, coalesce(claimed.upload, ''::bytea)
+FROM claimed JOIN source_documents USING (document_id)
+ORDER BY claimed.created_at, claimed.id
+"""
+
+_ADVANCE = """
+UPDATE ingestion_jobs
+SET status = %(status)s, current_step = %(step)s, progress = greatest(progress, %(progress)s),
+    leased_until = now() + make_interval(secs => %(seconds)s)
+WHERE id = ANY(%(jobs)s) AND leased_by = %(worker)s AND leased_until > now()
+RETURNING document_id
+"""
+
+_DOCUMENT_STATE = """
+UPDATE source_documents SET status = %(status)s, error_code = '', error_message = ''
+WHERE document_id = ANY(%(documents)s) AND status IS DISTINCT FROM %(status)s
+"""
+
+_COUNTED = """
+UPDATE ingestion_jobs
+SET processed_chunks = processed_chunks + counted.chunks,
+    progress = 25 + 50 * (processed_chunks + counted.chunks) / greatest(total_chunks, 1)
+FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[]) AS counted (id, chunks)
+WHERE ingestion_jobs.id = counted.id
+"""
+
+_CUT = """
+WITH given AS (
+    SELECT * FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[], %(titles)s::text[], %(authors)s::text[])
+        AS given (id, chunks, title, author)
+), job AS (
+    UPDATE ingestion_jobs SET total_chunks = given.chunks, processed_chunks = 0, upload = NULL
+    FROM given WHERE ingestion_jobs.id = given.id
+    RETURNING document_id, given.title, given.author
+)
+UPDATE source_documents SET title = job.title, author = job.author
+FROM job WHERE source_documents.document_id = job.document_id
+"""
+
+_COMPLETE = """
+UPDATE ingestion_jobs
+SET status = 'complete', current_step = '', progress = 100, processed_chunks = coalesce(total_chunks, 0),
+    leased_by = NULL, leased_until = NULL, completed_at = now(), error_code = '', error_message = ''
+WHERE id = ANY(%(jobs)s) AND leased_by = %(worker)s AND leased_until > now()
+RETURNING document_id
+"""
+
+_FAIL = """
+WITH failed AS (
+    UPDATE ingestion_jobs
+    SET status = 'failed', error_code = %(code)s, error_message = %(message)s, upload = NULL,
+        leased_by = NULL, leased_until = NULL, completed_at = now()
+    WHERE id = %(job)s AND leased_by = %(worker)s AND leased_until > now()
+    RETURNING document_id
+), emptied AS (
+    DELETE FROM document_chunks USING failed
+    WHERE document_chunks.document_id = failed.document_id AND class_id = 0
+)
+UPDATE source_documents SET status = 'failed', error_code = %(code)s, error_message = %(message)s
+FROM failed WHERE source_documents.document_id = failed.document_id
+"""
+
+_HEARTBEAT = """
+UPDATE ingestion_jobs SET leased_until = now() + make_interval(secs => %(seconds)s)
+WHERE leased_by = %(worker)s AND leased_until > now()
+  AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+"""
+
+_RELEASE = """
+UPDATE ingestion_jobs SET leased_by = NULL, leased_until = NULL, attempts = greatest(attempts - 1, 0)
+WHERE leased_by = %(worker)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+"""
+
+_JOB = """
+SELECT job.id, job.project_id, job.document_id, job.status, job.progress, job.total_chunks, job.processed_chunks,
+       job.error_message, job.attempts, job.created_at, job.started_at, job.completed_at
+FROM ingestion_jobs AS job JOIN source_documents USING (document_id)
+WHERE job.id = %(job)s AND class_id = ANY(%(classes)s)
+"""
+
+_OPEN = """
+SELECT count(*) FROM ingestion_jobs
+WHERE project_id = %(project_id)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+"""
+
+
+async def claim(
+    database: Database, project_id: ProjectId, worker: Worker, *, limit: int
+) -> list[Claim]:
+    """Take up to `limit` open jobs, oldest first, whose lease is free or has run out."""
+    parameters = {
+        "project_id": project_id,
+        "worker": worker.name,
+        "seconds": worker.seconds,
+        "limit": limit,
+    }
+    return [_claim(row) for row in await database.rows(_CLAIM, parameters)]
+
+
+async def advance(
+    connection: Connection,
+    jobs: Sequence[JobId],
+    worker: Worker,
+    *,
+    state: JobState,
+    step: str,
+    progress: int,
+) -> None:
+    """Begin a step of all these jobs, or raise `Lost` when any of them is no longer this worker's."""
+    parameters = {
+        "jobs": list(jobs),
+        "worker": worker.name,
+        "seconds": worker.seconds,
+        "status": state.value,
+        "step": step,
+        "progress": progress,
+    }
+    rows = await (await connection.execute(_ADVANCE, parameters)).fetchall()
+    if len(rows) != len(jobs):
+        raise Lost("Another worker has taken these jobs over")
+    documents: list[UUID] = [row[0] for row in rows]
+    await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": state.value})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """What cutting a job's document into chunks brought to light."""
+
+    job_id: JobId
+    chunks: int
+    title: str
+    author: str
+
+
+async def cut(connection: Connection, cuts: Sequence[Cut]) -> None:
+    """Record what each job's document is, and let go of its bytes."""
+    await connection.execute(
+        _CUT,
+        {
+            "jobs": [entry.job_id for entry in cuts],
+            "chunks": [entry.chunks for entry in cuts],
+            "titles": [entry.title for entry in cuts],
+            "authors": [entry.author for entry in cuts],
+        },
+    )
+
+
+async def counted(connection: Connection, chunks: dict[JobId, int]) -> None:
+    """Add to each job's processed chunks."""
+    await connection.execute(_COUNTED, {"jobs": list(chunks), "chunks": list(chunks.values())})
+
+
+async def complete(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
+    """End these jobs well, or raise `Lost`."""
+    done = await connection.execute(_COMPLETE, {"jobs": list(jobs), "worker": worker.name})
+    rows = await done.fetchall()
+    if len(rows) != len(jobs):
+        raise Lost("Another worker has taken these jobs over")
+    documents: list[UUID] = [row[0] for row in rows]
+    await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": "active"})
+
+
+async def fail(database: Database, job: JobId, worker: Worker, *, code: str, message: str) -> None:
+    """End a job badly; what it had staged is dropped, what was published before stays."""
+    await database.run(_FAIL, {"job": job, "worker": worker.name, "code": code, "message": message})
+
+
+async def heartbeat(database: Database, worker: Worker) -> int:
+    """Renew all of the worker's leases; return how many it still holds."""
+    return await database.run(_HEARTBEAT, {"worker": worker.name, "seconds": worker.seconds})
+
+
+async def release(database: Database, worker: Worker) -> None:
+    """Give all of the worker's open jobs back: others need not wait, and the attempt does not count."""
+    await database.run(_RELEASE, {"worker": worker.name})
+
+
+async def open_jobs(database: Database, project_id: ProjectId) -> int:
+    """Return how many jobs of the project are not at their end."""
+    rows = await database.rows(_OPEN, {"project_id": project_id})
+    return int(rows[0][0])
+
+
+async def job(database: Database, reader: Reader, job_id: JobId) -> Job:
+    """Return a job of a document that the reader sees, or raise `NotFound`."""
+    rows = await database.rows(_JOB, {"job": job_id, "classes": list(reader.classes)})
+    if not rows:
+        raise NotFound(f"There is no job {job_id}")
+    return _job(rows[0])
+
+
+def _claim(row: Row) -> Claim:
+    return Claim(
+        job_id=JobId(row[0]),
+        project_id=ProjectId(row[1]),
+        document_id=DocumentId(row[2]),
+        ref=GlobalRef(row[3]),
+        url=row[4],
+        title=row[5],
+        format=Format(row[6]),
+        topic=row[7],
+        class_id=ClassId(row[8]),
+        step=row[9],
+        attempts=row[10],
+        upload=bytes(row[11]),
+    )
+
+
+def _job(row: Row) -> Job:
+    return Job(
+        id=JobId(row[0]),
+        project_id=ProjectId(row[1]),
+        document_id=DocumentId(row[2]),
+        state=JobState(row[3]),
+        progress=row[4],
+        total_chunks=row[5],
+        processed_chunks=row[6],
+        error=row[7],
+        attempts=row[8],
+        created_at=row[9],
+        started_at=row[10],
+        completed_at=row[11],
+    )

@@ -1,0 +1,146 @@
+"""Refresh: what is derived from mentions, recomputed for what a batch touched and for nothing else.
+
+A profile is a pure function of one class's mentions of one subject: how many there are, and what the latest
+fifty say (chunk ids are UUID v7, so their order is the order of arrival). The cost does not grow with the number
+of mentions a subject has.
+"""
+
+from collections.abc import Mapping
+from typing import LiteralString
+
+from lightwell.domain.ids import ProjectId
+from lightwell.records.database import Connection
+
+_TAKE = """
+DELETE FROM stale_profiles WHERE (subject_id, class_id) IN (
+    SELECT subject_id, class_id FROM stale_profiles ORDER BY subject_id, class_id
+    LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+RETURNING subject_id, class_id, subject, delta
+"""
+
+_REFRESH_ENTITIES = """
+INSERT INTO profiles AS profile (
+    subject_id, class_id, subject, display_name, entity_kind, description, attributes, mention_count,
+    source_ids, source_paths)
+SELECT stale.subject_id, stale.class_id, 'entity', latest.name, latest.kind, latest.description,
+       latest.attributes, stale.delta, latest.sources, latest.paths
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
+    AS stale (subject_id, class_id, delta)
+CROSS JOIN LATERAL (
+    SELECT mode() WITHIN GROUP (ORDER BY mention.name) AS name,
+           mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
+           coalesce((SELECT string_agg(said.description, ' | ' ORDER BY said.first)
+                     FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
+                              ORDER BY mention.chunk_id)) WITH ORDINALITY AS each (description, place)
+                           WHERE description <> '' GROUP BY description) AS said), '') AS description,
+           (array_agg(mention.attributes ORDER BY mention.chunk_id DESC)
+                FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
+           array_agg(mention.chunk_id ORDER BY mention.chunk_id) AS sources,
+           (SELECT array_agg(path ORDER BY first) FROM (
+                SELECT path, min(place) AS first
+                FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
+                    WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) AS paths
+    FROM (
+        SELECT * FROM document_entity_mentions
+        WHERE entity_id = stale.subject_id AND class_id = stale.class_id
+        ORDER BY chunk_id DESC LIMIT 50
+    ) AS mention
+    JOIN document_chunks AS chunk USING (chunk_id)
+    JOIN source_documents AS document USING (document_id)
+) AS latest
+WHERE latest.name IS NOT NULL
+ON CONFLICT (subject_id, class_id) DO UPDATE
+SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
+    attributes = excluded.attributes, mention_count = profile.mention_count + excluded.mention_count,
+    source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
+"""
+
+_REFRESH_RELATIONS = """
+INSERT INTO profiles AS profile (
+    subject_id, class_id, subject, display_name, entity_kind, description, weight, mention_count,
+    source_ids, source_paths)
+SELECT stale.subject_id, stale.class_id, 'relation', latest.keywords, relation.predicate, latest.description,
+       latest.weight, stale.delta, latest.sources, latest.paths
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
+    AS stale (subject_id, class_id, delta)
+JOIN relations AS relation ON relation.relation_id = stale.subject_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(string_agg(DISTINCT mention.keywords, ', ') FILTER (WHERE mention.keywords <> ''), '') AS keywords,
+           coalesce((SELECT string_agg(said.description, ' | ' ORDER BY said.first)
+                     FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
+                              ORDER BY mention.chunk_id)) WITH ORDINALITY AS each (description, place)
+                           WHERE description <> '' GROUP BY description) AS said), '') AS description,
+           sum(mention.weight) AS weight,
+           array_agg(mention.chunk_id ORDER BY mention.chunk_id) AS sources,
+           (SELECT array_agg(path ORDER BY first) FROM (
+                SELECT path, min(place) AS first
+                FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
+                    WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) AS paths
+    FROM (
+        SELECT * FROM relation_mentions
+        WHERE relation_id = stale.subject_id AND class_id = stale.class_id
+        ORDER BY chunk_id DESC LIMIT 50
+    ) AS mention
+    JOIN document_chunks AS chunk USING (chunk_id)
+    JOIN source_documents AS document USING (document_id)
+) AS latest
+WHERE latest.sources IS NOT NULL
+ON CONFLICT (subject_id, class_id) DO UPDATE
+SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
+    weight = excluded.weight, mention_count = profile.mention_count + excluded.mention_count,
+    source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
+"""
+
+_DROP_EMPTY = """
+DELETE FROM profiles USING unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS stale (subject_id, class_id)
+WHERE profiles.subject_id = stale.subject_id AND profiles.class_id = stale.class_id
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = stale.subject_id AND mention.class_id = stale.class_id)
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention
+                  WHERE mention.relation_id = stale.subject_id AND mention.class_id = stale.class_id)
+"""
+
+_DROP_RELATIONS = """
+DELETE FROM relations WHERE relation_id = ANY(%(subjects)s)
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention WHERE mention.relation_id = relations.relation_id)
+"""
+
+_DROP_ENTITIES = """
+DELETE FROM entities WHERE entity_id = ANY(%(subjects)s)
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention WHERE mention.entity_id = entities.entity_id)
+  AND NOT EXISTS (SELECT FROM entities AS alias WHERE alias.merged_into = entities.entity_id)
+  AND NOT EXISTS (SELECT FROM entity_links AS link WHERE entities.entity_id IN (link.from_ref, link.to_ref))
+"""
+
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text, 0))"
+
+_REFRESH: Mapping[str, LiteralString] = {
+    "entity": _REFRESH_ENTITIES,
+    "relation": _REFRESH_RELATIONS,
+}
+
+
+async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) -> int:
+    """Recompute up to `limit` stale profiles and return how many were taken; 0 means nothing is stale.
+
+    Subjects that no mention speaks of any more are removed. Publishing waits meanwhile, so that none of them
+    is taken up again in between.
+    """
+    await connection.execute(_LOCK, {"project_id": project_id})
+    rows = await (await connection.execute(_TAKE, {"limit": limit})).fetchall()
+    for subject, statement in _REFRESH.items():
+        taken = sorted(row for row in rows if row[2] == subject)
+        if taken:
+            keys = {
+                "subjects": [row[0] for row in taken],
+                "classes": [row[1] for row in taken],
+                "deltas": [row[3] for row in taken],
+            }
+            await connection.execute(statement, keys)
+    subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
+    shrunk = {"subjects": [row[0] for row in rows if row[3] < 0]}
+    await connection.execute(_DROP_EMPTY, subjects)
+    if shrunk["subjects"]:
+        await connection.execute(_DROP_RELATIONS, shrunk)
+        await connection.execute(_DROP_ENTITIES, shrunk)
+    return len(rows)

@@ -1,0 +1,348 @@
+"""How a document becomes visible, changes hands and goes: one transaction each.
+
+Publishing is one at a time per project (an advisory lock, held for some milliseconds), so the counts that
+full text needs are exact and two workers never wait for each other in a circle.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from lightwell.domain.graph import Extraction, normalized, text_ref
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId, new_id
+from lightwell.records.database import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedText:
+    """What a document's row shows once it is published; `chunks` is how many it has."""
+
+    document_id: DocumentId
+    text: str
+    language: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTerms:
+    """A chunk's terms with their frequencies; `length` counts all its terms."""
+
+    chunk_id: ChunkId
+    length: int
+    frequencies: Mapping[str, int]
+
+
+_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text, 0))"
+
+_PUBLISH_CHUNKS = """
+UPDATE document_chunks SET class_id = document.class_id
+FROM source_documents AS document
+WHERE document_chunks.document_id = document.document_id
+  AND document.document_id = ANY(%(documents)s) AND document_chunks.class_id = 0
+"""
+
+_PUBLISH_DOCUMENTS = """
+UPDATE source_documents
+SET text_content = given.text, language = given.language, chunk_count = given.chunks, ingested_at = now()
+FROM unnest(%(documents)s::uuid[], %(texts)s::text[], %(languages)s::text[], %(chunks)s::integer[])
+    AS given (document_id, text, language, chunks)
+WHERE source_documents.document_id = given.document_id
+"""
+
+_PUBLISH_TERMS = """
+INSERT INTO chunk_terms (chunk_id, class_id, topic_tag, length, terms)
+SELECT given.chunk_id, document.class_id, document.topic_tag, given.length, given.terms::tsvector
+FROM unnest(%(chunks)s::uuid[], %(lengths)s::integer[], %(terms)s::text[]) AS given (chunk_id, length, terms)
+JOIN document_chunks USING (chunk_id)
+JOIN source_documents AS document USING (document_id)
+"""
+
+_COUNT_TERMS = """
+INSERT INTO term_counts (class_id, term, chunks)
+SELECT chunk_terms.class_id, entry.lexeme, %(sign)s * count(*)
+FROM chunk_terms
+JOIN document_chunks USING (chunk_id)
+CROSS JOIN LATERAL unnest(chunk_terms.terms) AS entry
+WHERE document_id = ANY(%(documents)s)
+GROUP BY chunk_terms.class_id, entry.lexeme
+ON CONFLICT (class_id, term) DO UPDATE SET chunks = term_counts.chunks + excluded.chunks
+"""
+
+_COUNT_TOTALS = """
+INSERT INTO class_totals (class_id, documents, chunks, length)
+SELECT chunk_terms.class_id, %(sign)s * count(DISTINCT document_id), %(sign)s * count(*),
+       %(sign)s * sum(chunk_terms.length)
+FROM chunk_terms JOIN document_chunks USING (chunk_id)
+WHERE document_id = ANY(%(documents)s)
+GROUP BY chunk_terms.class_id
+ON CONFLICT (class_id) DO UPDATE
+SET documents = class_totals.documents + excluded.documents,
+    chunks = class_totals.chunks + excluded.chunks,
+    length = class_totals.length + excluded.length
+"""
+
+_DROP_UNCOUNTED = """
+DELETE FROM term_counts
+USING (
+    SELECT DISTINCT chunk_terms.class_id, entry.lexeme
+    FROM chunk_terms
+    JOIN document_chunks USING (chunk_id)
+    CROSS JOIN LATERAL unnest(chunk_terms.terms) AS entry
+    WHERE document_id = ANY(%(documents)s)
+) AS gone
+WHERE term_counts.class_id = gone.class_id AND term_counts.term = gone.lexeme AND term_counts.chunks = 0
+"""
+
+_STALE = """
+WITH counted AS (
+    SELECT entity_id AS subject_id, mention.class_id, 'entity' AS subject, count(*) AS mentions
+    FROM document_entity_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s)
+    GROUP BY entity_id, mention.class_id
+    UNION ALL
+    SELECT relation_id, mention.class_id, 'relation', count(*)
+    FROM relation_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s)
+    GROUP BY relation_id, mention.class_id
+)
+INSERT INTO stale_profiles (subject_id, class_id, subject, delta)
+SELECT subject_id, class_id, subject, %(sign)s * mentions FROM counted
+ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
+"""
+
+_RETIRE_CHUNKS = """
+WITH gone AS (
+    DELETE FROM document_chunks
+    WHERE document_id = ANY(%(documents)s) AND (class_id <> 0 OR %(staged)s)
+    RETURNING chunk_id, class_id
+)
+INSERT INTO index_changes (chunk_id, project_id)
+SELECT chunk_id, %(project_id)s FROM gone WHERE class_id <> 0
+ON CONFLICT (chunk_id) DO NOTHING
+"""
+
+_ENTITIES = """
+INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
+SELECT entity_id, %(project_id)s, entity_ref, normalized_name
+FROM unnest(%(ids)s::uuid[], %(refs)s::text[], %(names)s::text[]) AS given (entity_id, entity_ref, normalized_name)
+ON CONFLICT (project_id, entity_ref) DO NOTHING
+"""
+
+_MENTIONS = """
+INSERT INTO document_entity_mentions (
+    entity_id, chunk_id, class_id, name, entity_kind, description, mention_type, confidence, frequency, attributes)
+SELECT DISTINCT ON (coalesce(entity.merged_into, entity.entity_id), given.chunk_id)
+       coalesce(entity.merged_into, entity.entity_id), given.chunk_id, chunk.class_id, given.name, given.kind,
+       given.description, given.type, given.confidence, given.frequency, given.attributes
+FROM unnest(%(chunks)s::uuid[], %(refs)s::text[], %(names)s::text[], %(kinds)s::text[], %(descriptions)s::text[],
+            %(types)s::text[], %(confidences)s::real[], %(frequencies)s::integer[], %(attributes)s::jsonb[])
+    AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes)
+JOIN document_chunks AS chunk USING (chunk_id)
+JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.ref
+ORDER BY 1, 2, given.frequency DESC, given.name
+"""
+
+_RELATIONS = """
+INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
+SELECT DISTINCT ON (source_id, target_id, predicate) relation_id, %(project_id)s, source_id, target_id, predicate
+FROM (
+    SELECT given.relation_id, given.predicate,
+           coalesce(source.merged_into, source.entity_id) AS source_id,
+           coalesce(target.merged_into, target.entity_id) AS target_id
+    FROM unnest(%(ids)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(predicates)s::text[])
+        AS given (relation_id, source, target, predicate)
+    JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
+    JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
+) AS resolved
+WHERE source_id <> target_id
+ON CONFLICT (source_id, target_id, predicate) DO NOTHING
+"""
+
+_RELATION_MENTIONS = """
+INSERT INTO relation_mentions (
+    relation_id, chunk_id, class_id, keywords, description, weight, confidence, comparison, use_case)
+SELECT DISTINCT ON (relation.relation_id, given.chunk_id)
+       relation.relation_id, given.chunk_id, chunk.class_id, given.keywords, given.description, given.weight,
+       given.confidence, given.comparison, given.use_case
+FROM unnest(%(chunks)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(predicates)s::text[],
+            %(keywords)s::text[], %(descriptions)s::text[], %(weights)s::real[], %(confidences)s::real[],
+            %(comparisons)s::text[], %(use_cases)s::text[])
+    AS given (chunk_id, source, target, predicate, keywords, description, weight, confidence, comparison, use_case)
+JOIN document_chunks AS chunk USING (chunk_id)
+JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
+JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
+JOIN relations AS relation
+  ON relation.source_id = coalesce(source.merged_into, source.entity_id)
+ AND relation.target_id = coalesce(target.merged_into, target.entity_id)
+ AND relation.predicate = given.predicate
+ORDER BY 1, 2, given.weight DESC, given.description
+"""
+
+_RECLASSIFY: tuple[LiteralString, ...] = (
+    "UPDATE chunk_terms SET class_id = %(class_id)s FROM document_chunks AS chunk"
+    " WHERE chunk_terms.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    "UPDATE document_entity_mentions SET class_id = %(class_id)s FROM document_chunks AS chunk"
+    " WHERE document_entity_mentions.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    "UPDATE relation_mentions SET class_id = %(class_id)s FROM document_chunks AS chunk"
+    " WHERE relation_mentions.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    """
+    WITH moved AS (
+        UPDATE document_chunks SET class_id = %(class_id)s
+        WHERE document_id = ANY(%(documents)s) AND class_id <> 0
+        RETURNING chunk_id
+    )
+    INSERT INTO index_changes (chunk_id, project_id)
+    SELECT chunk_id, %(project_id)s FROM moved ON CONFLICT (chunk_id) DO NOTHING
+    """,
+)
+
+
+async def publish(
+    connection: Connection,
+    project_id: ProjectId,
+    documents: Sequence[PublishedText],
+    terms: Sequence[PublishedTerms],
+    extractions: Mapping[ChunkId, Extraction],
+) -> None:
+    """Replace what these documents showed by their staged chunks, with terms and mentions.
+
+    The old chunks go in the same transaction, so a reader sees the old version or the new one.
+    """
+    ids = [document.document_id for document in documents]
+    await retire(connection, project_id, ids, staged=False)
+    await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
+    await connection.execute(
+        _PUBLISH_DOCUMENTS,
+        {
+            "documents": ids,
+            "texts": [document.text for document in documents],
+            "languages": [document.language for document in documents],
+            "chunks": [document.chunks for document in documents],
+        },
+    )
+    await connection.execute(
+        _PUBLISH_TERMS,
+        {
+            "chunks": [entry.chunk_id for entry in terms],
+            "lengths": [entry.length for entry in terms],
+            "terms": [_tsvector(entry.frequencies) for entry in terms],
+        },
+    )
+    await _write_mentions(connection, project_id, extractions)
+    await _write_statements(connection, project_id, extractions)
+    await _count(connection, ids, sign=1)
+
+
+async def retire(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
+) -> None:
+    """Take away what these documents show, with its terms, mentions and counts; staged chunks on request."""
+    await connection.execute(_LOCK, {"project_id": project_id})
+    await _count(connection, documents, sign=-1)
+    await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
+    await connection.execute(
+        _RETIRE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
+    )
+
+
+async def reclassify(
+    connection: Connection, project_id: ProjectId, document_id: DocumentId, class_id: ClassId
+) -> None:
+    """Move all that a document shows to another access class."""
+    await connection.execute(_LOCK, {"project_id": project_id})
+    documents = [document_id]
+    await _count(connection, documents, sign=-1)
+    await connection.execute(_DROP_UNCOUNTED, {"documents": documents})
+    for statement in _RECLASSIFY:
+        await connection.execute(
+            statement, {"documents": documents, "class_id": class_id, "project_id": project_id}
+        )
+    await _count(connection, documents, sign=1)
+
+
+async def _count(connection: Connection, documents: Sequence[DocumentId], *, sign: int) -> None:
+    parameters = {"documents": list(documents), "sign": sign}
+    for statement in (_COUNT_TERMS, _COUNT_TOTALS, _STALE):
+        await connection.execute(statement, parameters)
+
+
+async def _write_mentions(
+    connection: Connection, project_id: ProjectId, extractions: Mapping[ChunkId, Extraction]
+) -> None:
+    given = [
+        (chunk_id, mention)
+        for chunk_id, extraction in extractions.items()
+        for mention in extraction.mentions
+        if normalized(mention.name)
+    ]
+    refs = [text_ref(mention.name) for _, mention in given]
+    distinct = {
+        ref: normalized(mention.name) for ref, (_, mention) in zip(refs, given, strict=True)
+    }
+    await connection.execute(
+        _ENTITIES,
+        {
+            "project_id": project_id,
+            "ids": [new_id() for _ in distinct],
+            "refs": list(distinct),
+            "names": list(distinct.values()),
+        },
+    )
+    await connection.execute(
+        _MENTIONS,
+        {
+            "project_id": project_id,
+            "chunks": [chunk_id for chunk_id, _ in given],
+            "refs": refs,
+            "names": [mention.name for _, mention in given],
+            "kinds": [mention.kind for _, mention in given],
+            "descriptions": [mention.description for _, mention in given],
+            "types": [mention.type.value for _, mention in given],
+            "confidences": [mention.confidence for _, mention in given],
+            "frequencies": [mention.count for _, mention in given],
+            "attributes": [Jsonb(dict(m.attributes)) if m.attributes else None for _, m in given],
+        },
+    )
+
+
+async def _write_statements(
+    connection: Connection, project_id: ProjectId, extractions: Mapping[ChunkId, Extraction]
+) -> None:
+    given = [
+        (chunk_id, statement)
+        for chunk_id, extraction in extractions.items()
+        for statement in extraction.statements
+    ]
+    ids: list[UUID] = [new_id() for _ in given]
+    ends: dict[str, object] = {
+        "project_id": project_id,
+        "sources": [text_ref(statement.subject) for _, statement in given],
+        "targets": [text_ref(statement.object) for _, statement in given],
+        "predicates": [statement.predicate.value for _, statement in given],
+    }
+    await connection.execute(_RELATIONS, {"ids": ids, **ends})
+    await connection.execute(
+        _RELATION_MENTIONS,
+        {
+            "chunks": [chunk_id for chunk_id, _ in given],
+            "keywords": [statement.keywords for _, statement in given],
+            "descriptions": [statement.description for _, statement in given],
+            "weights": [statement.weight for _, statement in given],
+            "confidences": [statement.confidence for _, statement in given],
+            "comparisons": [statement.comparison for _, statement in given],
+            "use_cases": [statement.use_case for _, statement in given],
+            **ends,
+        },
+    )
+
+
+def _tsvector(frequencies: Mapping[str, int]) -> str:
+    """Return a tsvector's text in which a term's frequency is the number of its positions."""
+    entries: list[str] = []
+    for term, count in frequencies.items():
+        quoted = term.replace("\\", "\\\\").replace("'", "''")
+        entries.append(f"'{quoted}':" + ",".join(str(place) for place in range(1, count + 1)))
+    return " ".join(entries)
