@@ -336,9 +336,9 @@ _OVER_TWO_DOCUMENTS = (
 
 _ANSWERED_NOWHERE = (
     _CASTELL_PENALTY,
-    _none("What discount does Marlowe Dairy receive on its Skarn meters?"),
+    _none("On which day does our contract with Marlowe Dairy end?"),
     _none("How many years does the battery of the Skarn S3 last?"),
-    _none("How many Tarn 4 sensors did Castell Water order in 2025?"),
+    _none("How many Tarn 3 sensors did Castell Water buy in 2021?"),
     _none("What rent do we pay for the Hamburg office?"),
     _none("Who leads project Gannet?"),
     _none("How long was Tidewater down in May 2025?"),
