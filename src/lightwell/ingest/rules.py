@@ -1,0 +1,205 @@
+"""The extractor that needs no model: what a chunk names, and what it names in one breath."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+from typing import cast
+
+import nupunkt
+
+from lightwell.domain.graph import Extraction, Mention, MentionType, Statement, normalized
+from lightwell.ingest.marks import Mark, defined_terms, marks, speaker
+from lightwell.ingest.names import common_words, names
+from lightwell.ports import ChunkToRead
+
+MOST_MENTIONS = 40
+MOST_STATEMENTS = 12
+CO_OCCURRENCE = 0.5
+"""The confidence of a statement that rests on nothing but a shared sentence."""
+
+_RANK = {
+    kind: rank
+    for rank, kind in enumerate(
+        ("name", "work", "term", "document", "domain", "organization", "person", "identifier")
+    )
+}
+_LONGEST_NAME = 120
+_LONGEST_HEADING = 8
+_MOST_IN_SENTENCE = 12
+"""Of a sentence that lists more names than this, the first are related; the rest is a list, not a statement."""
+
+_COVER = ")"
+"""Stands where a mark stood: ends a span, and what follows it opens no sentence."""
+
+_FENCE = re.compile(
+    r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_SOFT_WRAP = re.compile(r"\n(?<=[^\n|]{50}[\w,;)]\n)(?=[^\W_][^\n|:]{2})")
+_STYLE = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|(?<!`)`(?!`)")
+_STYLED = re.compile(r"[*_`]")
+_HEADING = re.compile(r"^#{1,6} +(.+?)(?: +#+)?$", re.MULTILINE)
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
+_LINE_MARKS = re.compile(r"^(?:[#>*•+\-] *)+|^\d+[.)] +")
+_BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heard:
+    """A mention where it was heard; `key` is its normalised name, `main` and `sure` are as in `Name`."""
+
+    key: str
+    mention: Mention
+    main: bool = True
+    sure: bool = True
+
+
+class Rules:
+    """Reads chunks by rules alone."""
+
+    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+        """Return what each chunk says, in order."""
+        return [read(chunk) for chunk in chunks]
+
+
+def read(chunk: ChunkToRead) -> Extraction:
+    """Return at most 40 mentions, the title first, then the most frequent, and at most 12 statements.
+
+    A function of the chunk and its title alone. A statement is a RELATED_TO of two names; its weight is
+    the number of sentences that hold both.
+    """
+    prose = _FENCE.sub("\n", chunk.draft.text)
+    sentences = _sure([*_sentences(prose)], chunk.document_title)
+    heard = [*_titles(chunk), *_terms(chunk, prose), *chain.from_iterable(sentences)]
+    mentions = _gathered(heard)
+    return Extraction(
+        mentions=tuple(mentions.values()), statements=_statements(sentences, mentions)
+    )
+
+
+def _titles(chunk: ChunkToRead) -> Iterator[_Heard]:
+    title = " ".join(chunk.document_title.split())
+    if chunk.is_first and title:
+        yield _metadata(title)
+        if bare := _BARE_TITLE.fullmatch(title):
+            yield _metadata(bare[1])
+
+
+def _metadata(title: str) -> _Heard:
+    mention = Mention(name=title, kind="document", type=MentionType.METADATA)
+    return _Heard(key=normalized(title), mention=mention)
+
+
+def _terms(chunk: ChunkToRead, prose: str) -> Iterator[_Heard]:
+    headings = [match[1] for match in _HEADING.finditer(prose)]
+    path = chunk.draft.section_path
+    for heading in dict.fromkeys([*headings, *path[-1:]]):
+        term = _NUMBERING.sub("", _STYLE.sub("", heading)).strip()
+        if len(term.split()) <= _LONGEST_HEADING and not term.endswith(("?", ".")):
+            yield from _term(term)
+    for term in defined_terms(prose):
+        yield from _term(term)
+
+
+def _term(term: str) -> Iterator[_Heard]:
+    if term.casefold() not in common_words():
+        yield _Heard(key=normalized(term), mention=Mention(name=term, kind="term"))
+
+
+def _sentences(prose: str) -> Iterator[list[_Heard]]:
+    for line in _SOFT_WRAP.sub(" ", prose).split("\n"):
+        bare = _LINE_MARKS.sub("", _plain(line))
+        who = speaker(bare)
+        first = [_marked(who)] if who else []
+        said = cast("list[str]", nupunkt.sent_tokenize(bare[who.end :] if who else bare))
+        for sentence in said:
+            yield [*first, *_in_sentence(sentence)]
+            first = []
+
+
+def _plain(line: str) -> str:
+    bare = " ".join(line.split())
+    return _STYLE.sub("", bare) if _STYLED.search(bare) else bare
+
+
+def _in_sentence(sentence: str) -> Iterator[_Heard]:
+    rest = sentence
+    for mark in marks(sentence):
+        yield _marked(mark)
+        rest = rest[: mark.start] + _COVER * (mark.end - mark.start) + rest[mark.end :]
+    for name in names(rest):
+        mention = Mention(name=name.text, kind=name.kind)
+        yield _Heard(key=normalized(name.text), mention=mention, main=name.main, sure=name.sure)
+
+
+def _marked(mark: Mark) -> _Heard:
+    mention = Mention(name=mark.text, kind=mark.kind, attributes=mark.attributes)
+    return _Heard(key=normalized(mark.text), mention=mention)
+
+
+def _sure(sentences: list[list[_Heard]], title: str) -> list[list[_Heard]]:
+    """Return the sentences without the names that nothing but a capital at a sentence's head speaks for."""
+    known = {name.key for line in sentences for name in line if name.sure}
+    known.add(normalized(title))
+    return [[name for name in line if name.sure or name.key in known] for line in sentences]
+
+
+def _gathered(heard: Iterable[_Heard]) -> dict[str, Mention]:
+    """Return one mention for each normalised name, with the most telling kind."""
+    found: dict[str, Mention] = {}
+    main: set[str] = set()
+    for name in heard:
+        key = name.key
+        if not _is_name(key):
+            continue
+        if name.main:
+            main.add(key)
+        found[key] = _together(found[key], name.mention) if key in found else name.mention
+    ranked = sorted(
+        found, key=lambda key: (_is_told(found[key]), -found[key].count, key not in main)
+    )
+    return {key: found[key] for key in ranked[:MOST_MENTIONS]}
+
+
+def _is_told(mention: Mention) -> bool:
+    return mention.type is not MentionType.METADATA
+
+
+def _is_name(key: str) -> bool:
+    return 1 < len(key) <= _LONGEST_NAME and any(sign.isalpha() for sign in key)
+
+
+def _together(one: Mention, other: Mention) -> Mention:
+    best = max(one, other, key=lambda mention: _RANK[mention.kind])
+    return replace(
+        best,
+        count=one.count + other.count,
+        type=one.type,
+        attributes={**other.attributes, **one.attributes},
+    )
+
+
+def _statements(
+    sentences: Iterable[Iterable[_Heard]], mentions: Mapping[str, Mention]
+) -> tuple[Statement, ...]:
+    """Return the pairs of most shared sentences; among equals the rarer names, then the earlier pair."""
+    shared: Counter[tuple[str, str]] = Counter()
+    for line in sentences:
+        keys = dict.fromkeys(name.key for name in line if name.main)
+        there = [key for key in keys if key in mentions][:_MOST_IN_SENTENCE]
+        for pair in combinations(there, 2):
+            one, other = pair
+            shared[(other, one) if (other, one) in shared else pair] += 1
+    ranked = sorted(
+        shared, key=lambda pair: (-shared[pair], sum(mentions[key].count for key in pair))
+    )
+    return tuple(
+        Statement(
+            subject=mentions[one].name,
+            object=mentions[other].name,
+            weight=float(shared[one, other]),
+            confidence=CO_OCCURRENCE,
+        )
+        for one, other in ranked[:MOST_STATEMENTS]
+    )
