@@ -12,13 +12,14 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from lightwell.domain.documents import ParsedDocument
-from lightwell.domain.errors import LightwellError, Unreadable
+from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, new_id
 from lightwell.domain.jobs import JobState
 from lightwell.domain.terms import frequencies, terms
 from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
 from lightwell.ingest.parse import parse
+from lightwell.ingest.way import Outcome, Way, settle
 from lightwell.ports import ChunkToRead, Embedder, Extractor, VectorIndex
 from lightwell.records import chunks as staging
 from lightwell.records import jobs, profiles, publishing
@@ -30,27 +31,6 @@ from lightwell.records.spaces import Space
 
 EMBEDDED_AT_ONCE = 32
 REFRESHED_AT_ONCE = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """What a batch of jobs needs on its way in."""
-
-    database: Database
-    vectors: VectorIndex
-    space: Space
-    embedder: Embedder
-    extractor: Extractor
-    worker: Worker
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How one document's job ended; `error` is "" when it ended well."""
-
-    url: str
-    chunks: int
-    error: str
 
 
 async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
@@ -84,11 +64,6 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
     parsed: list[tuple[Claim, ParsedDocument]] = []
     for claim in batch:
         try:
-            if claim.attempts > jobs.MOST_ATTEMPTS:
-                raise Unreadable(
-                    "crashed",
-                    "Reading this document ended its worker again and again; it is set aside",
-                )
             parsed.append((claim, await asyncio.to_thread(_parsed, claim)))
         except Unreadable as error:
             await jobs.fail(
@@ -227,26 +202,11 @@ async def _extractions(
 
 async def _index(way: Way, batch: Sequence[Claim]) -> None:
     """Bring the vector index to what PostgreSQL shows by now."""
-    await settle(way, batch[0])
+    await settle(way, batch[0].project_id)
     documents = [claim.document_id for claim in batch]
     vectors = await staging.published_vectors(way.database, way.space.id, documents)
     if vectors:
         await way.vectors.put(way.space.id, vectors)
-
-
-async def settle(way: Way, claim: Claim) -> None:
-    """Carry out what the vector index has still to follow: chunks that went or changed their class."""
-    while True:
-        changes = await staging.index_changes(way.database, claim.project_id, limit=1000)
-        if not changes:
-            return
-        gone = [chunk for chunk, class_id in changes.items() if class_id is None]
-        if gone:
-            await way.vectors.remove(way.space.id, gone)
-        for class_id in {class_id for class_id in changes.values() if class_id is not None}:
-            moved = [chunk for chunk, its in changes.items() if its == class_id]
-            await way.vectors.reclassify(way.space.id, moved, class_id)
-        await staging.settled(way.database, list(changes))
 
 
 async def _finish(
@@ -265,6 +225,10 @@ async def _titles(way: Way, batch: Sequence[Claim]) -> dict[DocumentId, str]:
 
 
 def _parsed(claim: Claim) -> ParsedDocument:
+    if claim.attempts > jobs.MOST_ATTEMPTS:
+        raise Unreadable(
+            "crashed", "Reading this document ended its worker again and again; it is set aside"
+        )
     return parse(claim.upload, claim.format, name=_name(claim))
 
 

@@ -10,7 +10,8 @@ import structlog
 
 from lightwell.domain.errors import Lost, ModelFailed
 from lightwell.domain.ids import ProjectId, new_id
-from lightwell.ingest.pipeline import Outcome, Way, ingest
+from lightwell.ingest.pipeline import ingest
+from lightwell.ingest.way import Outcome, Way
 from lightwell.records import jobs
 from lightwell.records.jobs import Claim, Worker
 

@@ -109,6 +109,13 @@ SELECT status, count(*) FROM source_documents
 WHERE class_id = ANY(%(classes)s) AND NOT is_deleted GROUP BY status ORDER BY status
 """
 
+_HELD = """
+SELECT (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%(classes)s)),
+       count(DISTINCT subject_id) FILTER (WHERE subject = 'entity'),
+       count(DISTINCT subject_id) FILTER (WHERE subject = 'relation')
+FROM profiles WHERE class_id = ANY(%(classes)s)
+"""
+
 _BY_URL = """
 SELECT document_id FROM source_documents
 WHERE project_id = %(project_id)s AND source_url = ANY(%(urls)s) AND NOT is_deleted
@@ -230,6 +237,22 @@ async def counts(database: Database, reader: Reader) -> dict[DocumentState, int]
     """Return how many of the reader's documents are in each state."""
     rows = await database.rows(_COUNTS, {"classes": list(reader.classes)})
     return {DocumentState(state): count for state, count in rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """How much of what the reader sees there is."""
+
+    chunks: int
+    entities: int
+    relations: int
+
+
+async def held(database: Database, reader: Reader) -> Held:
+    """Return how many chunks, entities and relations the reader sees."""
+    rows = await database.rows(_HELD, {"classes": list(reader.classes)})
+    chunks, entities, relations = rows[0]
+    return Held(chunks=int(chunks), entities=entities, relations=relations)
 
 
 def _ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:

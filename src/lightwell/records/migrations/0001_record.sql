@@ -105,6 +105,15 @@ ALTER TABLE chunk_terms ALTER COLUMN terms SET STORAGE EXTERNAL;
 CREATE INDEX chunk_terms_terms ON chunk_terms USING gin (terms);
 CREATE INDEX chunk_terms_class ON chunk_terms (class_id);
 
+-- How often a term stands in a chunk, 0 to 8: ts_rank with unit weights grows with it as the partial sums of
+-- 1/1² + 1/2² + ..., and the bounds lie half way between those.
+CREATE FUNCTION term_frequency(terms tsvector, term tsquery) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT width_bucket(
+        ts_rank('{1,1,1,1}', terms, term)::float8,
+        '{0.3,0.684,0.794,0.846,0.878,0.898,0.913,0.924}'::float8[])
+$$;
+
 -- Document frequencies and lengths per class, so that BM25's weights see the reader's classes only.
 CREATE TABLE term_counts (
     class_id integer NOT NULL,

@@ -186,7 +186,7 @@ def _of(statement: str, space: SpaceId, *, dimension: int = 0) -> sql.Composed:
 
 
 async def _scalar(
-    connection: Connection, query: sql.Composed, parameters: dict[str, object]
+    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
 ) -> int:
     row = await (await connection.execute(query, parameters)).fetchone()
     return 0 if row is None else int(row[0])

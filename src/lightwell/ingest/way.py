@@ -1,0 +1,45 @@
+"""What work on a project needs, and how its outcome is told."""
+
+from dataclasses import dataclass
+
+from lightwell.domain.ids import ProjectId
+from lightwell.ports import Embedder, Extractor, VectorIndex
+from lightwell.records import chunks as staging
+from lightwell.records.database import Database
+from lightwell.records.jobs import Worker
+from lightwell.records.spaces import Space
+
+_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What a batch of jobs needs on its way in."""
+
+    database: Database
+    vectors: VectorIndex
+    space: Space
+    embedder: Embedder
+    extractor: Extractor
+    worker: Worker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How one document's job ended; `error` is "" when it ended well."""
+
+    url: str
+    chunks: int
+    error: str
+
+
+async def settle(way: Way, project_id: ProjectId) -> None:
+    """Carry out what the vector index has still to follow: chunks that went or changed their class."""
+    while changes := await staging.index_changes(way.database, project_id, limit=_AT_ONCE):
+        gone = [chunk for chunk, class_id in changes.items() if class_id is None]
+        if gone:
+            await way.vectors.remove(way.space.id, gone)
+        for class_id in {class_id for class_id in changes.values() if class_id is not None}:
+            moved = [chunk for chunk, its in changes.items() if its == class_id]
+            await way.vectors.reclassify(way.space.id, moved, class_id)
+        await staging.settled(way.database, list(changes))

@@ -1,0 +1,174 @@
+"""The library in a few verbs: ingest, search, ask, and what is known of documents.
+
+Every verb that reads takes the reader by position: there is no default one.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from dataclasses import dataclass
+
+from lightwell.answer.compose import Answers
+from lightwell.domain.access import Reader, tags_of
+from lightwell.domain.documents import Document, DocumentState
+from lightwell.domain.errors import Invalid
+from lightwell.domain.evidence import Answer, Question, Retrieval, question
+from lightwell.domain.ids import JobId, ProjectId
+from lightwell.domain.jobs import Job
+from lightwell.ingest import sync as following
+from lightwell.ingest import work
+from lightwell.ingest.sync import Sync, Trouble
+from lightwell.ingest.way import Outcome, Way, settle
+from lightwell.ports import Connector
+from lightwell.records import access, documents, jobs
+from lightwell.records.database import Database
+from lightwell.retrieve.pipeline import Retriever
+
+__all__ = ["Ingestion", "KnowledgeBase", "Status"]
+
+LARGEST_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingestion:
+    """What one ingestion did: what the source had, and how each document's job ended."""
+
+    found: Sync
+    done: tuple[Outcome, ...]
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """Every document that did not make it, with what to do about it."""
+        failed = (Trouble(url=one.url, message=one.error) for one in self.done if one.error)
+        return (*self.found.troubles, *failed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What the reader's part of the store holds; `jobs` counts the open jobs of the whole project."""
+
+    documents: dict[DocumentState, int]
+    chunks: int
+    entities: int
+    relations: int
+    open_jobs: int
+
+
+class KnowledgeBase:
+    """One project's documents, open for reading and writing; `lightwell.open` makes one."""
+
+    def __init__(
+        self,
+        database: Database,
+        project_id: ProjectId,
+        way: Way,
+        retriever: Retriever,
+        answers: Answers,
+    ) -> None:
+        self.project_id = project_id
+        self._database = database
+        self._way = way
+        self._retriever = retriever
+        self._answers = answers
+
+    async def reader(self, tags: Iterable[str]) -> Reader:
+        """Return who these access tags make of the asking person; raise `Invalid` for a malformed tag."""
+        return await access.reader(self._database, self.project_id, tags_of(tags))
+
+    # ── in ────────────────────────────────────────────────────────────────────────────────────────────
+
+    async def enqueue(self, connector: Connector, system: str = "file") -> Sync:
+        """Follow a source: write down what changed there and leave the work to workers."""
+        found = await following.sync(self._database, self.project_id, connector, system)
+        await settle(self._way, self.project_id)
+        return found
+
+    async def ingest(
+        self,
+        connector: Connector,
+        system: str = "file",
+        *,
+        begun: Callable[[Sync, int], None] = lambda found, open_jobs: None,
+        tell: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> Ingestion:
+        """Follow a source and bring all that is enqueued to its end.
+
+        `begun` is told what was found and how many jobs are open, `tell` each job's end. Raises `ModelFailed` when
+        a model does; what is done stays done, and the next ingestion or a worker goes on with the rest.
+        """
+        found = await self.enqueue(connector, system)
+        begun(found, await jobs.open_jobs(self._database, self.project_id))
+        done: list[Outcome] = []
+
+        def remember(outcome: Outcome) -> None:
+            done.append(outcome)
+            tell(outcome)
+
+        await work.drain(self._way, self.project_id, remember)
+        return Ingestion(found=found, done=tuple(done))
+
+    async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
+        """Be a worker until told to stop."""
+        await work.serve(self._way, self.project_id, tell, stop)
+
+    async def delete(self, reader: Reader, name: str) -> Document:
+        """Turn one of the reader's documents into a tombstone; no read finds it once this returns."""
+        document = await documents.shown(self._database, reader, name)
+        await following.remove(self._database, self.project_id, [document.id])
+        await settle(self._way, self.project_id)
+        return document
+
+    # ── out ───────────────────────────────────────────────────────────────────────────────────────────
+
+    async def search(
+        self, text: str, reader: Reader, *, topic: str = "", limit: int = 5
+    ) -> Retrieval:
+        """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question."""
+        return await self._retriever.retrieve(self._question(text, topic, limit), reader)
+
+    async def ask(self, text: str, reader: Reader, *, topic: str = "", limit: int = 5) -> Answer:
+        """Return an answer whose every sentence is cited, or insufficient evidence."""
+        retrieval = await self.search(text, reader, topic=topic, limit=limit)
+        return await self._answers.compose(retrieval, reader)
+
+    async def documents(
+        self, reader: Reader, *, after: str = "", limit: int = 100
+    ) -> AsyncIterator[Document]:
+        """Yield up to `limit` of the reader's documents by URL, those after the URL `after`."""
+        while limit > 0:
+            page = await documents.listed(
+                self._database, reader, after=after, limit=min(limit, LARGEST_PAGE)
+            )
+            for document in page:
+                yield document
+            if len(page) < min(limit, LARGEST_PAGE):
+                return
+            after, limit = page[-1].url, limit - len(page)
+
+    async def document(self, reader: Reader, name: str) -> Document:
+        """Return the reader's document with this id, reference or URL; raise `NotFound`."""
+        return await documents.shown(self._database, reader, name)
+
+    async def text(self, reader: Reader, name: str) -> str:
+        """Return the published text of the reader's document; raise `NotFound`."""
+        document = await documents.shown(self._database, reader, name)
+        return await documents.text(self._database, reader, document.id)
+
+    async def job(self, reader: Reader, job_id: JobId) -> Job:
+        """Return the job of one of the reader's documents; raise `NotFound`."""
+        return await jobs.job(self._database, reader, job_id)
+
+    async def status(self, reader: Reader) -> Status:
+        """Return what the reader's part of the store holds."""
+        held = await documents.held(self._database, reader)
+        return Status(
+            documents=await documents.counts(self._database, reader),
+            chunks=held.chunks,
+            entities=held.entities,
+            relations=held.relations,
+            open_jobs=await jobs.open_jobs(self._database, self.project_id),
+        )
+
+    def _question(self, text: str, topic: str, limit: int) -> Question:
+        if len(topic) > 256:  # noqa: PLR2004 - S3's topic_tag
+            raise Invalid("A topic has at most 256 characters")
+        return question(text, topic=topic, limit=limit)

@@ -1,0 +1,231 @@
+"""What retrieval reads: chunks by words, entities by name, statistics; all of it within the reader's classes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.access import Reader
+from lightwell.domain.documents import Chunk, Locator
+from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
+from lightwell.records.database import Database, Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordStatistics:
+    """What BM25 needs of the reader's chunks: how many, their mean length in terms, each term's document frequency."""
+
+    chunks: int
+    mean_length: float
+    chunks_with: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordHit:
+    """A chunk's length in terms and how often it has each of the question's terms, in their order, 0 to 8."""
+
+    chunk_id: ChunkId
+    length: int
+    frequencies: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedEntity:
+    """An entity that the question names; `chunks` counts the reader's chunks that mention it."""
+
+    id: EntityId
+    name: str
+    chunks: int
+
+
+_TOTALS = """
+SELECT coalesce(sum(chunks), 0), coalesce(sum(length), 0) FROM class_totals
+WHERE class_id = ANY(%(classes)s)
+"""
+
+_TERM_COUNTS = """
+SELECT term, sum(chunks) FROM term_counts
+WHERE class_id = ANY(%(classes)s) AND term = ANY(%(terms)s)
+GROUP BY term
+"""
+
+# BM25 with k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009), over the drawn chunks.
+_BY_WORDS = """
+SELECT drawn.chunk_id, drawn.length, scored.frequencies
+FROM chunk_terms AS drawn
+CROSS JOIN LATERAL (
+    SELECT array_agg(each.frequency ORDER BY each.place) AS frequencies,
+           sum(each.weight * each.frequency * 2.2
+               / (each.frequency + 1.2 * (0.25 + 0.75 * drawn.length / %(mean_length)s))) AS score
+    FROM (
+        SELECT place, weight, term_frequency(drawn.terms, term) AS frequency
+        FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) WITH ORDINALITY AS asked (term, weight, place)
+    ) AS each
+) AS scored
+WHERE drawn.terms @@ %(draw)s::tsquery
+  AND drawn.class_id = ANY(%(classes)s)
+  AND (%(topic)s = '' OR drawn.topic_tag = %(topic)s)
+ORDER BY scored.score DESC, drawn.length, drawn.chunk_id
+LIMIT %(limit)s
+"""
+
+_WORDS_OF = """
+SELECT chunk_id, length, (
+    SELECT array_agg(term_frequency(chunk_terms.terms, term) ORDER BY place)
+    FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place))
+FROM chunk_terms
+WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
+  AND (%(topic)s = '' OR topic_tag = %(topic)s)
+"""
+
+_NAMED = """
+SELECT entity.entity_id, entity.normalized_name, sum(profile.mention_count)
+FROM entities AS entity
+JOIN profiles AS profile ON profile.subject_id = coalesce(entity.merged_into, entity.entity_id)
+WHERE entity.project_id = %(project_id)s AND entity.normalized_name = ANY(%(names)s)
+  AND profile.class_id = ANY(%(classes)s)
+GROUP BY entity.entity_id, entity.normalized_name
+ORDER BY entity.normalized_name, entity.entity_id
+"""
+
+_CHUNKS = """
+SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, title, source_url, source_system,
+       source_type, topic_tag, chunk.language, page_number, last_page, section_path, start_offset, end_offset,
+       document.created_at, document.updated_at
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+"""
+
+_TITLES = """
+SELECT chunk_id, title, source_url, chunk_index
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+"""
+
+
+async def statistics(database: Database, reader: Reader, terms: Sequence[str]) -> WordStatistics:
+    """Return the statistics of the reader's chunks for these terms."""
+    parameters = {"classes": list(reader.classes), "terms": list(terms)}
+    async with database.transaction() as connection:
+        totals = await (await connection.execute(_TOTALS, parameters)).fetchall()
+        counts = await (await connection.execute(_TERM_COUNTS, parameters)).fetchall()
+    chunks, length = int(totals[0][0]), int(totals[0][1])
+    return WordStatistics(
+        chunks=chunks,
+        mean_length=length / chunks if chunks else 1.0,
+        chunks_with={term: int(count) for term, count in counts},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordQuestion:
+    """A question to the full text: the terms with their weights, and the tsquery that draws the candidates."""
+
+    weights: Mapping[str, float]
+    mean_length: float
+    draw: str
+    topic: str
+
+
+async def by_words(
+    database: Database, reader: Reader, asked: WordQuestion, *, limit: int
+) -> list[WordHit]:
+    """Return the reader's chunks that the question draws, best first by BM25 with its term weights."""
+    rows = await database.rows(
+        _BY_WORDS,
+        {
+            "classes": list(reader.classes),
+            "terms": [tsquery(term) for term in asked.weights],
+            "weights": list(asked.weights.values()),
+            "mean_length": asked.mean_length,
+            "draw": asked.draw,
+            "topic": asked.topic,
+            "limit": limit,
+        },
+    )
+    return [_word_hit(row) for row in rows]
+
+
+async def words_of(
+    database: Database,
+    reader: Reader,
+    chunks: Sequence[ChunkId],
+    terms: Sequence[str],
+    *,
+    topic: str,
+) -> list[WordHit]:
+    """Return the term frequencies of those given chunks that the reader sees and that are on the topic."""
+    rows = await database.rows(
+        _WORDS_OF,
+        {
+            "classes": list(reader.classes),
+            "chunks": list(chunks),
+            "terms": [tsquery(term) for term in terms],
+            "topic": topic,
+        },
+    )
+    return [_word_hit(row) for row in rows]
+
+
+async def named(database: Database, reader: Reader, names: Sequence[str]) -> list[NamedEntity]:
+    """Return the reader's entities with one of these normalised names."""
+    rows = await database.rows(
+        _NAMED,
+        {"project_id": reader.project_id, "classes": list(reader.classes), "names": list(names)},
+    )
+    return [NamedEntity(id=EntityId(row[0]), name=row[1], chunks=int(row[2])) for row in rows]
+
+
+async def chunks(
+    database: Database, reader: Reader, ids: Sequence[ChunkId]
+) -> dict[ChunkId, Chunk]:
+    """Return those of the chunks that the reader sees."""
+    rows = await database.rows(_CHUNKS, {"chunks": list(ids), "classes": list(reader.classes)})
+    return {ChunkId(row[0]): _chunk(row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which document a chunk belongs to and where it stands in it; (`url`, `index`) orders chunks alike everywhere."""
+
+    title: str
+    url: str
+    index: int
+
+
+async def places(
+    database: Database, reader: Reader, ids: Sequence[ChunkId]
+) -> dict[ChunkId, Place]:
+    """Return title, URL and index of those of the chunks that the reader sees."""
+    rows = await database.rows(_TITLES, {"chunks": list(ids), "classes": list(reader.classes)})
+    return {ChunkId(row[0]): Place(title=row[1], url=row[2], index=row[3]) for row in rows}
+
+
+def tsquery(term: str) -> str:
+    """Return the term as a tsquery of one lexeme."""
+    quoted = term.replace("\\", "\\\\").replace("'", "''")
+    return f"'{quoted}'"
+
+
+def _word_hit(row: Row) -> WordHit:
+    return WordHit(chunk_id=ChunkId(row[0]), length=row[1], frequencies=tuple(row[2] or ()))
+
+
+def _chunk(row: Row) -> Chunk:
+    return Chunk(
+        id=ChunkId(row[0]),
+        document_id=DocumentId(row[1]),
+        document_ref=GlobalRef(row[2]),
+        index=row[3],
+        text=row[4],
+        tokens=row[5],
+        title=row[6],
+        url=row[7],
+        system=row[8],
+        kind=row[9],
+        topic=row[10],
+        language=row[11],
+        locator=Locator(
+            page=row[12], last_page=row[13], section=tuple(row[14]), start=row[15], end=row[16]
+        ),
+        created_at=row[17],
+        updated_at=row[18],
+    )
