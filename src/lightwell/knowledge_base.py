@@ -19,7 +19,7 @@ from lightwell.ingest import work
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Way, settle
 from lightwell.ports import Connector
-from lightwell.records import access, documents, jobs
+from lightwell.records import access, documents, jobs, queries
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Retriever
 
@@ -128,7 +128,9 @@ class KnowledgeBase:
     async def ask(self, text: str, reader: Reader, *, topic: str = "", limit: int = 5) -> Answer:
         """Return an answer whose every sentence is cited, or insufficient evidence."""
         retrieval = await self.search(text, reader, topic=topic, limit=limit)
-        return await self._answers.compose(retrieval, reader)
+        answer = await self._answers.compose(retrieval)
+        await queries.record(self._database, self.project_id, reader, answer)
+        return answer
 
     async def documents(
         self, reader: Reader, *, after: str = "", limit: int = 100
@@ -169,6 +171,6 @@ class KnowledgeBase:
         )
 
     def _question(self, text: str, topic: str, limit: int) -> Question:
-        if len(topic) > 256:  # noqa: PLR2004 - S3's topic_tag
+        if len(topic) > 256:
             raise Invalid("A topic has at most 256 characters")
         return question(text, topic=topic, limit=limit)

@@ -82,9 +82,14 @@ class Metrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """Evidence, best first, and how it was found; `best` is 0.0 when there is none."""
+    """Evidence, best first, and how it was found.
+
+    `weights` are the question's terms with the weight (inverse document frequency over what the reader sees) of
+    each; `best` is the best calibrated relevance, 0.0 when there is no evidence.
+    """
 
     question: Question
+    weights: Mapping[str, float]
     evidence: tuple[Evidence, ...]
     best: float
     metrics: Metrics

@@ -1,0 +1,69 @@
+"""What was asked and how it went; people and questions only as hashes."""
+
+import hashlib
+
+from lightwell.domain.access import Reader
+from lightwell.domain.evidence import ENOUGH, Answer
+from lightwell.domain.ids import ProjectId, new_id
+from lightwell.domain.tokens import token_count
+from lightwell.records.database import Database
+
+_SESSION = """
+INSERT INTO analytics_sessions (id, project_id, user_hash, ended_at)
+VALUES (%(session)s, %(project_id)s, %(user)s, now())
+"""
+
+_QUERY = """
+INSERT INTO rag_queries (id, project_id, session_id, query_hash, execution_time_ms, vector_hits, graph_hits, strategy_used)
+VALUES (%(query)s, %(project_id)s, %(session)s, %(hash)s, %(total_ms)s, %(vector_hits)s, %(graph_hits)s, %(strategy)s)
+"""
+
+_METRICS = """
+INSERT INTO retrieval_metrics (
+    id, query_id, vector_search_ms, vector_result_count, vector_top_score, vector_avg_score, graph_traversal_ms,
+    graph_result_count, graph_max_depth, concepts_found, fusion_ms, overlap_count, rrf_top_score, rerank_ms,
+    rerank_top_score, confidence_threshold_met, final_context_tokens, citation_count)
+VALUES (
+    %(metrics)s, %(query)s, %(vector_ms)s, %(vector_hits)s, %(vector_top)s, %(vector_mean)s, %(graph_ms)s,
+    %(graph_hits)s, %(graph_depth)s, %(concepts)s, %(fusion_ms)s, %(overlap)s, %(fused_top)s, %(rerank_ms)s,
+    %(rerank_top)s, %(met)s, %(tokens)s, %(citations)s)
+"""
+
+
+async def record(database: Database, project_id: ProjectId, reader: Reader, answer: Answer) -> None:
+    """Write down how a question went."""
+    metrics = answer.metrics
+    fields: dict[str, object] = {
+        "session": new_id(),
+        "metrics": new_id(),
+        "query": answer.query_id,
+        "project_id": project_id,
+        "user": _hashed(project_id, " ".join(sorted(reader.tags))),
+        "hash": _hashed(project_id, answer.question),
+        "strategy": "hybrid" if metrics.graph_hits else "vector_only",
+        "total_ms": metrics.vector_ms + metrics.graph_ms + metrics.fusion_ms + metrics.rerank_ms,
+        "met": answer.relevance >= ENOUGH,
+        "tokens": sum(token_count(citation.snippet) for citation in answer.citations),
+        "citations": len(answer.citations),
+        "vector_ms": metrics.vector_ms,
+        "vector_hits": metrics.vector_hits,
+        "vector_top": metrics.vector_top,
+        "vector_mean": metrics.vector_mean,
+        "graph_ms": metrics.graph_ms,
+        "graph_hits": metrics.graph_hits,
+        "graph_depth": metrics.graph_depth,
+        "concepts": metrics.concepts,
+        "fusion_ms": metrics.fusion_ms,
+        "overlap": metrics.overlap,
+        "fused_top": metrics.fused_top,
+        "rerank_ms": metrics.rerank_ms,
+        "rerank_top": metrics.rerank_top,
+    }
+    async with database.transaction() as connection:
+        for statement in (_SESSION, _QUERY, _METRICS):
+            await connection.execute(statement, fields)
+
+
+def _hashed(project_id: ProjectId, text: str) -> str:
+    """Return a hash that is the same within a project and tells nothing outside it."""
+    return hashlib.sha256(f"{project_id}\n{text}".encode()).hexdigest()
