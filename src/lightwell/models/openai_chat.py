@@ -1,0 +1,190 @@
+"""Replies from an OpenAI-compatible `/chat/completions` endpoint."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Literal, cast
+
+import openai
+from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
+from pydantic import BaseModel, Field
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.tokens import token_count
+from lightwell.models import failures
+from lightwell.models.endpoint import Connection
+from lightwell.models.limiter import Priority
+from lightwell.ports import Message, Reply, Usage
+
+Option = Literal["response_format", "temperature", "max_tokens"]
+_DECLINES: Mapping[Option, tuple[str, ...]] = {
+    "response_format": ("response_format", "json_schema", "structured output"),
+    "temperature": ("temperature",),
+    "max_tokens": ("max_tokens",),
+}
+"""The options an endpoint may decline, and what its complaint may call them."""
+
+
+class OpenAIChat:
+    """A chat model behind the `ChatModel` seam; all its calls have one priority.
+
+    An option that the endpoint declines is left out from then on: `declined` says which.
+    """
+
+    def __init__(
+        self, connection: Connection, *, priority: Priority, temperature: float = 0
+    ) -> None:
+        self._connection = connection
+        self._priority = priority
+        self._temperature = temperature
+        self._declined: frozenset[Option] = frozenset()
+
+    @property
+    def model(self) -> str:
+        return self._connection.endpoint.model
+
+    @property
+    def declined(self) -> frozenset[Option]:
+        return self._declined
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        most_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`."""
+        asked = sum(token_count(message.content) for message in messages)
+        completion = await self._connection.send(
+            lambda: self._ask(messages, most_tokens, schema),
+            priority=self._priority,
+            tokens=asked + most_tokens,
+            cost=lambda given: (
+                given.usage and given.usage.prompt_tokens + given.usage.completion_tokens
+            ),
+        )
+        choice = completion.choices[0]
+        text = choice.message.content or ""
+        self._check(choice.message.refusal, choice.finish_reason)
+        if not text and choice.finish_reason != "length":
+            raise self._failed("its reply is empty")
+        spent = completion.usage or _Spent(prompt_tokens=asked, completion_tokens=token_count(text))
+        return Reply(
+            text=text,
+            complete=choice.finish_reason != "length",
+            usage=Usage(
+                model=self.model,
+                input_tokens=spent.prompt_tokens,
+                output_tokens=spent.completion_tokens,
+            ),
+        )
+
+    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+        """Yield the reply's text as it comes; raise `ModelFailed`, which may be in the middle.
+
+        What fails before the first word is tried again, as a whole reply is.
+        """
+        asked = sum(token_count(message.content) for message in messages)
+        async with self._connection.opened(
+            lambda: self._ask_in_parts(messages, most_tokens),
+            priority=self._priority,
+            tokens=asked + most_tokens,
+        ) as parts:
+            ended = False
+            async for part in parts:
+                for choice in _Part.model_validate(part.to_dict()).choices[:1]:
+                    self._check(choice.delta.refusal, choice.finish_reason)
+                    ended = ended or choice.finish_reason is not None
+                    if choice.delta.content:
+                        yield choice.delta.content
+            if not ended:
+                raise self._failed("its reply broke off")
+
+    async def _ask(
+        self, messages: Sequence[Message], most_tokens: int, schema: Mapping[str, object] | None
+    ) -> "_Completion":
+        while True:
+            options = self._options(most_tokens, schema)
+            try:
+                raw = await self._connection.client.chat.completions.with_raw_response.create(
+                    model=self.model, messages=_turns(messages), extra_body=options
+                )
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if not self._learnt(error, options):
+                    raise
+            else:
+                return _Completion.model_validate_json(raw.content)
+
+    async def _ask_in_parts(
+        self, messages: Sequence[Message], most_tokens: int
+    ) -> openai.AsyncStream[ChatCompletionChunk]:
+        while True:
+            options = self._options(most_tokens, None)
+            try:
+                return await self._connection.client.chat.completions.create(
+                    model=self.model, messages=_turns(messages), extra_body=options, stream=True
+                )
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if not self._learnt(error, options):
+                    raise
+
+    def _options(self, most_tokens: int, schema: Mapping[str, object] | None) -> dict[str, object]:
+        limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
+        options: dict[str, object] = {limit: most_tokens}
+        if "temperature" not in self._declined:
+            options["temperature"] = self._temperature
+        if schema is not None and "response_format" not in self._declined:
+            named = {"name": "reply", "strict": True, "schema": dict(schema)}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
+        return options
+
+    def _learnt(self, error: openai.APIStatusError, sent: Mapping[str, object]) -> bool:
+        """Remember the option that the endpoint complains about; false when it was none of those sent."""
+        complaint = f"{error.param} {error.message}"
+        blamed: set[Option] = {
+            option
+            for option, names in _DECLINES.items()
+            if option in sent and any(name in complaint for name in names)
+        }
+        self._declined |= blamed
+        return bool(blamed)
+
+    def _check(self, refusal: str | None, finish_reason: str | None) -> None:
+        if refusal or finish_reason == "content_filter":
+            raise ModelFailed(f"the model {self.model!r} refused to answer")
+
+    def _failed(self, what: str) -> ModelFailed:
+        return failures.garbled(self._connection.endpoint.address, what).error
+
+
+def _turns(messages: Sequence[Message]) -> list[ChatCompletionMessageParam]:
+    turns = [{"role": message.role, "content": message.content} for message in messages]
+    return cast("list[ChatCompletionMessageParam]", turns)
+
+
+class _Said(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    message: _Said
+    finish_reason: str | None = None
+
+
+class _Spent(BaseModel):
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class _Completion(BaseModel):
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Spent | None = None
+
+
+class _PartOfChoice(BaseModel):
+    delta: _Said = _Said()
+    finish_reason: str | None = None
+
+
+class _Part(BaseModel):
+    choices: list[_PartOfChoice] = []

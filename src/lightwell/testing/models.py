@@ -1,0 +1,120 @@
+"""Models for tests: deterministic, and nothing leaves the machine."""
+
+import asyncio
+import hashlib
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.terms import terms
+from lightwell.domain.tokens import token_count
+from lightwell.ports import Message, Reply, Usage, Vectors
+
+
+class HashEmbedder:
+    """Texts with common words are near each other; a text's vector depends on nothing but the text."""
+
+    model = "hashed-stems"
+
+    def __init__(self, dimension: int = 64) -> None:
+        self.dimension = dimension
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, in order."""
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        return np.stack([self._vector(text) for text in texts])
+
+    async def query(self, text: str) -> Vectors:
+        """Return the question's unit vector, shape (1, dimension)."""
+        return self._vector(text)[np.newaxis]
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        vector = np.zeros(self.dimension, np.float64)
+        for term, count in sorted(Counter(terms(text)).items()):
+            digest = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest())
+            sign = 1 if digest & 1 else -1
+            vector[(digest >> 1) % self.dimension] += sign * np.sqrt(count)
+        length = np.linalg.norm(vector)
+        if length == 0:
+            vector[0] = length = 1
+        return (vector / length).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What a `ScriptedModel` was asked."""
+
+    messages: tuple[Message, ...]
+    most_tokens: int
+    schema: Mapping[str, object] | None
+
+
+Says = str | ModelFailed
+"""What a scripted model replies, or how it fails."""
+
+
+class ScriptedModel:
+    """A chat model that says what the test wrote down, and keeps in `sent` what it was asked.
+
+    `says` is either the replies in order, after which it fails, or a function of the messages. A reply longer
+    than `most_tokens` is cut like a real one. `latency` seconds pass before each reply, by `sleep`.
+    """
+
+    model = "scripted"
+
+    def __init__(
+        self,
+        says: Sequence[Says] | Callable[[Sequence[Message]], Says],
+        *,
+        latency: float = 0,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._says = says if callable(says) else _in_order(says)
+        self._latency = latency
+        self._sleep = sleep
+        self.sent: list[Sent] = []
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        most_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """Return the scripted reply; raise the scripted `ModelFailed`."""
+        self.sent.append(Sent(messages=tuple(messages), most_tokens=most_tokens, schema=schema))
+        if self._latency:
+            await self._sleep(self._latency)
+        whole = self._says(messages)
+        if isinstance(whole, ModelFailed):
+            raise whole
+        text = _cut(whole, most_tokens)
+        usage = Usage(
+            model=self.model,
+            input_tokens=sum(token_count(message.content) for message in messages),
+            output_tokens=token_count(text),
+        )
+        return Reply(text=text, complete=text == whole, usage=usage)
+
+    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+        """Yield the scripted reply word by word; raise the scripted `ModelFailed`."""
+        text = (await self.reply(messages, most_tokens=most_tokens)).text
+        for word in re.findall(r"\s*\S+\s*", text):
+            yield word
+
+
+def _in_order(replies: Sequence[Says]) -> Callable[[Sequence[Message]], Says]:
+    left = iter(replies)
+    return lambda _: next(left, ModelFailed("the script of this test has no further reply"))
+
+
+def _cut(text: str, most_tokens: int) -> str:
+    while token_count(text) > most_tokens:
+        text = text[: len(text) * 9 // 10]
+    return text

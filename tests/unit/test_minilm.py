@@ -1,0 +1,103 @@
+import asyncio
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.models.local import WINDOW, MiniLM, verified, windows
+
+LONG = " ".join(f"The lease of room {number} ends in winter." for number in range(120))
+
+
+@pytest.fixture(scope="module")
+def minilm() -> MiniLM:
+    return MiniLM(threads=2)
+
+
+async def test_texts_of_one_meaning_are_nearer_than_others(minilm: MiniLM) -> None:
+    vectors = await minilm.documents(
+        [
+            "The invoice is due within thirty days.",
+            "Payment must be made in a month.",
+            "Cats like to sleep in the sun.",
+        ]
+    )
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
+
+
+async def test_every_vector_has_length_one_and_the_promised_shape(minilm: MiniLM) -> None:
+    vectors = await minilm.documents(["short", "", LONG])
+    assert vectors.shape == (3, minilm.dimension)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
+
+
+async def test_no_texts_give_no_vectors(minilm: MiniLM) -> None:
+    assert (await minilm.documents([])).shape == (0, 384)
+
+
+async def test_a_vector_does_not_depend_on_its_company(minilm: MiniLM) -> None:
+    texts = ["A budget of 40,000 euros.", LONG, "Ada", "Who approved the budget for Atlas?"]
+    together = await minilm.documents(texts)
+    alone = [(await minilm.documents([text]))[0] for text in texts]
+    backwards = (await minilm.documents(texts[::-1]))[::-1]
+    asked = [(await minilm.query(text))[0] for text in texts]
+    assert np.array_equal(together, np.stack(alone))
+    assert np.array_equal(together, backwards)
+    assert np.array_equal(together, np.stack(asked))
+
+
+async def test_a_vector_does_not_depend_on_the_number_of_threads(minilm: MiniLM) -> None:
+    texts = ["one", LONG, "two words"]
+    single = await MiniLM(threads=1).documents(texts)
+    assert np.array_equal(single, await minilm.documents(texts))
+
+
+async def test_the_end_of_a_long_text_counts(minilm: MiniLM) -> None:
+    text = LONG[:1000] + " Penguins breed in Antarctica." * 40
+    start, whole = await minilm.documents([LONG[:1000], text])
+    penguins = (await minilm.query("Where do penguins breed?"))[0]
+    assert whole @ penguins > start @ penguins + 0.2
+
+
+async def test_the_vocabulary_is_the_uncased_one(minilm: MiniLM) -> None:
+    upper, lower = await minilm.documents(["ÉCLAIR Recipe", "eclair recipe"])
+    assert np.array_equal(upper, lower)
+
+
+async def test_the_event_loop_stays_free_while_the_model_reads(minilm: MiniLM) -> None:
+    beats = 0
+    reading = asyncio.create_task(minilm.documents([LONG] * 4))
+    while not reading.done():
+        await asyncio.sleep(0.005)
+        beats += 1
+    assert beats > 10
+
+
+async def test_the_vectors_are_those_of_the_published_model(minilm: MiniLM) -> None:
+    """The similarities sentence-transformers gives for this pair, within what int8 weights lose."""
+    vectors = await minilm.documents(["This is an example sentence", "Each sentence is converted"])
+    assert vectors[0][:3] == pytest.approx([0.0677, 0.0635, 0.0487], abs=0.02)  # pyright: ignore[reportUnknownMemberType]
+
+
+async def test_foreign_weights_are_refused(tmp_path: Path) -> None:
+    foreign = tmp_path / "model.onnx"
+    foreign.write_bytes(b"something else")
+    with pytest.raises(ModelFailed, match=r"model\.onnx is not the file"):
+        verified(foreign, hashlib.sha256(b"the weights").hexdigest())
+    with pytest.raises(ModelFailed, match="install Lightwell again"):
+        verified(tmp_path / "gone.onnx", "")
+
+
+@given(st.lists(st.integers(), max_size=3 * WINDOW + 5))
+def test_windows_lose_nothing_and_are_even(pieces: list[int]) -> None:
+    cut = windows(pieces)
+    assert [piece for window in cut for piece in window] == pieces
+    sizes = [len(window) for window in cut]
+    assert max(sizes) <= WINDOW
+    assert max(sizes) - min(sizes) <= 1
+    assert len(cut) == max(1, -(-len(pieces) // WINDOW))
