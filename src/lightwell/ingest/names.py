@@ -13,21 +13,31 @@ _PREFIX = rf"(?:[ie](?=[{_U}][a-z])|[dDlLO]['’](?=[{_U}])|(?:al|el|an|as|ad|ar
 _WORD = (
     rf"(?:{_ABBREVIATION}"
     rf"|[{_U}]\.(?:-?[{_U}]\.)*(?:[{_U}](?![^\W_]))?"
-    rf"|{_PREFIX}?[{_U}][^\W_]*(?:['’&\-‐‑–][^\W_]+)*)"
+    rf"|{_PREFIX}?[{_U}][^\W_]*+(?:['’&\-‐‑–][^\W_]++)*+(?:\.(?:js|NET|io)\b)?(?!\.[a-z]))"
 )
 _LINK = (
     r"(?:of(?: the)?|de(?: la| las| los| l['’])?|del|della|di|da|do|dos|das|du|des"
     r"|van(?: der| den| de)?|von(?: der)?|zu|ter|ten|bin|ibn|y|&)"
 )
+_NEW_SENTENCE = (
+    r"(?:The|An?|He|She|It|They|His|Her|Its|Their|This|These|In|On|At|By|For|From|With|During|After|Before|As|When"
+    r"|While|However|Since|We|You|I)\b"
+)
 _SPAN = re.compile(
-    rf"(?<![^\W_])(?<![@#&'’.\-]){_WORD}(?: (?:{_LINK} )?{_WORD}|, (?:Jr|Sr)\b\.?)*"
+    rf"(?<![^\W_])(?<![@#&'’.\-]){_WORD}(?: (?!(?<=\. ){_NEW_SENTENCE})(?:{_LINK} )?{_WORD}|, (?:Jr|Sr)\b\.?|, \d{{1,2}}(?:st|nd|rd|th) {_WORD})*"
     r"(?P<number> \d{1,3}(?![\w%]|[.,:/\-]\d))?"
 )
-_LOOSE = re.compile(
-    r" (?:and|for|in|on|to|with|at|from|by|the|a|an|or|as|(?:in|on|to|for|and|with|from|at|by) (?:the|a))"
-    r" | [-–] |: |! "
+_HOLDS = frozenset((" - ", " the ", " a ", " for ", " for the "))
+_MAY_HOLD = frozenset(
+    f" {link}{article} "
+    for link in ("in", "on", "to", "with", "at", "from", "by", "as", "or")
+    for article in ("", " the", " a")
 )
-_COMMA_PLACE = re.compile(r"\b(?:in|at|near|from|of|to|around|outside) $")
+_BEFORE_PLACE = re.compile(
+    r"(?:\b(?:in|at|near|from|of|to|around|outside|central|downtown)|[;(]) ?$|ern $"
+)
+_YEAR = re.compile(r"\b(?:the|at|of|a) (?:1[5-9]|20)\d\d $")
+_LONGEST_ACRONYM = 10
 _UPPER = re.compile(rf"[{_U}]{{2,}}[0-9]*s?$|[{_U}]&[{_U}]$")
 _ROMAN = re.compile(r"[IVXLC]+$")
 
@@ -57,11 +67,15 @@ _ADJECTIVES = frozenset(
     romanian russian scottish serbian soviet spanish swedish swiss thai turkish ukrainian victorian vietnamese
     welsh western eastern northern southern""".split()
 )
-_COURTESY = frozenset("mr mrs ms miss dr prof professor rev reverend sir madam dame hon".split())
+_TITLES = frozenset("mr mrs ms dr prof professor".split())
+"""They announce a person even before a single name; the others before two or more."""
+
+_COURTESY = _TITLES | frozenset("miss rev reverend sir madam dame hon".split())
 _OFFICES = frozenset(
     """president senator governor chancellor colonel lieutenant sergeant congressman congresswoman mayor
     minister secretary chairman chairwoman ceo cto cfo""".split()
 )
+_OFFICE_PAIRS = frozenset((("minister", "prime"), ("president", "vice")))
 _COMPANY_ENDS = frozenset(
     "inc ltd llc llp gmbh corp plc ag kg bv nv oy ab sarl srl spa limited corporation incorporated".split()
 )
@@ -93,16 +107,57 @@ def common_words() -> frozenset[str]:
     return frozenset(page.read_text(encoding="utf-8").split())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """A capitalised span without the small words that led to it, in the sentence it was found in.
+
+    `led` holds those words. `initial` is true when nothing but its place may have given it its capital.
+    """
+
+    words: list[str]
+    led: list[str]
+    start: int
+    end: int
+    number: str
+    initial: bool
+    sentence: str
+
+
 def names(sentence: str) -> list[Name]:
     """Return the names of one sentence in order, each followed by its other readings."""
+    spans = [span for match in _SPAN.finditer(sentence) if (span := _span(match))]
     found: list[Name] = []
-    spans: list[tuple[int, int]] = []
-    for match in _SPAN.finditer(sentence):
-        start, end = match.span()
-        spans.append((start, match.start("number") if match["number"] else end))
-        found.extend(_readings(match, initial=_opens(sentence, start)))
-    found.extend(_joined(sentence, spans))
+    for span in spans:
+        found.extend(_readings(span))
+    for one, other in pairwise(spans):
+        if _joins(one, other):
+            text = _trimmed([sentence[one.start : other.end]])
+            found.append(Name(text=text, kind="name", start=one.start, main=False))
     return found
+
+
+def _span(match: re.Match[str]) -> _Span | None:
+    number = match["number"] or ""
+    words = match[0].removesuffix(number).split(" ")
+    at = 0
+    while at < len(words) and _leads(words[at]):
+        at += 1
+    if at == len(words):
+        return None
+    led = words[:at]
+    return _Span(
+        words=words[at:],
+        led=led,
+        start=match.start() + sum(len(word) + 1 for word in led),
+        end=match.end() - len(number),
+        number=number,
+        initial=_opens(match.string, match.start()),
+        sentence=match.string,
+    )
+
+
+def _leads(word: str) -> bool:
+    return _key(word) in _LEADING or (word[0].islower() and word[1:].islower())
 
 
 def _opens(sentence: str, start: int) -> bool:
@@ -110,130 +165,119 @@ def _opens(sentence: str, start: int) -> bool:
     return not before or not (before[-1].isalnum() or before[-1] in ",)'’&/%")
 
 
-def _readings(match: re.Match[str], *, initial: bool) -> Iterator[Name]:
-    number = match["number"] or ""
-    words = match[0].removesuffix(number).split(" ")
-    rest = _without_leading(words)
-    if not rest:
-        return
-    start = match.start() + len(" ".join(words)) - len(" ".join(rest))
-    led = len(rest) < len(words)
-    if led and not initial and len(words) > 1:
-        yield Name(text=_trimmed(words), kind="name", start=match.start(), main=False)
-    if number and not _is_common(_key(rest[0])):
-        yield Name(text=_trimmed(rest) + number, kind="name", start=start, main=False)
-    if len(rest) == 1:
-        yield from _single(rest[0], start, match, initial=initial and not led)
+def _readings(span: _Span) -> Iterator[Name]:
+    if len(span.words) == 1:
+        yield from _single(span)
     else:
-        yield from _several(rest, start, initial=initial and not led)
+        yield from _several(span)
+    if span.led and not span.initial:
+        yield _other([*span.led, *span.words], span)
+    if span.number and not _is_common(_key(span.words[0])):
+        yield _other([*span.words, span.number.strip()], span)
 
 
-def _without_leading(words: list[str]) -> list[str]:
-    at = 0
-    while at < len(words) and (_key(words[at]) in _LEADING or words[at][:1].islower()):
-        if words[at][1:2] and words[at][1].isupper() and words[at][0] in "ie":
-            break
-        at += 1
-    return words[at:]
+def _other(words: Sequence[str], span: _Span) -> Name:
+    return Name(text=_trimmed(words), kind="name", start=span.start, main=False)
 
 
-def _single(word: str, start: int, match: re.Match[str], *, initial: bool) -> Iterator[Name]:
-    text, key = _trimmed([word]), _key(word)
-    if len(text) < 2 or key in _NEVER or _is_adjective(key, match.string[match.end() :][:2]):
+def _single(span: _Span) -> Iterator[Name]:
+    text, key = _trimmed(span.words), _key(span.words[0])
+    if len(text) < 2 or key in _NEVER or _is_adjective(key, span.sentence[span.end :][:2]):
         return
     if _UPPER.match(text):
-        if key not in common_words() and not _ROMAN.match(text) and len(text) <= 10:
-            yield Name(text=text, kind="term", start=start)
+        if key not in common_words() and not _ROMAN.match(text) and len(text) <= _LONGEST_ACRONYM:
+            yield Name(text=text, kind="term", start=span.start)
         return
-    yield Name(text=text, kind="name", start=start, sure=not (initial and key in common_words()))
+    doubtful = span.initial and not span.led and key in common_words()
+    yield Name(text=text, kind="name", start=span.start, sure=not doubtful)
 
 
 def _is_adjective(key: str, after: str) -> bool:
     return key in _ADJECTIVES and after[:1] == " " and after[1:].islower()
 
 
-def _several(words: list[str], start: int, *, initial: bool) -> Iterator[Name]:
-    person = _person(words)
-    if person:
-        yield Name(text=_trimmed(person), kind="person", start=start)
-        yield from _remainder(words, person, start)
-        return
+def _several(span: _Span) -> Iterator[Name]:
+    words = span.words
     if all(_key(word) in _NEVER for word in words):
         return
-    text = _trimmed(words)
+    person = _person(words)
+    if person:
+        yield from _announced(span, *person)
+        return
     kind = _kind(words)
-    yield Name(text=text, kind=kind, start=start)
-    if kind == "organization" and _key(words[-1]) in _COMPANY_ENDS:
-        yield Name(text=_trimmed(words[:-1]).rstrip(","), kind=kind, start=start, main=False)
-    if initial and _key(words[0]) in common_words():
-        yield Name(text=_trimmed(words[1:]), kind="name", start=start, main=False)
-    yield from _parts(words, start)
+    yield Name(text=_trimmed(words), kind=kind, start=span.start)
+    if _key(words[-1]) in _COMPANY_ENDS:
+        bare = _trimmed(words[:-1])
+        yield Name(text=bare, kind=kind, start=span.start, main=False)
+    if span.initial and not span.led and _key(words[0]) in common_words():
+        yield from _part(words[1:], span)
+    if _YEAR.search(span.sentence[max(0, span.start - 9) : span.start]):
+        yield _other([span.sentence[span.start - 5 : span.start - 1], *words], span)
+    yield from _parts(span)
 
 
-def _person(words: list[str]) -> list[str]:
-    """Return the words of the person whom courtesy or office announces, or []."""
-    at = 0
-    while at < len(words) and _key(words[at]) in _COURTESY:
-        at += 1
-    least = 1 if at else 2
-    if not at:
-        at = _office(words)
-    person: list[str] = []
-    for word in words[at:]:
-        if word == "of":
-            break
-        person.append(word)
-    return person if at and len(person) >= least else []
+def _person(words: list[str]) -> tuple[int, int] | None:
+    """Return from where to where the words name a person whom courtesy or office announces."""
+    for at, word in enumerate(words[:-1]):
+        key = _key(word)
+        if key in _COURTESY or key in _OFFICES or (key, _key(words[at - 1])) in _OFFICE_PAIRS:
+            end = words.index("of", at) if "of" in words[at:] else len(words)
+            if end - at > (1 if key in _TITLES else 2):
+                return at + 1, end
+    return None
 
 
-def _office(words: list[str]) -> int:
-    if [_key(word) for word in words[:2]] in (["vice", "president"], ["prime", "minister"]):
-        return 2
-    return int(_key(words[0]) in _OFFICES)
-
-
-def _remainder(words: list[str], person: list[str], start: int) -> Iterator[Name]:
-    rest = words[words.index("of") + 1 :] if "of" in words else []
-    rest = rest[1:] if rest[:1] == ["the"] else rest
-    if rest and rest != person:
-        yield Name(text=_trimmed(rest), kind="name", start=start)
+def _announced(span: _Span, start: int, end: int) -> Iterator[Name]:
+    yield Name(text=_trimmed(span.words[start:end]), kind="person", start=span.start)
+    if start > 1 and _key(span.words[start - 2]) not in _OFFICES:
+        yield from _part(span.words[: start - 1], span)
+    yield from _after_of(span.words, end, span)
 
 
 def _kind(words: Sequence[str]) -> str:
-    if _key(words[-1]) in _COMPANY_ENDS:
-        return "organization"
-    edges = {_key(words[0]), _key(words[-1])}
-    return "organization" if edges & _BODIES else "name"
+    first, last = _key(words[0]), _key(words[-1])
+    is_body = last in _COMPANY_ENDS or first in _BODIES or last in _BODIES
+    return "organization" if is_body else "name"
 
 
-def _parts(words: list[str], start: int) -> Iterator[Name]:
-    """Yield what stands on either side of a possessive, and what follows an `of`."""
+def _parts(span: _Span) -> Iterator[Name]:
+    """Yield what stands on either side of a possessive or an `of`, and before a comma ("..., Jr.")."""
+    words = span.words
     for at, word in enumerate(words[:-1]):
         if word.endswith(("'s", "’s")):
-            yield from _part(words[: at + 1], start)
-            yield from _part(words[at + 1 :], start)
+            yield from _part(words[: at + 1], span)
+            yield from _part(words[at + 1 :], span)
         elif word == "of":
-            after = words[at + 1 :]
-            yield from _part(after[1:] if after[0] == "the" else after, start)
+            if at > 1 and not _is_common(_key(words[at - 1])):
+                yield from _part(words[:at], span)
+            yield from _after_of(words, at, span)
+        elif word.endswith(","):
+            yield from _part(words[: at + 1], span)
 
 
-def _part(words: list[str], start: int) -> Iterator[Name]:
-    text = _trimmed(words)
-    single = len(words) == 1
-    if len(text) > 1 and not (single and _is_common(_key(text))):
-        yield Name(text=text, kind="name", start=start, main=False)
+def _after_of(words: list[str], at: int, span: _Span) -> Iterator[Name]:
+    yield from _part(words[at + 1 :], span)
 
 
-def _joined(sentence: str, spans: list[tuple[int, int]]) -> Iterator[Name]:
-    """Yield spans joined over small words ("Gone with the Wind") and places ("Leland, North Carolina")."""
-    for (start, end), (after, last) in pairwise(spans):
-        gap = sentence[end:after]
-        if gap == ", ":
-            place = _COMMA_PLACE.search(sentence[max(0, start - 9) : start])
-            if place:
-                yield Name(text=sentence[start:last], kind="name", start=start, main=False)
-        elif _LOOSE.fullmatch(gap):
-            yield Name(text=sentence[start:last], kind="name", start=start, main=False)
+def _part(words: list[str], span: _Span) -> Iterator[Name]:
+    words = words[next((at for at, word in enumerate(words) if not _leads(word)), len(words)) :]
+    if words and len(words[0]) > 1 and not all(_is_common(_key(word)) for word in words):
+        yield _other(words, span)
+
+
+def _joins(one: _Span, other: _Span) -> bool:
+    """Say whether two spans may be one name: "Leland, North Carolina", "Gone with the Wind"."""
+    gap = one.sentence[one.end : other.start - sum(len(word) + 1 for word in other.led)]
+    last, first = _key(one.words[-1]), _key(other.words[0])
+    if last in _NEVER or first in _NEVER:
+        return False
+    if gap == ", ":
+        return bool(_BEFORE_PLACE.search(one.sentence[max(0, one.start - 9) : one.start]))
+    if gap == " and ":
+        return "of" in one.words or _kind(one.words) != "name" or _key(other.words[-1]) in _BODIES
+    if gap in _HOLDS:
+        return True
+    return gap in _MAY_HOLD and last in common_words() and first in common_words()
 
 
 def _is_common(key: str) -> bool:
@@ -246,7 +290,4 @@ def _key(word: str) -> str:
 
 
 def _trimmed(words: Sequence[str]) -> str:
-    text = " ".join(words).rstrip(",&-–")
-    if text.endswith(("'s", "’s")):
-        return text[:-2]
-    return text
+    return " ".join(words).rstrip(",&-–").removesuffix("'s").removesuffix("’s")

@@ -47,7 +47,10 @@ _BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heard:
-    """A mention where it was heard; `key` is its normalised name, `main` and `sure` are as in `Name`."""
+    """A mention where it was heard; `key` is its normalised name, `main` and `sure` are as in `Name`.
+
+    A title or a term counts 0: the sentences that name it count it.
+    """
 
     key: str
     mention: Mention
@@ -87,7 +90,7 @@ def _titles(chunk: ChunkToRead) -> Iterator[_Heard]:
 
 
 def _metadata(title: str) -> _Heard:
-    mention = Mention(name=title, kind="document", type=MentionType.METADATA)
+    mention = Mention(name=title, kind="document", type=MentionType.METADATA, count=0)
     return _Heard(key=normalized(title), mention=mention)
 
 
@@ -104,7 +107,7 @@ def _terms(chunk: ChunkToRead, prose: str) -> Iterator[_Heard]:
 
 def _term(term: str) -> Iterator[_Heard]:
     if term.casefold() not in common_words():
-        yield _Heard(key=normalized(term), mention=Mention(name=term, kind="term"))
+        yield _Heard(key=normalized(term), mention=Mention(name=term, kind="term", count=0))
 
 
 def _sentences(prose: str) -> Iterator[list[_Heard]]:
@@ -155,11 +158,13 @@ def _gathered(heard: Iterable[_Heard]) -> dict[str, Mention]:
             continue
         if name.main:
             main.add(key)
-        found[key] = _together(found[key], name.mention) if key in found else name.mention
+        found[key] = _merged(found[key], name.mention) if key in found else name.mention
     ranked = sorted(
         found, key=lambda key: (_is_told(found[key]), -found[key].count, key not in main)
     )
-    return {key: found[key] for key in ranked[:MOST_MENTIONS]}
+    return {
+        key: replace(found[key], count=max(1, found[key].count)) for key in ranked[:MOST_MENTIONS]
+    }
 
 
 def _is_told(mention: Mention) -> bool:
@@ -170,7 +175,7 @@ def _is_name(key: str) -> bool:
     return 1 < len(key) <= _LONGEST_NAME and any(sign.isalpha() for sign in key)
 
 
-def _together(one: Mention, other: Mention) -> Mention:
+def _merged(one: Mention, other: Mention) -> Mention:
     best = max(one, other, key=lambda mention: _RANK[mention.kind])
     return replace(
         best,
@@ -183,23 +188,26 @@ def _together(one: Mention, other: Mention) -> Mention:
 def _statements(
     sentences: Iterable[Iterable[_Heard]], mentions: Mapping[str, Mention]
 ) -> tuple[Statement, ...]:
-    """Return the pairs of most shared sentences; among equals the rarer names, then the earlier pair."""
+    """Return the pairs of most shared sentences; among equals the rarer names, then the nearer ones."""
     shared: Counter[tuple[str, str]] = Counter()
+    apart: dict[tuple[str, str], int] = {}
     for line in sentences:
-        keys = dict.fromkeys(name.key for name in line if name.main)
-        there = [key for key in keys if key in mentions][:_MOST_IN_SENTENCE]
-        for pair in combinations(there, 2):
-            one, other = pair
-            shared[(other, one) if (other, one) in shared else pair] += 1
-    ranked = sorted(
-        shared, key=lambda pair: (-shared[pair], sum(mentions[key].count for key in pair))
-    )
+        keys = dict.fromkeys(name.key for name in line if name.main and name.key in mentions)
+        for (at, one), (to, other) in combinations([*enumerate(keys)][:_MOST_IN_SENTENCE], 2):
+            pair = (other, one) if (other, one) in shared else (one, other)
+            shared[pair] += 1
+            apart[pair] = min(to - at, apart.get(pair, to))
+
+    def order(pair: tuple[str, str]) -> tuple[int, int, int]:
+        return -shared[pair], sum(mentions[key].count for key in pair), apart[pair]
+
     return tuple(
-        Statement(
-            subject=mentions[one].name,
-            object=mentions[other].name,
-            weight=float(shared[one, other]),
-            confidence=CO_OCCURRENCE,
-        )
-        for one, other in ranked[:MOST_STATEMENTS]
+        _co_occurrence(mentions[one], mentions[other], shared[one, other])
+        for one, other in sorted(shared, key=order)[:MOST_STATEMENTS]
+    )
+
+
+def _co_occurrence(one: Mention, other: Mention, sentences: int) -> Statement:
+    return Statement(
+        subject=one.name, object=other.name, weight=float(sentences), confidence=CO_OCCURRENCE
     )
