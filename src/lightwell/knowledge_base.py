@@ -17,7 +17,7 @@ from lightwell.domain.jobs import Job
 from lightwell.ingest import sync as following
 from lightwell.ingest import work
 from lightwell.ingest.sync import Sync, Trouble
-from lightwell.ingest.way import Outcome, Way, settle
+from lightwell.ingest.way import Outcome, Way, follow_up
 from lightwell.ports import Connector
 from lightwell.records import access, documents, jobs, queries
 from lightwell.records.database import Database
@@ -79,7 +79,7 @@ class KnowledgeBase:
     async def enqueue(self, connector: Connector, system: str = "file") -> Sync:
         """Follow a source: write down what changed there and leave the work to workers."""
         found = await following.sync(self._database, self.project_id, connector, system)
-        await settle(self._way, self.project_id)
+        await follow_up(self._way, self.project_id)
         return found
 
     async def ingest(
@@ -114,7 +114,7 @@ class KnowledgeBase:
         """Turn one of the reader's documents into a tombstone; no read finds it once this returns."""
         document = await documents.shown(self._database, reader, name)
         await following.remove(self._database, self.project_id, [document.id])
-        await settle(self._way, self.project_id)
+        await follow_up(self._way, self.project_id)
         return document
 
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────

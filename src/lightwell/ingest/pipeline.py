@@ -7,7 +7,6 @@ Each step commits what it made and the name of the next, so a crash repeats the 
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -19,18 +18,15 @@ from lightwell.domain.jobs import JobState
 from lightwell.domain.terms import frequencies, terms
 from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
 from lightwell.ingest.parse import parse
-from lightwell.ingest.way import Outcome, Way, settle
-from lightwell.ports import ChunkToRead, Embedder, Extractor, VectorIndex
+from lightwell.ingest.way import Outcome, Way, refresh, settle
+from lightwell.ports import ChunkToRead
 from lightwell.records import chunks as staging
-from lightwell.records import jobs, profiles, publishing
+from lightwell.records import jobs, publishing
 from lightwell.records.chunks import StagedChunk
-from lightwell.records.database import Database
-from lightwell.records.jobs import Claim, Worker
+from lightwell.records.jobs import Claim
 from lightwell.records.publishing import PublishedTerms, PublishedText
-from lightwell.records.spaces import Space
 
 EMBEDDED_AT_ONCE = 32
-REFRESHED_AT_ONCE = 500
 
 
 async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
@@ -47,16 +43,8 @@ async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], Non
         await _embed(way, [claim for claim in fresh if claim.step != "read"], staged)
         await _read_and_publish(way, fresh, staged)
         await _index(way, batch)
-        await refresh(way.database, batch[0])
+        await refresh(way.database, batch[0].project_id)
         await _finish(way, batch, staged, tell)
-
-
-async def refresh(database: Database, claim: Claim) -> None:
-    """Recompute every stale profile of the claim's project."""
-    while True:
-        async with database.transaction() as connection:
-            if await profiles.refresh(connection, claim.project_id, limit=REFRESHED_AT_ONCE) == 0:
-                return
 
 
 async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> set[object]:

@@ -64,6 +64,7 @@ async def _follow(
     found: Sync,
 ) -> None:
     waiting: list[NewDocument] = []
+    gone: list[DocumentId] = []
     hashes = {url: entry.content_hash for url, entry in known.items()}
     async for change in connector.changes(hashes):
         match change:
@@ -75,10 +76,15 @@ async def _follow(
                 ):
                     await _register(database, project_id, waiting, found)
                     waiting = []
+            case Gone(url=url):
+                gone.append(known[url].id)
             case _:
                 await _apply(database, project_id, change, known, found)
     if waiting:
         await _register(database, project_id, waiting, found)
+    found.gone += len(gone)
+    for start in range(0, len(gone), _AT_ONCE):
+        await remove(database, project_id, gone[start : start + _AT_ONCE])
 
 
 async def _apply(
@@ -97,16 +103,11 @@ async def _apply(
                 found.retagged += 1
                 async with database.transaction() as connection:
                     await documents.retag(connection, project_id, known[url].id, document.acl_tags)
-        case Gone(url=url):
-            found.gone += 1
-            await remove(
-                database, project_id, await documents.ids_by_url(database, project_id, [url])
-            )
         case Broken(url=url, message=message):
             found.troubles.append(Trouble(url=url, message=message))
             if url in known:
                 await documents.broken(database, known[url].id, message)
-        case Changed():
+        case Changed() | Gone():
             return
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from lightwell.domain.ids import ProjectId
 from lightwell.ports import Embedder, Extractor, VectorIndex
 from lightwell.records import chunks as staging
+from lightwell.records import profiles
 from lightwell.records.database import Database
 from lightwell.records.jobs import Worker
 from lightwell.records.spaces import Space
 
-_AT_ONCE = 1000
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,3 +44,17 @@ async def settle(way: Way, project_id: ProjectId) -> None:
             moved = [chunk for chunk, its in changes.items() if its == class_id]
             await way.vectors.reclassify(way.space.id, moved, class_id)
         await staging.settled(way.database, list(changes))
+
+
+async def refresh(database: Database, project_id: ProjectId) -> None:
+    """Recompute whatever was derived from mentions that came or went."""
+    while True:
+        async with database.transaction() as connection:
+            if await profiles.refresh(connection, project_id, limit=_AT_ONCE) == 0:
+                return
+
+
+async def follow_up(way: Way, project_id: ProjectId) -> None:
+    """Bring everything derived up to what PostgreSQL shows, after documents went or changed hands."""
+    await settle(way, project_id)
+    await refresh(way.database, project_id)

@@ -116,11 +116,6 @@ SELECT (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%
 FROM profiles WHERE class_id = ANY(%(classes)s)
 """
 
-_BY_URL = """
-SELECT document_id FROM source_documents
-WHERE project_id = %(project_id)s AND source_url = ANY(%(urls)s) AND NOT is_deleted
-"""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
@@ -191,14 +186,6 @@ async def retag(
 async def broken(database: Database, document_id: DocumentId, message: str) -> None:
     """Mark a known document whose source can no longer hand it over; what is published stays."""
     await database.run(_BREAK, {"id": document_id, "message": message})
-
-
-async def ids_by_url(
-    database: Database, project_id: ProjectId, urls: Sequence[str]
-) -> list[DocumentId]:
-    """Return the documents under these URLs, for the source that owns them (no reader: nothing is shown)."""
-    rows = await database.rows(_BY_URL, {"project_id": project_id, "urls": list(urls)})
-    return [DocumentId(row[0]) for row in rows]
 
 
 async def tombstone(

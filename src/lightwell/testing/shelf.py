@@ -1,0 +1,44 @@
+"""A source that a test fills by hand."""
+
+import hashlib
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+
+from lightwell.domain.documents import Format, NewDocument
+from lightwell.ports import Change, Changed, Gone, Unchanged
+
+
+def written(
+    name: str, text: str, tags: Iterable[str], *, title: str = "", topic: str = ""
+) -> NewDocument:
+    """Return a plain text or markdown document, as a source would give it."""
+    content = text.encode()
+    return NewDocument(
+        system="file",
+        kind="document",
+        source_id="",
+        url=f"file:///shelf/{name}",
+        format=Format.MARKDOWN if name.endswith(".md") else Format.TEXT,
+        title=title,
+        topic=topic,
+        acl_tags=frozenset(tags),
+        content=content,
+        content_hash=hashlib.sha256(b"\n".join([content, title.encode(), topic.encode()])).hexdigest(),
+        updated_at=None,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """A `Connector` over these documents; what it had before and has no more is gone."""
+
+    documents: tuple[NewDocument, ...]
+
+    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        for document in self.documents:
+            if known.get(document.url) == document.content_hash:
+                yield Unchanged(url=document.url, document=document)
+            else:
+                yield Changed(document=document)
+        for url in sorted(known.keys() - {document.url for document in self.documents}):
+            yield Gone(url=url)
