@@ -1,0 +1,243 @@
+"""A folder of files, or a single file, as a source."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from stat import S_ISREG
+
+from lightwell.connectors._file_settings import (
+    FolderSettings,
+    Said,
+    of_folder,
+    of_front_matter,
+    settled,
+)
+from lightwell.domain.access import Tags
+from lightwell.domain.documents import FileSettings, Format, NewDocument
+from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
+from lightwell.ingest.formats import format_of, known_ending, unsupported
+from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, yaml_mapping
+from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
+
+SETTINGS_NAME = ".lightwell.yaml"
+MOST_BYTES = 50 * 1024 * 1024
+
+_NO_DOCUMENTS = frozenset(
+    """.png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .ico .heic .psd .ai .eps .mp3 .wav .ogg .flac .m4a .mp4
+    .mov .avi .mkv .webm .zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .jar .whl .deb .rpm .iso .dmg .exe .dll .so
+    .dylib .o .a .class .pyc .bin .dat .db .sqlite .sqlite3 .ttf .otf .woff .woff2 .css .js .map .lock .tmp
+    .bak .swp .part .ds_store .ini .lnk""".split()
+)
+"""What nobody expects to be read; every other unknown ending is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file below the root with the settings of the folders above it, or what is wrong with it."""
+
+    path: Path
+    source_id: str
+    said: Sequence[Said] = ()
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Above:
+    """A folder's settings, and where in the path of a file below its own part begins."""
+
+    settings: FolderSettings
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Everything readable below `root`; `default_tags` hold where nothing nearer names `acl_tags`."""
+
+    root: Path
+    default_tags: Tags
+    most_bytes: int = MOST_BYTES
+
+    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        """Yield every file in the order of its path, then what is gone; raise `SourceFailed` without a root.
+
+        An unchanged document comes without its bytes. A file that cannot be handed over is broken, not gone.
+        """
+        root, found = await asyncio.to_thread(self._walk)
+        present: set[str] = set()
+        lost: list[str] = []
+        for each in found:
+            change = await asyncio.to_thread(self._change, each, known)
+            url = each.path.as_uri()
+            present.add(url)
+            if isinstance(change, Broken):
+                lost.append(url + "/")
+            yield change
+        for url in sorted(known):
+            if url not in present and _below(url, root) and not url.startswith(tuple(lost)):
+                yield Gone(url=url)
+
+    def _walk(self) -> tuple[Path, list[_Found]]:
+        try:
+            root = self.root.resolve(strict=True)
+            if not root.is_dir():
+                return root, list(_alone(root))
+            os.scandir(root).close()
+        except OSError as error:
+            raise SourceFailed(
+                f"{self.root} cannot be read: {error.strerror}; check the path"
+            ) from error
+        return root, list(_below_folder(root, root, ()))
+
+    def _change(self, found: _Found, known: Mapping[str, str]) -> Change:
+        url = found.path.as_uri()
+        try:
+            document = self._document(found, url)
+        except Unreadable as error:
+            return Broken(url=url, reason=error.reason, message=str(error))
+        except Invalid as error:
+            return Broken(url=url, reason="settings", message=f"front matter: {error}")
+        except OSError as error:
+            return Broken(
+                url=url, reason="unreadable", message=f"{error.strerror}; check its permissions"
+            )
+        if known.get(url) == document.content_hash:
+            return Unchanged(url=url, document=_without_bytes(document))
+        return Changed(document=document)
+
+    def _document(self, found: _Found, url: str) -> NewDocument:
+        if found.reason:
+            raise Unreadable(found.reason, found.message)
+        if not known_ending(found.path.name):
+            raise unsupported(found.path.name)
+        content, modified = self._read(found.path)
+        format = format_of(found.path.name, content)
+        said = [*found.said, _front_matter(content)] if format is Format.MARKDOWN else found.said
+        settings = settled(self.default_tags, said)
+        return NewDocument(
+            system="file",
+            kind="document",
+            source_id=found.source_id,
+            url=url,
+            format=format,
+            title=settings.title,
+            topic=settings.topic,
+            acl_tags=settings.acl_tags,
+            content=content,
+            content_hash=_content_hash(content, settings),
+            updated_at=modified,
+            metadata=settings.metadata,
+        )
+
+    def _read(self, path: Path) -> tuple[bytes, datetime]:
+        with path.open("rb") as file:
+            about = os.fstat(file.fileno())
+            content = file.read(self.most_bytes + 1) if about.st_size <= self.most_bytes else None
+        if content is None or len(content) > self.most_bytes:
+            most = f"{self.most_bytes / 1024**2:,.0f} MB"
+            raise Unreadable("too_large", f"it is over {most}; split it or raise the limit")
+        return content, datetime.fromtimestamp(about.st_mtime, UTC)
+
+
+def _alone(path: Path) -> Iterator[_Found]:
+    try:
+        settings = _folder_settings(path.parent)
+    except Invalid as error:
+        yield _Found(path, _name(path.name), (), "settings", str(error))
+    else:
+        if S_ISREG(path.stat().st_mode):
+            yield _Found(path, _name(path.name), settings.about(path.name) if settings else ())
+
+
+def _below_folder(folder: Path, root: Path, above: Sequence[_Above]) -> Iterator[_Found]:
+    """Yield the folder's files and those of its folders, all in the order of their paths."""
+    depth = len(folder.parts) - len(root.parts)
+    try:
+        settings = _folder_settings(folder)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except Invalid as error:
+        yield _Found(folder, _source_id(folder, root), (), "settings", str(error))
+        return
+    except OSError as error:
+        message = f"{error.strerror}; check its permissions"
+        yield _Found(folder, _source_id(folder, root), (), "unreadable", message)
+        return
+    here = [*above, _Above(settings, depth)] if settings else above
+    for entry in entries:
+        path = Path(entry.path)
+        parts = path.parts[len(root.parts) :]
+        if entry.name.startswith(".") or any(
+            each.settings.ignores("/".join(parts[each.depth :])) for each in here
+        ):
+            continue
+        yield from _entry(entry, root, here, parts)
+
+
+def _entry(
+    entry: os.DirEntry[str], root: Path, above: Sequence[_Above], parts: Sequence[str]
+) -> Iterator[_Found]:
+    path = Path(entry.path)
+    if entry.is_symlink():
+        if _leads_out(path, root):
+            message = f"it is a link that leads out of {root.name or root}; copy the file in"
+            yield _Found(path, _source_id(path, root), (), "outside", message)
+    elif entry.is_dir(follow_symlinks=False):
+        yield from _below_folder(path, root, above)
+    elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _NO_DOCUMENTS:
+        said = [
+            word for each in above for word in each.settings.about("/".join(parts[each.depth :]))
+        ]
+        yield _Found(path, _source_id(path, root), said)
+
+
+def _leads_out(link: Path, root: Path) -> bool:
+    """Return whether a link has an end, outside; what it shows inside is met at its own place."""
+    try:
+        return not link.resolve(strict=True).is_relative_to(root)
+    except (OSError, RuntimeError):
+        return False
+
+
+def _folder_settings(folder: Path) -> FolderSettings | None:
+    path = folder / SETTINGS_NAME
+    try:
+        with path.open("rb") as file:
+            content = file.read(LONGEST_YAML + 1)
+        return of_folder(yaml_mapping(content.decode("utf-8-sig")))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (Invalid, UnicodeDecodeError) as error:
+        raise Invalid(f"{SETTINGS_NAME} of {folder.name!r}: {error}") from error
+
+
+def _front_matter(content: bytes) -> Said:
+    yaml, _ = front_matter(content[: LONGEST_YAML * 4].decode("utf-8-sig", errors="replace"))
+    return of_front_matter(yaml_mapping(yaml))
+
+
+def _content_hash(content: bytes, settings: FileSettings) -> str:
+    digest = hashlib.sha256(content)
+    digest.update(f"\0{settings.title}\0{settings.topic}".encode())
+    return digest.hexdigest()
+
+
+def _without_bytes(document: NewDocument) -> NewDocument:
+    return replace(document, content=b"")
+
+
+def _source_id(path: Path, root: Path) -> str:
+    return _name(path.relative_to(root).as_posix())
+
+
+def _name(name: str) -> str:
+    """Return a name as text that a database takes, whatever bytes it is made of."""
+    return os.fsencode(name).decode("utf-8", errors="backslashreplace")
+
+
+def _below(url: str, root: Path) -> bool:
+    uri = root.as_uri()
+    return url == uri or url.startswith(uri.rstrip("/") + "/")

@@ -1,0 +1,269 @@
+"""A document's text as chunks: along its headings first, whole sentences next, never a word lost."""
+
+import hashlib
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Generic, TypeVar
+
+from semantic_text_splitter import TextSplitter
+
+from lightwell.domain.documents import (
+    LONGEST_CHUNK,
+    SHORTEST_CHUNK,
+    TARGET_CHUNK,
+    ChunkDraft,
+    Page,
+    ParsedDocument,
+    Section,
+    Span,
+    SpanKind,
+)
+from lightwell.domain.errors import Invalid
+from lightwell.domain.tokens import token_count
+from lightwell.ingest.language import language_of
+
+_LEAST, _MOST = TARGET_CHUNK
+_LONGEST_WHOLE = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50
+"""Tokens of a table or code block that stays whole: a short piece may still join on either side."""
+
+_WINDOW = 12_000
+"""Characters handed to the splitter at once: its time grows with the square of an unbroken text."""
+
+_HEADING_SIGNS = "# \t\n*_="
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """`text[start:end]`, without white space at its ends."""
+
+    start: int
+    end: int
+
+
+_Part = TypeVar("_Part", Section, Page, Span)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row(Generic[_Part]):
+    """Parts by their start; `reached` is the furthest end so far, since spans may overlap."""
+
+    parts: Sequence[_Part]
+    reached: Sequence[int]
+
+    def touching(self, piece: _Piece) -> list[_Part]:
+        first = bisect_right(self.reached, piece.start)
+        last = bisect_left(self.parts, piece.end, key=lambda part: part.start)
+        return [part for part in self.parts[first:last] if part.end > piece.start]
+
+
+def _row(parts: Sequence[_Part]) -> _Row[_Part]:
+    return _Row(parts, list(accumulate((part.end for part in parts), max)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    text: str
+    sections: _Row[Section]
+    pages: _Row[Page]
+    spans: _Row[Span]
+    language: str
+
+    @staticmethod
+    def of(document: ParsedDocument) -> "_Layout":
+        spans = _row(document.spans)
+        opening = _Piece(0, _WINDOW)
+        return _Layout(
+            text=document.text,
+            sections=_row(document.sections),
+            pages=_row(document.pages),
+            spans=spans,
+            language=language_of(_prose(document.text, spans.touching(opening), opening)),
+        )
+
+
+def chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
+    """Return the chunks in order; only white space falls between them. An empty text has none.
+
+    A document of up to 1024 tokens is one chunk. Otherwise each has 100 to 2000 tokens, 512 to 1024
+    where the text allows it.
+    """
+    text = document.text
+    whole = _trimmed(text, 0, len(text))
+    if whole is None:
+        return ()
+    layout = _Layout.of(document)
+    parts = [whole]
+    if _tokens(text, whole) > _MOST:
+        heads = frozenset(section.start for section in document.sections)
+        parts = _without_short(text, _packed(text, _pieces(document)), heads)
+    return tuple(_draft(layout, at, part) for at, part in enumerate(parts))
+
+
+def checked(draft: ChunkDraft) -> ChunkDraft:
+    """Return a hand-made chunk as it is; raise `Invalid` when it is empty, too short or too long."""
+    if not draft.text.strip():
+        raise Invalid("Chunk content cannot be empty")
+    if not SHORTEST_CHUNK <= draft.tokens <= LONGEST_CHUNK:
+        raise Invalid(f"Chunk must be {SHORTEST_CHUNK}-{LONGEST_CHUNK} tokens")
+    return draft
+
+
+def embedded_text(title: str, draft: ChunkDraft) -> str:
+    """Return what is embedded: the title, the headings and the text, one below the other, none twice."""
+    path = draft.section_path[1:] if draft.section_path[:1] == (title,) else draft.section_path
+    opening = draft.text.lstrip(_HEADING_SIGNS)
+    lines = [line for line in (title, " > ".join(path)) if line and not opening.startswith(line)]
+    return "\n".join([*lines, draft.text])
+
+
+def chunk_hash(title: str, draft: ChunkDraft) -> str:
+    """Return the SHA-256, in hex, of what is embedded."""
+    return hashlib.sha256(embedded_text(title, draft).encode()).hexdigest()
+
+
+def _tokens(text: str, piece: _Piece) -> int:
+    return token_count(text[piece.start : piece.end])
+
+
+def _trimmed(text: str, start: int, end: int) -> _Piece | None:
+    inside = text[start:end]
+    bare = inside.strip()
+    if not bare:
+        return None
+    first = start + len(inside) - len(inside.lstrip())
+    return _Piece(first, first + len(bare))
+
+
+def _pieces(document: ParsedDocument) -> Iterator[_Piece]:
+    """Yield sections, and the parts of those that are too long."""
+    text = document.text
+    solid = _row(_solid(document.spans))
+    for section in document.sections:
+        piece = _trimmed(text, section.start, section.end)
+        if piece is None:
+            continue
+        if _tokens(text, piece) <= _MOST:
+            yield piece
+        else:
+            yield from _parts(text, piece, solid.touching(piece))
+
+
+def _solid(spans: Sequence[Span]) -> list[Span]:
+    """Return code and tables, the outermost only, in order."""
+    kept: list[Span] = []
+    for span in spans:
+        if span.kind is not SpanKind.FORMULA and (not kept or span.start >= kept[-1].end):
+            kept.append(span)
+    return kept
+
+
+def _parts(text: str, piece: _Piece, solid: Sequence[Span]) -> Iterator[_Piece]:
+    at = piece.start
+    for span in solid:
+        start, end = max(span.start, at), min(span.end, piece.end)
+        whole = _trimmed(text, start, end) if start < end else None
+        if whole is not None and _tokens(text, whole) <= _LONGEST_WHOLE:
+            yield from _split(text, at, start)
+            yield whole
+            at = end
+    yield from _split(text, at, piece.end)
+
+
+def _split(text: str, start: int, end: int) -> Iterator[_Piece]:
+    splitter = TextSplitter.from_callback(token_count, TARGET_CHUNK, trim=False)
+    while start < end:
+        stop = _window_end(text, start, end)
+        for offset, part in splitter.chunk_indices(text[start:stop]):
+            piece = _trimmed(text, start + offset, start + offset + len(part))
+            if piece is not None:
+                yield piece
+        start = stop
+
+
+def _window_end(text: str, start: int, end: int) -> int:
+    stop = start + _WINDOW
+    if stop >= end:
+        return end
+    half = start + _WINDOW // 2
+    for sign in ("\n\n", "\n", ". ", " "):
+        found = text.rfind(sign, half, stop)
+        if found >= 0:
+            return found + len(sign)
+    return stop
+
+
+def _packed(text: str, pieces: Iterator[_Piece]) -> list[_Piece]:
+    """Return the pieces joined up to the target's size."""
+    packed: list[_Piece] = []
+    for piece in pieces:
+        if packed and _belong(text, packed[-1], piece):
+            packed[-1] = _Piece(packed[-1].start, piece.end)
+        else:
+            packed.append(piece)
+    return packed
+
+
+def _belong(text: str, before: _Piece, after: _Piece) -> bool:
+    return (
+        _tokens(text, before) < _LEAST and _tokens(text, _Piece(before.start, after.end)) <= _MOST
+    )
+
+
+def _without_short(text: str, pieces: Sequence[_Piece], heads: frozenset[int]) -> list[_Piece]:
+    """Return the pieces with those under 100 tokens joined: to the next where they open a section."""
+
+    def short(piece: _Piece) -> bool:
+        return _tokens(text, piece) < SHORTEST_CHUNK
+
+    kept: list[_Piece] = []
+    for piece, last in zip(pieces, [False] * (len(pieces) - 1) + [True], strict=True):
+        joins = kept and (short(kept[-1]) or (short(piece) and (last or piece.start not in heads)))
+        joined = _Piece(kept[-1].start, piece.end) if joins else piece
+        if joins and _tokens(text, joined) <= LONGEST_CHUNK:
+            kept[-1] = joined
+        else:
+            kept.append(piece)
+    return kept
+
+
+def _draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
+    text = layout.text[piece.start : piece.end]
+    spans = layout.spans.touching(piece)
+    kinds = {span.kind for span in spans}
+    pages = layout.pages.touching(piece)
+    return ChunkDraft(
+        index=index,
+        start=piece.start,
+        end=piece.end,
+        text=text,
+        tokens=token_count(text),
+        section_path=_path(layout.sections.touching(piece)),
+        pages=(pages[0].number, pages[-1].number) if pages else None,
+        has_code=SpanKind.CODE in kinds,
+        has_formula=SpanKind.FORMULA in kinds,
+        has_table=SpanKind.TABLE in kinds,
+        language=language_of(_prose(layout.text, spans, piece), otherwise=layout.language),
+    )
+
+
+def _path(sections: Sequence[Section]) -> tuple[str, ...]:
+    """Return what the headings of all sections have in common."""
+    paths = [section.path for section in sections]
+    common = paths[0] if paths else ()
+    for path in paths[1:]:
+        same = [one == other for one, other in zip(common, path, strict=False)]
+        common = common[: same.index(False) if False in same else len(same)]
+    return common
+
+
+def _prose(text: str, spans: Sequence[Span], piece: _Piece) -> str:
+    """Return the piece without its code and formulas."""
+    parts: list[str] = []
+    at = piece.start
+    for span in spans:
+        if span.kind is not SpanKind.TABLE:
+            parts.append(text[at : max(at, span.start)])
+            at = max(at, span.end)
+    return " ".join([*parts, text[at : piece.end]])

@@ -1,0 +1,94 @@
+"""Which format is it? By its ending, unless its first bytes say otherwise."""
+
+import io
+import zipfile
+from pathlib import PurePosixPath
+
+from lightwell.domain.documents import Format
+from lightwell.domain.errors import Unreadable
+
+_ENDINGS = {
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), Format.MARKDOWN),
+    ".pdf": Format.PDF,
+    ".docx": Format.DOCX,
+    **dict.fromkeys((".html", ".htm", ".xhtml"), Format.HTML),
+    **dict.fromkeys(
+        (".txt", ".text", ".rst", ".log", ".csv", ".tsv", ".adoc", ".asciidoc", ".org", ".tex"),
+        Format.TEXT,
+    ),
+    "": Format.TEXT,
+}
+_BINARY = (
+    (b"\x89PNG\r\n", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!\x1a", "a RAR archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"\x7fELF", "a program"),
+    (b"MZ\x90\x00", "a program"),
+    (b"SQLite format 3\x00", "a database"),
+    (b"OggS\x00", "a recording"),
+    (b"ID3\x03", "a recording"),
+    (b"ID3\x04", "a recording"),
+)
+_OLE, _ZIP = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04"
+_LOCKED = "EncryptedPackage".encode("utf-16-le")
+_READABLE = "Lightwell reads md, pdf, docx, html and plain text"
+
+
+def known_ending(name: str) -> bool:
+    """Return whether a file of this name may be read at all; one without an ending may."""
+    return PurePosixPath(name).suffix.lower() in _ENDINGS
+
+
+def format_of(name: str, content: bytes) -> Format:
+    """Return the format; raise `Unreadable` with `unsupported`, `binary` or `encrypted`."""
+    head = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if head.startswith(b"%PDF-"):
+        return Format.PDF
+    if head.startswith(_ZIP):
+        return _of_archive(name, content)
+    if head.startswith(_OLE):
+        raise _of_old_office(content)
+    for magic, what in _BINARY:
+        if head.startswith(magic):
+            raise Unreadable("binary", f"it is {what}, whatever its name says; {_READABLE}")
+    return _of_name(name, head)
+
+
+def _of_name(name: str, head: bytes) -> Format:
+    ending = PurePosixPath(name).suffix.lower()
+    if ending not in _ENDINGS:
+        raise unsupported(name)
+    format = _ENDINGS[ending]
+    if format is not Format.HTML and head[:15].lower().startswith((b"<!doctype html", b"<html")):
+        return Format.HTML
+    return format
+
+
+def _of_archive(name: str, content: bytes) -> Format:
+    if PurePosixPath(name).suffix.lower() == ".docx":
+        return Format.DOCX
+    try:
+        members = zipfile.ZipFile(io.BytesIO(content)).namelist()
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError):
+        members = []
+    if "word/document.xml" in members:
+        return Format.DOCX
+    raise Unreadable("binary", f"it is an archive or an office file; {_READABLE}")
+
+
+def _of_old_office(content: bytes) -> Unreadable:
+    if _LOCKED in content:
+        return Unreadable("encrypted", "it asks for a password; save it without one")
+    return Unreadable("unsupported", "it is an old Office file; save it as .docx or .pdf")
+
+
+def unsupported(name: str) -> Unreadable:
+    ending = PurePosixPath(name).suffix or name
+    return Unreadable(
+        "unsupported", f"{ending} files are not read; {_READABLE}: convert it or ignore it"
+    )

@@ -1,0 +1,79 @@
+"""A text that grows block by block, and knows where its headings and spans stand."""
+
+from dataclasses import dataclass, field
+
+from lightwell.domain.documents import Section, Span, SpanKind
+from lightwell.ingest.parse._marks import formulas, ordered
+from lightwell.ingest.parse._sections import Heading, sections
+from lightwell.ingest.parse._text import clean, narrow
+
+
+@dataclass(slots=True)
+class Builder:
+    """Blocks in the order of the document, an empty line between them."""
+
+    _parts: list[str] = field(default_factory=list[str])
+    _length: int = 0
+    _headings: list[Heading] = field(default_factory=list[Heading])
+    _spans: list[Span] = field(default_factory=list[Span])
+
+    def block(self, text: str) -> None:
+        self._add(narrow(clean(text)).strip(), "\n\n")
+
+    def item(self, text: str, *, follows: bool) -> None:
+        """Add a list's item; one that follows another stands right below it."""
+        bare = narrow(clean(text)).strip()
+        self._add(f"- {bare}" if bare else "", "\n" if follows else "\n\n")
+
+    def heading(self, text: str, level: int) -> None:
+        title = " ".join(clean(text).split())
+        if title:
+            start = self._add(title, "\n\n")
+            self._headings.append(Heading(level=level, title=title, start=start))
+
+    def code(self, text: str) -> None:
+        self._span(SpanKind.CODE, clean(text).strip("\n").rstrip())
+
+    def formula(self, text: str) -> None:
+        self._span(SpanKind.FORMULA, narrow(clean(text)).strip())
+
+    def table(self, rows: list[list[str]]) -> None:
+        """Add the rows as pipe rows, the first as the header; short rows are filled up."""
+        cells = [[_cell(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
+        if not cells:
+            return
+        width = max(map(len, cells))
+        lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in cells]
+        lines.insert(1, "|" + " --- |" * width)
+        self._span(SpanKind.TABLE, "\n".join(lines))
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def sections(self) -> tuple[Section, ...]:
+        return sections(self.text(), self._headings)
+
+    def spans(self) -> tuple[Span, ...]:
+        code = [span for span in self._spans if span.kind is SpanKind.CODE]
+        return tuple(ordered([*self._spans, *formulas(self.text(), code)]))
+
+    def _span(self, kind: SpanKind, text: str) -> None:
+        if text.strip():
+            start = self._add(text, "\n\n")
+            self._spans.append(Span(kind=kind, start=start, end=start + len(text)))
+
+    def _add(self, text: str, gap: str) -> int:
+        """Return where the text starts."""
+        if not text:
+            return self._length
+        if self._parts:
+            self._parts.append(gap)
+            self._length += len(gap)
+        start = self._length
+        self._parts.append(text)
+        self._length += len(text)
+        return start
+
+
+def _cell(text: str) -> str:
+    return " ".join(clean(text).split()).replace("|", "\\|")

@@ -1,0 +1,86 @@
+"""Formulas, and what looks like code or a table where the format does not say so."""
+
+import re
+from bisect import bisect
+from collections.abc import Callable, Sequence
+
+from lightwell.domain.documents import Span, SpanKind
+
+_FORMULA = re.compile(
+    r"""
+    (?P<code>(?<!`)(?P<ticks>`{1,3})(?!`)[^`]{1,500}(?P=ticks)(?!`))
+    | \$\$ (?: (?!\$\$) . ){1,2000}? \$\$
+    | \\\[ (?: (?!\\\]) . ){1,2000}? \\\]
+    | \\\( (?: (?!\\\)|\n\n) . ){1,500}? \\\)
+    | \\begin\{(?P<name>equation|align|gather|multline|eqnarray)\*?\} .{1,4000}? \\end\{(?P=name)\*?\}
+    | (?<![\\$\w]) \$ (?=[^\s$]) (?P<inline>[^$\n]{1,200}) (?<=[^\s\\$]) \$ (?![\d$\w])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_MATHEMATICAL = re.compile(r"[\\^_=+<>{}|*/]|^\w{1,3}$")
+_CODE_LINE = re.compile(
+    r"""(?:
+        \s*(?:def|class|import|from|return|public|private|static|const|let|var|function|func|fn|void|int|\#include|package|use)\b
+            .*[(){};:=<>"]
+        | .*[;{}]\s*$
+        | \s*(?:\$|>>>)\s\S+
+    )""",
+    re.VERBOSE,
+)
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+
+
+def formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
+    """Return the LaTeX formulas outside of the given code, which comes in order and apart."""
+    if "$" not in text and "\\" not in text:
+        return []
+    found = [
+        Span(kind=SpanKind.FORMULA, start=match.start(), end=match.end())
+        for match in _FORMULA.finditer(text)
+        if match["code"] is None
+        and (match["inline"] is None or _MATHEMATICAL.search(match["inline"]))
+    ]
+    ends = [span.end for span in code]
+    return [
+        span for span in found if not _meets(span, code[(at := bisect(ends, span.start)) : at + 1])
+    ]
+
+
+def looks(text: str) -> list[Span]:
+    """Return the code, tables and formulas that plain text seems to hold."""
+    code = _runs(text, SpanKind.CODE, _is_code, least=3)
+    tables = _runs(text, SpanKind.TABLE, _is_row, least=2)
+    return ordered([*code, *tables, *formulas(text, code)])
+
+
+def _meets(span: Span, following: Sequence[Span]) -> bool:
+    return any(other.start < span.end for other in following)
+
+
+def ordered(spans: Sequence[Span]) -> list[Span]:
+    """Return the spans by start, longer ones first."""
+    return sorted(spans, key=lambda span: (span.start, -span.end))
+
+
+def _is_code(line: str) -> bool:
+    return bool(_CODE_LINE.match(line) or _FENCE.match(line))
+
+
+def _is_row(line: str) -> bool:
+    return line.count("|") >= 2 or line.strip().count("\t") >= 1 or line.startswith("+--")
+
+
+def _runs(text: str, kind: SpanKind, fits: Callable[[str], bool], *, least: int) -> list[Span]:
+    """Return runs of at least `least` fitting lines; the character offsets hold no final newline."""
+    spans: list[Span] = []
+    at = begun = count = 0
+    for line in [*text.split("\n"), ""]:
+        if fits(line):
+            begun = at if count == 0 else begun
+            count += 1
+        else:
+            if count >= least:
+                spans.append(Span(kind=kind, start=begun, end=at - 1))
+            count = 0
+        at += len(line) + 1
+    return spans

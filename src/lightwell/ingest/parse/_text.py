@@ -1,0 +1,67 @@
+"""From bytes to clean text."""
+
+import re
+import unicodedata
+
+from lightwell.domain.errors import Unreadable
+
+MOST_CHARACTERS = 20_000_000
+"""A longer text is refused: it would hold a worker for minutes, and nobody reads it as one document."""
+
+_NEWLINES = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]")
+_EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){4,}")
+_WIDE_BLANKS = re.compile(r"[ \t\xa0\u2000-\u200a\u3000]{65,}")
+_BLANKS = re.compile(r"[ \t\xa0\u2000-\u200a\u202f\u205f\u3000]+")
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\r\f\x1b\x08")
+
+
+def clean(text: str) -> str:
+    """Return the text in NFC with Unix line ends, without control characters, byte order marks, soft hyphens."""
+    text = _UNWANTED.sub("", _NEWLINES.sub("\n", text))
+    text = _EMPTY_LINES.sub("\n\n\n", _WIDE_BLANKS.sub(" " * 64, text))
+    refuse_long(len(text))
+    return unicodedata.normalize("NFC", text)
+
+
+def refuse_long(characters: int) -> None:
+    """Raise `Unreadable` for a text that is too long."""
+    if characters > MOST_CHARACTERS:
+        raise Unreadable("too_large", f"its text is over {MOST_CHARACTERS:,} characters; split it")
+
+
+def squeezed(text: str) -> str:
+    """Return the text as one line: every run of white space is one blank, none at the ends."""
+    return " ".join(text.split())
+
+
+def narrow(text: str) -> str:
+    """Return the text with runs of blanks within a line as one, and no blanks at line ends."""
+    return "\n".join(_BLANKS.sub(" ", line).strip() for line in text.split("\n"))
+
+
+def decoded(content: bytes) -> str:
+    """Return the bytes as text: by byte order mark, else UTF-8, else cp1252; raise `Unreadable`."""
+    for mark, encoding in (
+        (b"\xef\xbb\xbf", "utf-8-sig"),
+        (b"\xff\xfe", "utf-16"),
+        (b"\xfe\xff", "utf-16"),
+    ):
+        if content.startswith(mark):
+            return content.decode(encoding, errors="replace")
+    refuse_binary(content)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")
+
+
+def refuse_binary(content: bytes) -> None:
+    """Raise `Unreadable` when more than one byte in a hundred is a control character."""
+    sample = content[:65_536]
+    controls = len(sample) - len(sample.translate(None, bytes(_CONTROLS)))
+    if controls * 100 > len(sample):
+        raise Unreadable(
+            "binary",
+            "its bytes are not text; give it the ending of what it is, or save it as UTF-8 text",
+        )

@@ -1,0 +1,228 @@
+"""Word documents: headings by style, tables as pipe rows. Footnotes, comments and headers are left out."""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Protocol, cast
+
+import docx
+from docx.document import Document
+from docx.opc.exceptions import OpcError
+from docx.oxml.ns import qn
+
+from lightwell.domain.documents import ParsedDocument
+from lightwell.domain.errors import Unreadable
+from lightwell.ingest.parse._builder import Builder
+from lightwell.ingest.parse._text import clean, squeezed
+
+MOST_UNPACKED = 200 * 1024 * 1024
+MOST_RATIO = 200
+_SMALL_MEMBER = 1024 * 1024
+_ENCRYPTED = 0x1
+_OLE = b"\xd0\xcf\x11\xe0"
+_DEEPEST_STYLE = 10
+_BLANKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
+_MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_UNSEEN = frozenset((qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr"), _FALLBACK))
+_PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
+_TEXTS = frozenset((qn("w:t"), _MATH + "t"))
+_HEADING = re.compile(r"heading ([1-9])")
+_CODE = re.compile(r"\b(?:code|source|preformatted|verbatim|listing)\b")
+_BODY_TEXT = 9
+
+
+class _Element(Protocol):
+    """The part of lxml's element that is used here."""
+
+    @property
+    def tag(self) -> str: ...
+    @property
+    def text(self) -> str | None: ...
+    def __iter__(self) -> Iterator["_Element"]: ...
+    def get(self, key: str) -> str | None: ...
+    def find(self, path: str) -> "_Element | None": ...
+    def iter(self, tag: str) -> Iterator["_Element"]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Style:
+    name: str
+    base: str
+    level: int | None
+
+
+def parse(content: bytes) -> ParsedDocument:
+    """Return the document; it has no pages, since those are made by whatever displays it."""
+    _refuse_hostile(content)
+    try:
+        document = docx.Document(io.BytesIO(content))
+        return _document(document)
+    except (
+        OpcError,
+        SyntaxError,
+        zipfile.BadZipFile,
+        KeyError,
+        ValueError,
+        OSError,
+        EOFError,
+    ) as error:
+        raise _broken() from error
+    except (AttributeError, TypeError, IndexError, NotImplementedError, RecursionError) as error:
+        raise _broken() from error  # python-docx takes the parts it expects for granted
+
+
+def _broken() -> Unreadable:
+    return Unreadable("broken", "it is no whole Word document; open it in Word and save it again")
+
+
+def _refuse_hostile(content: bytes) -> None:
+    if content.startswith(_OLE):
+        raise Unreadable("encrypted", "it asks for a password; save it without one")
+    try:
+        members = zipfile.ZipFile(io.BytesIO(content)).infolist()
+    except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
+        raise _broken() from error
+    if any(member.flag_bits & _ENCRYPTED for member in members):
+        raise Unreadable("encrypted", "it asks for a password; save it without one")
+    if sum(member.file_size for member in members) > MOST_UNPACKED or any(map(_is_bomb, members)):
+        raise Unreadable(
+            "too_large", "it unpacks to far more than it is; remove large pictures or split it"
+        )
+
+
+def _is_bomb(member: zipfile.ZipInfo) -> bool:
+    ratio = member.file_size / max(member.compress_size, 1)
+    return member.file_size > _SMALL_MEMBER and ratio > MOST_RATIO
+
+
+def _document(document: Document) -> ParsedDocument:
+    styles = _styles(cast("_Element", document.styles.element))
+    builder = Builder()
+    titles = _fill(builder, cast("_Element", document.element.body), styles)
+    about = document.core_properties
+    modified = about.modified
+    return ParsedDocument(
+        text=builder.text(),
+        title=squeezed(clean(titles.get(0) or about.title or titles.get(1, ""))),
+        author=squeezed(clean(about.author or "")),
+        sections=builder.sections(),
+        pages=(),
+        spans=builder.spans(),
+        updated_at=modified.replace(tzinfo=modified.tzinfo or UTC) if modified else None,
+    )
+
+
+def _styles(element: _Element) -> Mapping[str, _Style]:
+    return {
+        style.get(qn("w:styleId")) or "": _Style(
+            name=(_value(style, "w:name") or "").lower(),
+            base=_value(style, "w:basedOn") or "",
+            level=_outline(style.find(qn("w:pPr"))),
+        )
+        for style in element.iter(qn("w:style"))
+    }
+
+
+def _fill(builder: Builder, body: _Element, styles: Mapping[str, _Style]) -> Mapping[int, str]:
+    """Add all blocks to the builder and return the first heading's text of each level, 0 for the title."""
+    titles: dict[int, str] = {}
+    code: list[str] = []
+    in_list = False
+    for element in _inside(body, _PARAGRAPH, _TABLE):
+        shape = _shape(element, styles)
+        if shape != "code":
+            builder.code("\n".join(code))
+            code.clear()
+        match shape:
+            case "table":
+                builder.table([_cells(row) for row in _inside(element, _ROW)])
+            case "code":
+                code.append(_text(element))
+            case "formula":
+                builder.formula(_text(element))
+            case "list":
+                builder.item(_text(element), follows=in_list)
+            case int() as level:
+                titles.setdefault(level, _text(element))
+                builder.heading(_text(element), level)
+            case _:
+                builder.block(_text(element))
+        in_list = shape == "list"
+    builder.code("\n".join(code))
+    return titles
+
+
+def _shape(element: _Element, styles: Mapping[str, _Style]) -> str | int:
+    """Return a heading's level, 0 for the title, or what else the block is."""
+    if element.tag == _TABLE:
+        return "table"
+    about = element.find(qn("w:pPr"))
+    style = _value(about, "w:pStyle") or "Normal"
+    level = _outline(about)
+    level = _level(style, styles) if level is None else level
+    if level is not None and level <= _BODY_TEXT:
+        return level
+    name = styles[style].name if style in styles else ""
+    if _CODE.search(name):
+        return "code"
+    if name.startswith("list") or (about is not None and about.find(qn("w:numPr")) is not None):
+        return "list"
+    return "formula" if any(True for _ in element.iter(_MATH + "oMath")) else "text"
+
+
+def _level(style: str, styles: Mapping[str, _Style]) -> int | None:
+    for _ in range(_DEEPEST_STYLE):
+        if style not in styles:
+            return None
+        found = styles[style]
+        if found.name == "title":
+            return 0
+        if match := _HEADING.fullmatch(found.name):
+            return int(match[1])
+        if found.level is not None:
+            return found.level
+        style = found.base
+    return None
+
+
+def _outline(about: _Element | None) -> int | None:
+    """Return the outline level from 1, or more than nine for what is declared as body text."""
+    value = _value(about, "w:outlineLvl")
+    return int(value) + 1 if value and value.isdigit() else None
+
+
+def _value(element: _Element | None, name: str) -> str | None:
+    child = element.find(qn(name)) if element is not None else None
+    return child.get(qn("w:val")) if child is not None else None
+
+
+def _cells(row: _Element) -> list[str]:
+    return [_text(cell) for cell in _inside(row, _CELL)]
+
+
+def _inside(element: _Element, *wanted: str) -> Iterator[_Element]:
+    """Yield the nearest descendants with one of these tags, in order."""
+    for child in element:
+        if child.tag in wanted:
+            yield child
+        elif child.tag not in _UNSEEN:
+            yield from _inside(child, *wanted)
+
+
+def _text(element: _Element) -> str:
+    return "".join(_pieces(element)).strip("\n")
+
+
+def _pieces(element: _Element) -> Iterator[str]:
+    for child in element:
+        if child.tag in _TEXTS:
+            yield child.text or ""
+        elif child.tag in _BLANKS:
+            yield _BLANKS[child.tag]
+        elif child.tag not in _UNSEEN:
+            yield "\n" if child.tag == _PARAGRAPH else ""
+            yield from _pieces(child)

@@ -1,0 +1,269 @@
+"""HTML: what a reader of the page sees, without navigation, scripts and whatever is hidden."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from lightwell.domain.documents import ParsedDocument
+from lightwell.domain.errors import Unreadable
+from lightwell.ingest.parse._builder import Builder
+from lightwell.ingest.parse._text import clean, decoded, squeezed
+
+MOST_NESTED = 500
+"""Browsers stop at about the same depth; the parser's time grows with the square of it."""
+
+_MOST_FORMATTED = 5_000_000
+_UNSEEN = frozenset(
+    """script style noscript template nav footer aside head iframe object embed svg canvas audio video
+    select datalist dialog button""".split()
+)
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_BLOCKS = frozenset(
+    """p div section article main header ul ol dl dt dd blockquote figure figcaption address details
+    summary form fieldset table tr td th tbody thead tfoot caption hr center body hgroup""".split()
+)
+_CLOSED_BY_OTHERS = frozenset(
+    """p li dt dd tr td th thead tbody tfoot colgroup caption option optgroup rt rp html head body a
+    button nobr h1 h2 h3 h4 h5 h6 area base br col embed hr img input link meta source track wbr
+    param frame keygen""".split()
+)
+_FORMATTING = frozenset("b big code em font i s small strike strong tt u".split())
+_TAG = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)|<!--")
+_COMMENT_END = re.compile(r"--!?>")
+_RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style")}
+_HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
+_SPACE = re.compile(r"[ \t\r\n\f]+")
+_UPDATED = (
+    "article:modified_time",
+    "last-modified",
+    "dcterms.modified",
+    "date",
+    "article:published_time",
+)
+
+
+def parse(content: bytes) -> ParsedDocument:
+    """Return the document, read as HTML5, with entities decoded."""
+    source = _without_pictures(_decoded(content))
+    _refuse_nested(source)
+    tree = LexborHTMLParser(source)
+    about = _about(tree)
+    builder = Builder()
+    if tree.body is not None:
+        _Walk(builder).through(tree.body)
+    title = tree.css_first("title")
+    first = tree.css_first("h1")
+    return ParsedDocument(
+        text=builder.text(),
+        title=_line(title) or about.get("og:title", "") or _line(first),
+        author=about.get("author", "") or about.get("article:author", ""),
+        sections=builder.sections(),
+        pages=(),
+        spans=builder.spans(),
+        updated_at=next(filter(None, (_moment(about.get(key, "")) for key in _UPDATED)), None),
+    )
+
+
+def _decoded(content: bytes) -> str:
+    declared = _CHARSET.search(content[:2048])
+    if declared and not content.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        try:
+            return content.decode(declared[1].decode("ascii"))
+        except (UnicodeDecodeError, LookupError):
+            pass  # the declaration is wrong; the bytes decide
+    return decoded(content)
+
+
+def _without_pictures(source: str) -> str:
+    """Return the source without inline SVG, whose self-closing tags would look like deep nesting."""
+    kept: list[str] = []
+    at = 0
+    while (start := source.find("<svg", at)) >= 0 and (end := source.find("</svg", start)) >= 0:
+        kept.append(source[at:start])
+        at = source.find(">", end) + 1 or len(source)
+    return "".join([*kept, source[at:]])
+
+
+def _refuse_nested(source: str) -> None:
+    """Raise `Unreadable` for what would keep the parser busy for hours; never counts too little."""
+    unclosed: Counter[str] = Counter()
+    depth = formatted = work = 0
+    for closing, name in _tags(source):
+        if name in _CLOSED_BY_OTHERS:
+            work += formatted
+        elif not closing:
+            unclosed[name] += 1
+            depth += 1
+            formatted += name in _FORMATTING
+        elif unclosed[name]:
+            unclosed[name] -= 1
+            depth -= 1
+            formatted -= name in _FORMATTING
+        if depth > MOST_NESTED or work > _MOST_FORMATTED:
+            raise Unreadable(
+                "broken", f"its tags are nested over {MOST_NESTED} deep; save it as simpler HTML"
+            )
+
+
+def _tags(source: str) -> Iterator[tuple[bool, str]]:
+    skipping = "<math" not in source.lower()  # within MathML a script's text is not just text
+    at = 0
+    while match := _TAG.search(source, at):
+        at = match.end()
+        if match[2] is None:
+            end = _COMMENT_END.search(source, match.start() + 2)
+            at = end.end() if end else len(source)
+            continue
+        name = match[2].lower()
+        yield bool(match[1]), name
+        if skipping and not match[1] and name in _RAW_END:
+            end = _RAW_END[name].search(source, at)
+            at = end.start() if end else len(source)
+
+
+def _about(tree: LexborHTMLParser) -> Mapping[str, str]:
+    about: dict[str, str] = {}
+    for meta in tree.css("meta"):
+        marks = meta.attributes
+        key = marks.get("name") or marks.get("property") or marks.get("http-equiv") or ""
+        about.setdefault(key.lower(), squeezed(clean(marks.get("content") or "")))
+    return about
+
+
+def _line(node: LexborNode | None) -> str:
+    return squeezed(clean("".join(_strings(node))))
+
+
+def _moment(word: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(word)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class _Walk:
+    """One pass through the tree in its order, without recursion."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+        self._pending: list[str] = []
+        self._in_list = False
+        self._item = False
+
+    def through(self, root: LexborNode) -> None:
+        for node, entering in _steps(root, self._whole):
+            if node.is_text_node:
+                self._pending.append(_SPACE.sub(" ", node.text_content or ""))
+            elif node.tag == "br":
+                self._pending.append("\n" if entering else "")
+            elif node.tag in _BLOCKS:
+                self._flush()
+                self._item = entering if node.tag == "li" else self._item
+        self._flush()
+
+    def _whole(self, node: LexborNode) -> bool:
+        """Take a node as a whole where it is no plain block, and return whether that was done."""
+        tag = node.tag or ""
+        if tag in _UNSEEN or (node.is_element_node and _is_hidden(node)):
+            return True
+        if tag in _HEADINGS:
+            self._flush()
+            self._builder.heading("".join(_strings(node)), _HEADINGS[tag])
+        elif tag == "pre":
+            self._flush()
+            self._builder.code("".join(_strings(node)))
+        elif tag == "math":
+            self._flush()
+            self._builder.formula(squeezed("".join(_strings(node))))
+        elif tag == "table" and (rows := _rows(node)):
+            self._flush()
+            self._builder.block("".join(_strings(node.css_first("caption"))))
+            self._builder.table(rows)
+        else:
+            return False
+        self._in_list = False
+        return True
+
+    def _flush(self) -> None:
+        text = "".join(self._pending)
+        self._pending.clear()
+        if not text.strip():
+            return
+        if self._item:
+            self._builder.item(text, follows=self._in_list)
+        else:
+            self._builder.block(text)
+        self._in_list, self._item = self._item, False
+
+
+def _steps(
+    root: LexborNode, whole: Callable[[LexborNode], bool]
+) -> Iterator[tuple[LexborNode, bool]]:
+    """Yield each node below the root when it is entered and, an element, when it is left."""
+    node = root.first_child
+    depth = 1
+    while node is not None:
+        inside = None
+        if node.is_text_node:
+            yield node, True
+        elif node.is_element_node and not whole(node):
+            yield node, True
+            inside = node.first_child
+            if inside is None:
+                yield node, False
+        if inside is not None:
+            node, depth = inside, depth + 1
+            continue
+        while node.next is None:
+            node, depth = node.parent, depth - 1
+            if node is None or depth == 0:
+                return
+            yield node, False
+        node = node.next
+
+
+def _strings(root: LexborNode | None) -> Iterator[str]:
+    """Yield the text below a node as it stands; blocks and `br` are line ends."""
+
+    def unseen(node: LexborNode) -> bool:
+        return (node.tag or "") in _UNSEEN or _is_hidden(node)
+
+    for node, entering in _steps(root, unseen) if root is not None else ():
+        if node.is_text_node:
+            yield node.text_content or ""
+        elif node.tag == "br" or (not entering and node.tag in _BLOCKS):
+            yield "\n" if node.tag != "br" or entering else ""
+
+
+def _rows(table: LexborNode) -> list[list[str]]:
+    """Return the cells' texts; nothing for a table that only lays out a page."""
+    if len(table.css("table")) > 1:
+        return []
+    rows = [
+        ["".join(_strings(cell)) for cell in _children(row) if cell.tag in ("td", "th")]
+        for row in table.css("tr")
+    ]
+    return rows if max(map(len, rows), default=0) > 1 else []
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.first_child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    marks = node.attributes
+    if not marks:
+        return False
+    return (
+        "hidden" in marks
+        or marks.get("aria-hidden") == "true"
+        or bool(_HIDDEN.search(marks.get("style") or ""))
+    )

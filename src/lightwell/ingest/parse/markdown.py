@@ -1,0 +1,113 @@
+"""Markdown: the text stays as it was written, so that offsets and quotations are exact."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from lightwell.domain.documents import ParsedDocument, Span, SpanKind
+from lightwell.domain.errors import Invalid
+from lightwell.ingest.front_matter import front_matter, yaml_mapping
+from lightwell.ingest.parse._marks import formulas, ordered
+from lightwell.ingest.parse._sections import Heading, sections
+from lightwell.ingest.parse._text import clean, decoded, squeezed
+
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_MARKUP = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
+_ANCHOR = re.compile(r"\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def parse(content: bytes) -> ParsedDocument:
+    """Return the document; its text is the raw markdown without front matter."""
+    whole = decoded(content)
+    yaml, after = front_matter(whole)
+    text = clean(whole[after:])
+    about = _about(yaml)
+    tokens = _blocks(text)
+    starts = _line_starts(text)
+    headings = list(_headings(tokens, starts))
+    marked = list(_spans(tokens, starts, text))
+    code = [span for span in marked if span.kind is SpanKind.CODE]
+    return ParsedDocument(
+        text=text,
+        title=_word(about, "title") or _title(headings),
+        author=_word(about, "author"),
+        sections=sections(text, headings),
+        pages=(),
+        spans=tuple(ordered([*marked, *formulas(text, code)])),
+        updated_at=_moment(about.get("updated", about.get("date"))),
+    )
+
+
+def _blocks(text: str) -> list[Token]:
+    reader = MarkdownIt("commonmark").enable("table")
+    reader.core.ruler.enableOnly(["block"])  # inline markup is never looked at; it costs most
+    return reader.parse(text)
+
+
+def _line_starts(text: str) -> list[int]:
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(min(starts[-1] + len(line) + 1, len(text)))
+    return starts
+
+
+def _headings(tokens: Sequence[Token], starts: Sequence[int]) -> Iterator[Heading]:
+    for token, inside in pairwise(tokens):
+        is_heading = token.type == "heading_open" and token.level == 0
+        if is_heading and token.map and (title := _plain(inside.content)):
+            yield Heading(level=int(token.tag[1:]), title=title, start=starts[token.map[0]])
+
+
+def _spans(tokens: Sequence[Token], starts: Sequence[int], text: str) -> Iterator[Span]:
+    for token in tokens:
+        match token.type:
+            case "fence" | "code_block":
+                kind = SpanKind.CODE
+            case "table_open":
+                kind = SpanKind.TABLE
+            case "html_block" if "<table" in token.content.lower():
+                kind = SpanKind.TABLE
+            case _:
+                continue
+        first, last = token.map or (0, 0)
+        start, end = starts[first], starts[last]
+        yield Span(kind=kind, start=start, end=start + len(text[start:end].rstrip()))
+
+
+def _plain(heading: str) -> str:
+    bare = _LINK.sub(r"\1", _ANCHOR.sub("", heading))
+    return squeezed(_ESCAPE.sub(r"\1", _MARKUP.sub(r"\2", bare)))
+
+
+def _title(headings: Sequence[Heading]) -> str:
+    first = headings[:1]
+    return next(
+        (each.title for each in (*headings, *first) if each.level == 1 or each in first), ""
+    )
+
+
+def _about(yaml: str) -> Mapping[str, object]:
+    try:
+        return yaml_mapping(yaml)
+    except Invalid:
+        return {}  # the connector has told its owner; the text below can be read all the same
+
+
+def _word(about: Mapping[str, object], key: str) -> str:
+    value = about.get(key)
+    return squeezed(clean(str(value))) if isinstance(value, str | int | float | date) else ""
+
+
+def _moment(value: object) -> datetime | None:
+    match value:
+        case datetime():
+            return value if value.tzinfo else value.replace(tzinfo=UTC)
+        case date():
+            return datetime.combine(value, time(), UTC)
+        case _:
+            return None

@@ -1,0 +1,238 @@
+"""PDF: the text of its pages, and its outline as sections."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from threading import Lock
+from typing import Protocol, cast
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+from lightwell.domain.documents import Page, ParsedDocument
+from lightwell.domain.errors import Unreadable
+from lightwell.ingest.parse._marks import looks
+from lightwell.ingest.parse._sections import Heading, sections
+from lightwell.ingest.parse._text import clean, narrow, refuse_long, squeezed
+
+MOST_PAGES = 5_000
+_MOST_BOOKMARKS = 10_000
+_LINES_AT_EDGE = 2
+_LEAST_PAGES_FOR_EDGES = 4
+
+_ONE_AT_A_TIME = Lock()
+"""PDFium keeps global state and must never be entered by two threads of a process."""
+
+_NO_TITLE = re.compile(
+    r"\(?(?:untitled|anonymous|unspecified)\)?|.*\.(?:pdf|docx?|tex|dvi|indd|qxd)", re.I
+)
+_MAKER = re.compile(r"^Microsoft (?:Office )?Word - ", re.I)
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
+_BROKEN_WORD = re.compile(r"(\w*)[\ufffe\x02]\n?(\w*)")
+_COMPOUND = re.compile(r"\w+-\w+")
+_OWN_LINE = re.compile(r"(?:[•●·▪◦‣*–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]+)[.)])\s|\d+(?:\.\d+)+\s")
+_SHORTEST_WIDTH = 30
+_FULL_LINE = 0.75
+
+
+class _Place(Protocol):
+    def get_index(self) -> int | None: ...
+
+
+class _Mark(Protocol):
+    """A bookmark of pypdfium2, which types it in part."""
+
+    @property
+    def level(self) -> int: ...
+    def get_title(self) -> str: ...
+    def get_dest(self) -> _Place | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bookmark:
+    level: int
+    title: str
+    page: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Raw:
+    pages: Sequence[str]
+    bookmarks: Sequence[_Bookmark]
+    about: Mapping[str, str]
+
+
+def parse(content: bytes) -> ParsedDocument:
+    """Return the document with its pages; a page nothing can be read from is an empty one."""
+    with _ONE_AT_A_TIME:
+        raw = _read(content)
+    texts = _prose(raw.pages)
+    if not any(sign.isalnum() for text in texts for sign in text):
+        raise Unreadable("no_text", "its pages hold no text, so it is a scan; run OCR first")
+    text, pages = _joined(texts)
+    return ParsedDocument(
+        text=text,
+        title=_title(raw.about.get("Title", "")),
+        author=_title(raw.about.get("Author", "")),
+        sections=sections(text, _headings(raw.bookmarks, text, pages)),
+        pages=pages,
+        spans=tuple(looks(text)),
+        updated_at=_moment(raw.about.get("ModDate", "") or raw.about.get("CreationDate", "")),
+    )
+
+
+def _read(content: bytes) -> _Raw:
+    try:
+        with closing(pypdfium2.PdfDocument(content)) as document:
+            count = len(document)
+            if count > MOST_PAGES:
+                raise Unreadable(
+                    "too_large", f"it has {count:,} pages; split it below {MOST_PAGES:,}"
+                )
+            return _Raw(
+                pages=_pages(document),
+                bookmarks=list(_bookmarks(document)),
+                about=dict(document.get_metadata_dict()),
+            )
+    except pypdfium2.PdfiumError as error:
+        if error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+            raise Unreadable("encrypted", "it asks for a password; save it without one") from error
+        raise Unreadable(
+            "broken", "it is no whole PDF; open it in a viewer and export it again"
+        ) from error
+
+
+def _pages(document: pypdfium2.PdfDocument) -> list[str]:
+    pages: list[str] = []
+    characters = 0
+    for number in range(len(document)):
+        pages.append(_page(document, number))
+        characters += len(pages[-1])
+        refuse_long(characters)
+    return pages
+
+
+def _page(document: pypdfium2.PdfDocument, number: int) -> str:
+    try:
+        with closing(document[number]) as page, closing(page.get_textpage()) as letters:
+            return letters.get_text_range()
+    except pypdfium2.PdfiumError:
+        return ""  # one bad page does not hide the others
+
+
+def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:
+    marks = cast("Iterator[_Mark]", document.get_toc())
+    for count, bookmark in enumerate(marks):
+        if count >= _MOST_BOOKMARKS:
+            return
+        place = bookmark.get_dest()
+        page = place.get_index() if place else None
+        if page is not None and page >= 0 and (title := squeezed(clean(bookmark.get_title()))):
+            yield _Bookmark(level=bookmark.level, title=title, page=page)
+
+
+def _prose(pages: Sequence[str]) -> list[str]:
+    lined = [page.replace("\r\n", "\n").replace("\r", "\n") for page in pages]
+    compounds = frozenset(_COMPOUND.findall("\n".join(lined)))
+
+    def mended(match: re.Match[str]) -> str:
+        left, right = match[1], match[2]
+        kept = not right[:1].islower() or f"{left}-{right}" in compounds
+        return f"{left}-{right}" if kept else left + right
+
+    whole = (_BROKEN_WORD.sub(mended, page) for page in lined)
+    return [_reflowed(lines) for lines in _without_edges([narrow(clean(page)) for page in whole])]
+
+
+def _without_edges(pages: Sequence[str]) -> Iterator[list[str]]:
+    """Yield each page's lines without the running headers and footers that most pages share."""
+    lined = [[line for line in page.split("\n") if line] for page in pages]
+    count = Counter(key for lines in lined for key in {_edge(lines[at]) for at in _edges(lines)})
+    often = max(_LEAST_PAGES_FOR_EDGES, len(pages) // 2)
+    for lines in lined:
+        running = {at for at in _edges(lines) if count[_edge(lines[at])] >= often}
+        yield [line for at, line in enumerate(lines) if at not in running]
+
+
+def _edges(lines: Sequence[str]) -> set[int]:
+    last = len(lines) - 1
+    return {at for near in range(_LINES_AT_EDGE) for at in (near, last - near) if 0 <= at <= last}
+
+
+def _edge(line: str) -> str:
+    return re.sub(r"\d+", "0", line)
+
+
+def _reflowed(lines: Sequence[str]) -> str:
+    """Return the lines as paragraphs: a line as long as the page is wide goes on in the next one."""
+    lengths = sorted(map(len, lines))
+    width = lengths[len(lengths) * 9 // 10] if lengths else 0
+    parts: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        parts.append(line)
+        parts.append(" " if _goes_on(line, following, width) else "\n")
+    return "".join(parts).strip()
+
+
+def _goes_on(line: str, following: str, width: int) -> bool:
+    if width < _SHORTEST_WIDTH or _OWN_LINE.match(following):
+        return False
+    return len(line) >= width * _FULL_LINE or (following[:1].islower() and len(line) * 2 >= width)
+
+
+def _joined(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
+    pages: list[Page] = []
+    parts: list[str] = []
+    at = 0
+    for number, text in enumerate(texts, start=1):
+        part = text + _gap(text) if number < len(texts) else text
+        pages.append(Page(number=number, start=at, end=at + len(part)))
+        parts.append(part)
+        at += len(part)
+    return "".join(parts), tuple(pages)
+
+
+def _gap(text: str) -> str:
+    """Return what parts a page from the next: a sentence that goes on is not torn."""
+    return "\n" if text and (text[-1].isalnum() or text[-1] in ",;-–") else "\n\n"
+
+
+def _headings(
+    bookmarks: Sequence[_Bookmark], text: str, pages: Sequence[Page]
+) -> Iterator[Heading]:
+    reached = 0
+    for bookmark in bookmarks:
+        if bookmark.page >= len(pages):
+            continue
+        page = pages[bookmark.page]
+        if page.end < reached:  # an outline that runs backwards would break the order of sections
+            continue
+        start = max(page.start, reached)
+        found = re.compile(r"\s+".join(map(re.escape, bookmark.title.split())), re.I)
+        match = found.search(text, start, page.end)
+        reached = match.start() if match else start
+        yield Heading(level=bookmark.level, title=bookmark.title, start=reached)
+
+
+def _title(word: str) -> str:
+    title = _MAKER.sub("", squeezed(clean(word)))
+    return "" if _NO_TITLE.fullmatch(title) else title
+
+
+def _moment(word: str) -> datetime | None:
+    match = _DATE.match(word)
+    if match is None:
+        return None
+    numbers = [
+        int(part) if part else least
+        for part, least in zip(match.groups()[:6], (1, 1, 1, 0, 0, 0), strict=True)
+    ]
+    offset = timedelta(hours=int(match[8] or 0), minutes=int(match[9] or 0))
+    try:
+        zone = timezone(-offset if match[7] == "-" else offset) if match[7] else UTC
+        return datetime(*numbers, tzinfo=zone)  # pyright: ignore
+    except ValueError:
+        return None
