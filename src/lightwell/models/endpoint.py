@@ -167,7 +167,7 @@ class Tries:
     def note(self, slot: Slot, failure: Failure) -> None:
         """Tell the gate what happened."""
         self.place = slot.place
-        if failure.wait is not None:
+        if failure.wait:
             slot.told_to_wait(failure.wait)
         elif failure.alive and failure.passing:
             slot.told_to_wait(self._pause(self._busy))
@@ -188,7 +188,7 @@ class Tries:
             or self._busy >= self._patience.busy_attempts
         ):
             raise failure.error from None
-        if failure.wait is None and not failure.alive:
+        if not failure.wait and not failure.alive:
             await self._clock.sleep(self._pause(self._failed - 1))
 
     def _pause(self, before: int) -> float:

@@ -152,4 +152,4 @@ def _reset(headers: Mapping[str, str]) -> float | None:
         if headers.get(f"x-ratelimit-remaining-{kind}") == "0"
         and (reset := headers.get(f"x-ratelimit-reset-{kind}"))
     ]
-    return max(waits, default=None)
+    return max(waits, default=0) or None

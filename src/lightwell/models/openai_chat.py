@@ -150,7 +150,8 @@ class OpenAIChat:
 
     def _check(self, refusal: str | None, finish_reason: str | None) -> None:
         if refusal or finish_reason == "content_filter":
-            raise ModelFailed(f"the model {self.model!r} refused to answer")
+            where = self._connection.endpoint.address
+            raise ModelFailed(f"the model {where.model!r} at {where.url} refused to answer")
 
     def _failed(self, what: str) -> ModelFailed:
         return failures.garbled(self._connection.endpoint.address, what).error

@@ -1,0 +1,251 @@
+"""A model server on this machine that behaves as badly as a test wants."""
+
+import asyncio
+import base64
+import json
+import re
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+from typing import cast
+
+from lightwell.domain.terms import terms
+from lightwell.domain.tokens import token_count
+from lightwell.testing.models import HashEmbedder
+
+Body = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaves:
+    """How one request is treated. `status` other than 200 refuses it with `complaint` in OpenAI's form.
+
+    `latency` in seconds comes before everything, `pace` before each word of a stream; `raw` is sent instead
+    of a proper body; `hangs_up` closes the connection without a word; `halves` sends only the first half of
+    a stream or of a list of vectors.
+    """
+
+    latency: float = 0.0
+    pace: float = 0.0
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    complaint: Mapping[str, str] = field(default_factory=dict[str, str])
+    raw: bytes | None = None
+    hangs_up: bool = False
+    halves: bool = False
+    finish_reason: str = "stop"
+    refusal: str | None = None
+
+
+WELL = Behaves()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the server was sent; header names are lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Body
+
+
+class FakeEndpoint:
+    """Speaks `/v1/chat/completions` (streams too), `/v1/embeddings`, and every form of `/rerank`.
+
+    The first requests behave as `script` says, in order, all others like `behaves`. `declines` are parameters
+    that it answers with 400. Vectors are a `HashEmbedder`'s; a passage's score is the share of the question's
+    terms in it, turned by `scored`.
+    """
+
+    def __init__(
+        self,
+        reply: Callable[[Body], str] = lambda body: "understood",
+        *,
+        script: Sequence[Behaves] = (),
+        behaves: Behaves = WELL,
+        declines: frozenset[str] = frozenset(),
+        dimension: int = 64,
+        scored: Callable[[float], float] = lambda share: share,
+    ) -> None:
+        self.requests: list[Request] = []
+        self.most_at_once = 0
+        self._reply = reply
+        self._script = list(script)
+        self._behaves = behaves
+        self._declines = declines
+        self._embedder = HashEmbedder(dimension)
+        self._scored = scored
+        self._lock = Lock()
+        self._at_once = 0
+        self.url = ""
+
+    @property
+    def base_url(self) -> str:
+        """The URL as OpenAI's clients want it; `url` is the one without `/v1`."""
+        return f"{self.url}/v1"
+
+    @contextmanager
+    def running(self) -> "Generator[FakeEndpoint]":
+        """Listen on a free port of the loopback until the block ends."""
+        endpoint = self
+
+        class Handler(_Handler):
+            fake = endpoint
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            server.daemon_threads = False
+            self.url = f"http://127.0.0.1:{server.server_port}"
+            serving = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+            serving.start()
+            try:
+                yield self
+            finally:
+                server.shutdown()
+                serving.join()
+
+    @contextmanager
+    def taken(self, request: Request) -> Generator[Behaves]:
+        """Note the request and how it is to be treated."""
+        with self._lock:
+            self.requests.append(request)
+            behaves = self._script.pop(0) if self._script else self._behaves
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        declined = sorted(self._declines & request.body.keys())
+        try:
+            yield _declining(declined[0]) if declined and behaves == WELL else behaves
+        finally:
+            with self._lock:
+                self._at_once -= 1
+
+    def answer(self, request: Request, behaves: Behaves) -> object:
+        """Return the JSON of a good answer."""
+        body = request.body
+        if request.path.endswith("/chat/completions"):
+            return self._completion(body, behaves)
+        if request.path.endswith("/embeddings"):
+            return self._vectors(body, behaves)
+        scores = self._scores(cast("str", body["query"]), body)
+        if "texts" in body:
+            return scores
+        named = [{"index": one["index"], "relevance_score": one["score"]} for one in scores]
+        return {"results": named}
+
+    def said(self, body: Body) -> str:
+        return self._reply(body)
+
+    def _completion(self, body: Body, behaves: Behaves) -> object:
+        text = None if behaves.refusal else self._reply(body)
+        message = {"role": "assistant", "content": text, "refusal": behaves.refusal}
+        asked, said = token_count(json.dumps(body["messages"])), token_count(text or "")
+        return {
+            "id": "fake",
+            "object": "chat.completion",
+            "model": body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": behaves.finish_reason}],
+            "usage": {
+                "prompt_tokens": asked,
+                "completion_tokens": said,
+                "total_tokens": asked + said,
+            },
+        }
+
+    def _vectors(self, body: Body, behaves: Behaves) -> object:
+        texts = cast("list[str]", body["input"])
+        vectors = asyncio.run(self._embedder.documents(texts)) * 3
+        data = [
+            {
+                "index": index,
+                "embedding": base64.b64encode(vector.astype("<f4").tobytes()).decode()
+                if body.get("encoding_format") == "base64"
+                else vector.tolist(),
+            }
+            for index, vector in enumerate(vectors)
+        ]
+        if behaves.halves:
+            data = data[: len(data) // 2]
+        cost = sum(token_count(text) for text in texts)
+        return {"data": data[::-1], "usage": {"prompt_tokens": cost, "total_tokens": cost}}
+
+    def _scores(self, question: str, body: Body) -> list[dict[str, float]]:
+        wanted = set(terms(question))
+        passages = cast("list[str]", body.get("texts") or body["documents"])
+        shares = [len(wanted & set(terms(passage))) / len(wanted) for passage in passages]
+        scores = [
+            {"index": index, "score": self._scored(share)} for index, share in enumerate(shares)
+        ]
+        return sorted(scores, key=lambda one: -one["score"])
+
+
+def _declining(option: str) -> Behaves:
+    complaint = {
+        "message": f"Unsupported parameter: {option}",
+        "param": option,
+        "code": "unsupported_parameter",
+    }
+    return Behaves(status=400, complaint=complaint)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    fake: FakeEndpoint
+
+    def do_POST(self) -> None:
+        length = int(self.headers.get("content-length", "0"))
+        request = Request(
+            path=self.path,
+            headers={name.lower(): value for name, value in self.headers.items()},
+            body=cast("Body", json.loads(self.rfile.read(length))),
+        )
+        with self.fake.taken(request) as behaves:
+            time.sleep(behaves.latency)
+            try:
+                self._answer(request, behaves)
+            except (BrokenPipeError, ConnectionResetError):
+                self.close_connection = True
+
+    def _answer(self, request: Request, behaves: Behaves) -> None:
+        if behaves.hangs_up:
+            return
+        if behaves.status != 200:
+            error = {"error": {"type": "error", **behaves.complaint}}
+            self._send(behaves, json.dumps(error).encode())
+        elif behaves.raw is not None:
+            self._send(behaves, behaves.raw)
+        elif request.body.get("stream"):
+            self._stream(request, behaves)
+        else:
+            self._send(behaves, json.dumps(self.fake.answer(request, behaves)).encode())
+
+    def _stream(self, request: Request, behaves: Behaves) -> None:
+        words = re.findall(r"\s*\S+", self.fake.said(request.body))
+        if behaves.halves:
+            words = words[: len(words) // 2]
+        self._begin(behaves, "text/event-stream")
+        for word in words:
+            time.sleep(behaves.pace)
+            self._event({"content": word, "refusal": behaves.refusal}, None)
+        if not behaves.halves:
+            self._event({}, behaves.finish_reason)
+            self.wfile.write(b"data: [DONE]\n\n")
+
+    def _event(self, delta: Mapping[str, object], finish_reason: str | None) -> None:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        part = {"object": "chat.completion.chunk", "choices": [choice]}
+        self.wfile.write(f"data: {json.dumps(part)}\n\n".encode())
+
+    def _send(self, behaves: Behaves, body: bytes) -> None:
+        self._begin(behaves, "application/json")
+        self.wfile.write(body)
+
+    def _begin(self, behaves: Behaves, kind: str) -> None:
+        self.send_response(behaves.status)
+        for name, value in behaves.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: a test reads `requests`."""

@@ -1,0 +1,39 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from lightwell.models.failures import asked_wait
+
+TODAY = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "20"}, 20),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "20", "retry-after-ms": "1500"}, 1.5),
+        ({"retry-after": "Sun, 01 Mar 2026 12:00:30 GMT"}, 30),
+        ({"retry-after": "Sun, 01 Mar 2026 11:00:00 GMT"}, 0),
+        (
+            {
+                "retry-after": "Sun, 01 Mar 2026 15:00:30 GMT",
+                "date": "Sun, 01 Mar 2026 15:00:00 GMT",
+            },
+            30,
+        ),
+        ({"retry-after": "Sun, 01 Mar 2026 12:00:30 -0000"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "999999999"}, 24 * 3600),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m6.5s"}, 66.5),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "250ms"}, 0.25),
+        ({"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "6s"}, None),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}, None),
+    ],
+)
+def test_the_wait_an_endpoint_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+    assert asked_wait(headers, TODAY) == seconds

@@ -1,0 +1,153 @@
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import SecretStr
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.tokens import token_count
+from lightwell.models.endpoint import Endpoint, connected
+from lightwell.models.openai_embedder import OpenAIEmbedder, Space, cut
+from lightwell.testing.clock import HurriedClock
+from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.models import HashEmbedder
+
+TEXTS = [f"note {number} about the budget" for number in range(10)]
+SMALL = Space(dimension=64, batch=4)
+
+
+@asynccontextmanager
+async def embedding(
+    fake: FakeEndpoint, space: Space, *, concurrency: int = 16
+) -> AsyncGenerator[OpenAIEmbedder]:
+    with fake.running():
+        there = Endpoint(
+            base_url=fake.base_url,
+            api_key=SecretStr("sk-1"),
+            model="owl-embed",
+            setting="LIGHTWELL_EMBEDDING",
+            concurrency=concurrency,
+        )
+        async with connected(there, clock=HurriedClock()) as connection:
+            yield OpenAIEmbedder(connection, space)
+
+
+def sent(fake: FakeEndpoint) -> list[object]:
+    return [request.body["input"] for request in fake.requests]
+
+
+async def test_vectors_come_in_the_order_of_the_texts_with_length_one() -> None:
+    """The fake server sends them backwards and three times as long."""
+    fake = FakeEndpoint()
+    async with embedding(fake, SMALL) as embedder:
+        vectors = await embedder.documents(TEXTS)
+        question = await embedder.query(TEXTS[3])
+    expected = await HashEmbedder(64).documents(TEXTS)
+    assert vectors.dtype == np.float32
+    assert np.allclose(vectors, expected, atol=1e-6)
+    assert np.allclose(question, expected[3:4], atol=1e-6)
+
+
+async def test_texts_go_in_batches_and_batches_side_by_side() -> None:
+    fake = FakeEndpoint(behaves=Behaves(latency=0.05))
+    async with embedding(fake, SMALL, concurrency=2) as embedder:
+        await embedder.documents(TEXTS)
+    assert sorted(map(str, sent(fake))) == sorted(map(str, [TEXTS[:4], TEXTS[4:8], TEXTS[8:]]))
+    assert fake.most_at_once == 2
+
+
+async def test_no_texts_cost_no_call() -> None:
+    fake = FakeEndpoint()
+    async with embedding(fake, SMALL) as embedder:
+        assert (await embedder.documents([])).shape == (0, 64)
+    assert fake.requests == []
+
+
+async def test_numbers_are_taken_as_well_as_base64() -> None:
+    raw = json.dumps({"data": [{"index": 0, "embedding": [3.0, 4.0]}]}).encode()
+    fake = FakeEndpoint(behaves=Behaves(raw=raw))
+    async with embedding(fake, Space(dimension=2)) as embedder:
+        assert (await embedder.query("a")).tolist() == [[np.float32(0.6), np.float32(0.8)]]
+
+
+async def test_a_dimension_is_asked_for_only_when_vectors_are_to_be_shortened() -> None:
+    fake = FakeEndpoint()
+    async with embedding(fake, SMALL) as embedder:
+        await embedder.query("a")
+    assert "dimensions" not in fake.requests[0].body
+    fake = FakeEndpoint()
+    async with embedding(fake, Space(dimension=64, shortened=True)) as embedder:
+        await embedder.query("a")
+    assert fake.requests[0].body["dimensions"] == 64
+
+
+async def test_what_a_batch_left_out_is_asked_for_again() -> None:
+    fake = FakeEndpoint(script=[Behaves(halves=True)])
+    async with embedding(fake, SMALL) as embedder:
+        vectors = await embedder.documents(TEXTS[:4])
+    assert sent(fake) == [TEXTS[:4], TEXTS[2:4]]
+    assert np.allclose(vectors, await HashEmbedder(64).documents(TEXTS[:4]), atol=1e-6)
+
+
+async def test_trouble_repeats_only_the_batch_that_had_it() -> None:
+    fake = FakeEndpoint(script=[Behaves(), Behaves(status=500), Behaves()])
+    async with embedding(fake, SMALL, concurrency=1) as embedder:
+        vectors = await embedder.documents(TEXTS)
+    assert len(fake.requests) == 4
+    assert np.allclose(vectors, await HashEmbedder(64).documents(TEXTS), atol=1e-6)
+
+
+async def test_the_prefixes_that_a_model_wants_are_set_before_texts_and_questions() -> None:
+    fake = FakeEndpoint()
+    space = Space(dimension=64, document_prefix="passage: ", query_prefix="query: ")
+    async with embedding(fake, space) as embedder:
+        await embedder.documents(["a", ""])
+        await embedder.query("b")
+    assert sent(fake) == [["passage: a", "passage: "], ["query: b"]]
+
+
+async def test_a_text_too_long_is_cut_and_an_empty_one_is_not_sent_empty() -> None:
+    fake = FakeEndpoint()
+    async with embedding(fake, Space(dimension=64, most_tokens=5)) as embedder:
+        await embedder.documents(["one two three four five six seven", ""])
+    assert sent(fake) == [["one two three four five", " "]]
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({"data": [{"index": 0, "embedding": [1, 2, 3]}]}, "have 3 numbers and 2 were expected"),
+        ({"data": [{"index": 0, "embedding": [0, 0]}]}, "without a direction"),
+        ({"data": [{"index": 0, "embedding": "AAAAAAAA8H8="}]}, "without a direction"),
+        ({"data": [{"index": 0, "embedding": "?"}]}, "neither numbers nor base64"),
+        ({"data": [{"index": 0, "embedding": "AAAA"}]}, "neither numbers nor base64"),
+        ({"data": [{"index": 1, "embedding": [1, 2]}]}, "texts it was not sent"),
+        ({"data": []}, "gave no vectors"),
+        ({}, "not the JSON it should be"),
+    ],
+)
+async def test_vectors_that_cannot_be_used_are_refused(
+    raw: dict[str, object], message: str
+) -> None:
+    fake = FakeEndpoint(behaves=Behaves(raw=json.dumps(raw).encode()))
+    async with embedding(fake, Space(dimension=2)) as embedder:
+        with pytest.raises(ModelFailed, match=message):
+            await embedder.documents(["a"])
+
+
+async def test_the_dimension_that_is_wrong_names_the_setting() -> None:
+    async with embedding(FakeEndpoint(dimension=16), SMALL) as embedder:
+        with pytest.raises(ModelFailed, match="set LIGHTWELL_EMBEDDING_DIMENSION"):
+            await embedder.documents(TEXTS)
+
+
+@given(st.text(max_size=60), st.integers(1, 20))
+def test_a_cut_text_is_a_beginning_that_fits(text: str, most_tokens: int) -> None:
+    short = cut(text, most_tokens)
+    assert text.startswith(short)
+    assert token_count(short) <= most_tokens
+    assert short == text or token_count(text) > most_tokens
