@@ -1,5 +1,6 @@
 """One server for the whole run: the embedded one, or the one that LIGHTWELL_TEST_DATABASE_URL names."""
 
+import asyncio
 import os
 import shutil
 import tempfile
@@ -36,8 +37,6 @@ def template(server: str) -> Iterator[str]:
     name = f"lightwell_template_{uuid4().hex[:8]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        import asyncio
-
         async def migrate() -> None:
             async with connected(conninfo.make_conninfo(server, dbname=name)):
                 pass

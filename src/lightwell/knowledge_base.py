@@ -44,7 +44,7 @@ class Ingestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What the reader's part of the store holds; `jobs` counts the open jobs of the whole project."""
+    """What the reader's part of the store holds; also `open_jobs` counts the reader's documents only."""
 
     documents: dict[DocumentState, int]
     chunks: int
@@ -167,7 +167,7 @@ class KnowledgeBase:
             chunks=held.chunks,
             entities=held.entities,
             relations=held.relations,
-            open_jobs=await jobs.open_jobs(self._database, self.project_id),
+            open_jobs=await jobs.open_for(self._database, reader),
         )
 
     def _question(self, text: str, topic: str, limit: int) -> Question:

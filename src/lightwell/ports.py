@@ -238,28 +238,36 @@ class VectorIndex(Protocol):
 class Neighbourhood:
     """The part of the graph that a walk needs; every edge is backed by chunks the reader sees.
 
-    `mentions` are (chunk, entity, count); `relations` are (entity, entity, weight), once per pair.
-    `chunk_counts` says for each entity in how many of the reader's chunks it is mentioned.
+    `mentions` (2, m) are places in `chunks` and in `entities`; `relations` (2, r) places in `entities`, each stated
+    pair once, with `weights` (r,). `counts` (e,) says in how many of the reader's chunks an entity is mentioned.
     """
 
-    mentions: tuple[tuple[ChunkId, EntityId, int], ...]
-    relations: tuple[tuple[EntityId, EntityId, float], ...]
-    chunk_counts: Mapping[EntityId, int]
+    chunks: tuple[ChunkId, ...]
+    entities: tuple[EntityId, ...]
+    counts: NDArray[np.float64]
+    mentions: NDArray[np.intp]
+    relations: NDArray[np.intp]
+    weights: NDArray[np.float64]
 
 
 class GraphIndex(Protocol):
     """The neighbourhood that a reader may see. Ranking happens in Python, alike for every store."""
 
-    async def around(
-        self,
-        reader: Reader,
-        *,
-        entities: Sequence[EntityId],
-        chunks: Sequence[ChunkId],
-        most_chunks: int,
-    ) -> Neighbourhood:
-        """Return all mentions of the given chunks, the chunks of the given entities and what links them.
+    async def mentioning(
+        self, reader: Reader, entities: Sequence[EntityId], *, limit: int
+    ) -> list[ChunkId]:
+        """Return up to `limit` of the reader's chunks that mention one of these, the first to arrive first."""
+        ...
 
-        Entities that more than `most_chunks` of the reader's chunks mention are not followed to further chunks.
+    async def neighbours(
+        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int
+    ) -> list[ChunkId]:
+        """Return up to `limit` of the reader's chunks that share an entity with these.
+
+        Entities that more than `rarest` of the reader's chunks mention are not followed.
         """
+        ...
+
+    async def around(self, reader: Reader, chunks: Sequence[ChunkId]) -> Neighbourhood:
+        """Return what these chunks mention and state; chunks that the reader does not see have no edges."""
         ...

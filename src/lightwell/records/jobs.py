@@ -156,6 +156,11 @@ SELECT count(*) FROM ingestion_jobs
 WHERE project_id = %(project_id)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
 """
 
+_OPEN_FOR = """
+SELECT count(*) FROM ingestion_jobs AS job JOIN source_documents USING (document_id)
+WHERE class_id = ANY(%(classes)s) AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
+"""
+
 
 async def claim(
     database: Database, project_id: ProjectId, worker: Worker, *, limit: int
@@ -251,6 +256,12 @@ async def release(database: Database, worker: Worker) -> None:
 async def open_jobs(database: Database, project_id: ProjectId) -> int:
     """Return how many jobs of the project are not at their end."""
     rows = await database.rows(_OPEN, {"project_id": project_id})
+    return int(rows[0][0])
+
+
+async def open_for(database: Database, reader: Reader) -> int:
+    """Return how many open jobs are for documents that the reader sees."""
+    rows = await database.rows(_OPEN_FOR, {"classes": list(reader.classes)})
     return int(rows[0][0])
 
 

@@ -1,0 +1,83 @@
+"""A project on a fresh database, with the free embedder and extractor."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from lightwell.answer.compose import Answers
+from lightwell.ingest.rules import Rules
+from lightwell.ingest.way import Way
+from lightwell.ingest.work import new_worker
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.ports import Vectors
+from lightwell.records import access, spaces
+from lightwell.records.database import Database
+from lightwell.retrieve.pipeline import Retriever
+from lightwell.stores.postgres.graph import PostgresGraph
+from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.testing.models import HashEmbedder
+
+
+@dataclass(frozen=True)
+class CountingEmbedder:
+    """A free embedder that remembers which documents' texts it was given."""
+
+    inner: HashEmbedder = field(default_factory=lambda: HashEmbedder(dimension=64))
+    texts: list[str] = field(default_factory=list[str])
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        self.texts.extend(texts)
+        return await self.inner.documents(texts)
+
+    async def query(self, text: str) -> Vectors:
+        return await self.inner.query(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A knowledge base with what a test wants to look at behind it."""
+
+    kb: KnowledgeBase
+    way: Way
+    database: Database
+    embedder: CountingEmbedder
+
+
+async def project_on(database: Database, name: str = "project") -> Project:
+    embedder = CountingEmbedder()
+    project_id = await access.project(database, "tenant", name)
+    space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
+    vectors = PostgresVectors(database)
+    await vectors.prepare(space.id, space.dimension)
+    way = Way(
+        database=database,
+        vectors=vectors,
+        space=space,
+        embedder=embedder,
+        extractor=Rules(),
+        worker=new_worker(),
+    )
+    retriever = Retriever(
+        database=database,
+        vectors=vectors,
+        graph=PostgresGraph(database),
+        space=space,
+        embedder=embedder,
+    )
+    answers = Answers(embedder=embedder, model=None, most_tokens=4000)
+    kb = KnowledgeBase(database, project_id, way, retriever, answers)
+    return Project(kb=kb, way=way, database=database, embedder=embedder)
+
+
+@pytest.fixture
+async def project(database: Database) -> Project:
+    return await project_on(database)

@@ -1,0 +1,58 @@
+"""A worker process for the tests that kill it: it writes down each text it embeds before it goes on."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lightwell.ingest import work
+from lightwell.ports import Vectors
+from lightwell.records.database import connected
+from lightwell.records.jobs import Worker
+from lightwell.testing.models import HashEmbedder
+
+from tests.flow.conftest import project_on
+
+PAUSE_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class SlowEmbedder:
+    inner: HashEmbedder
+    diary: Path
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        await asyncio.sleep(PAUSE_SECONDS)
+        vectors = await self.inner.documents(texts)
+        with self.diary.open("a") as diary:
+            diary.writelines(f"{hash(text)}\n" for text in texts)
+        return vectors
+
+    async def query(self, text: str) -> Vectors:
+        return await self.inner.query(text)
+
+
+async def main(url: str, diary: Path, lease: float) -> None:
+    async with connected(url) as database:
+        project = await project_on(database)
+        way = replace(
+            project.way,
+            embedder=SlowEmbedder(project.embedder.inner, diary),
+            worker=Worker(name=work.new_worker().name, seconds=lease),
+        )
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await work.drain(way, project.kb.project_id, lambda outcome: None)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])))

@@ -1,0 +1,176 @@
+"""The way in, through the library's verbs, on a real database."""
+
+import pytest
+
+from lightwell.domain.documents import DocumentState, NewDocument
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import JobId
+from lightwell.knowledge_base import Ingestion
+from lightwell.testing.shelf import Shelf, written
+
+from .conftest import Project
+
+TAGS = ["team:sales"]
+LONG = " ".join(f"Sentence number {n} speaks of Acme Corp and its pumps." for n in range(400))
+
+
+async def ingest(project: Project, *documents: NewDocument) -> Ingestion:
+    return await project.kb.ingest(Shelf(documents=documents))
+
+
+async def test_a_document_becomes_visible_whole(project: Project) -> None:
+    await ingest(project, written("a.md", f"# Pumps\n\n{LONG}", TAGS))
+    reader = await project.kb.reader(TAGS)
+    document = await project.kb.document(reader, "file:///shelf/a.md")
+    status = await project.kb.status(reader)
+    assert document.state is DocumentState.ACTIVE
+    assert document.title == "Pumps"
+    assert document.chunk_count == status.chunks > 1
+    assert status.entities > 0
+    assert status.open_jobs == 0
+    assert await project.kb.text(reader, document.url) == f"# Pumps\n\n{LONG}"
+
+
+async def test_an_unchanged_document_costs_no_job_and_no_embedding(project: Project) -> None:
+    document = written("a.md", "The pump is blue.", TAGS)
+    await ingest(project, document)
+    before = len(project.embedder.texts)
+    again = await ingest(project, document)
+    assert again.found.unchanged == 1
+    assert again.done == ()
+    assert len(project.embedder.texts) == before
+
+
+async def test_a_changed_document_embeds_only_what_is_new(project: Project) -> None:
+    first = "\n\n".join(f"## Part {n}\n\n{LONG}" for n in range(3))
+    await ingest(project, written("a.md", first, TAGS, title="Pumps"))
+    before = list(project.embedder.texts)
+    await ingest(
+        project, written("a.md", first + "\n\n## Part 9\n\nNew words.", TAGS, title="Pumps")
+    )
+    added = project.embedder.texts[len(before) :]
+    assert 1 <= len(added) <= 2
+    assert not set(added) & set(before)
+
+
+async def test_equal_text_in_two_documents_is_embedded_once(project: Project) -> None:
+    await ingest(
+        project,
+        written("a.md", "The pump is blue.", TAGS, title="Note"),
+        written("b.md", "The pump is blue.", ["team:other"], title="Note"),
+    )
+    await ingest(
+        project,
+        written("a.md", "The pump is blue.", TAGS, title="Note"),
+        written("b.md", "The pump is blue.", ["team:other"], title="Note"),
+        written("c.md", "The pump is blue.", ["team:third"], title="Note"),
+    )
+    assert len(project.embedder.texts) == 1
+
+
+async def test_a_vanished_document_leaves_no_word_behind(project: Project) -> None:
+    canary = "Zyxwvut"
+    await ingest(
+        project,
+        written("a.md", f"# {canary}\n\n{canary} met Acme Corp. {LONG}", TAGS, topic=canary),
+        written("b.md", "Acme Corp stays.", TAGS),
+    )
+    found = await ingest(project, written("b.md", "Acme Corp stays.", TAGS))
+    assert found.found.gone == 1
+    assert await residue(project, canary) == []
+    reader = await project.kb.reader(TAGS)
+    with pytest.raises(NotFound):
+        await project.kb.document(reader, "file:///shelf/a.md")
+    assert (await project.kb.status(reader)).chunks == 1
+
+
+async def residue(project: Project, canary: str) -> list[str]:
+    """Return the tables that still hold the word, in any column."""
+    tables = await project.database.rows(
+        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
+        {},
+    )
+    held: list[str] = []
+    for (table,) in tables:
+        rows = await project.database.rows(
+            f"SELECT count(*) FROM {table} AS row WHERE row::text ILIKE %(canary)s",
+            {"canary": f"%{canary}%"},
+        )
+        if rows[0][0]:
+            held.append(table)
+    return held
+
+
+async def test_the_canary_would_be_seen(project: Project) -> None:
+    await ingest(project, written("a.md", "# Zyxwvut\n\nZyxwvut met Acme Corp.", TAGS))
+    held = await residue(project, "zyxwvut")
+    assert {"source_documents", "document_chunks", "chunk_terms", "term_counts", "entities"} <= set(
+        held
+    )
+
+
+async def test_narrowed_access_holds_at_once(project: Project) -> None:
+    await ingest(project, written("a.md", "The pump is blue.", ["team:sales", "team:support"]))
+    support = await project.kb.reader(["team:support"])
+    assert (await project.kb.status(support)).chunks == 1
+    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
+    support = await project.kb.reader(["team:support"])
+    sales = await project.kb.reader(TAGS)
+    assert (await project.kb.status(support)).chunks == 0
+    assert (await project.kb.status(support)).entities == 0
+    assert (await project.kb.status(sales)).chunks == 1
+    assert (await project.kb.search("blue pump", sales)).evidence
+
+
+async def test_a_document_that_cannot_be_read_fails_by_itself(project: Project) -> None:
+    done = await ingest(
+        project, written("a.md", "   \n", TAGS), written("b.md", "The pump is blue.", TAGS)
+    )
+    reader = await project.kb.reader(TAGS)
+    assert [trouble.url for trouble in done.troubles] == ["file:///shelf/a.md"]
+    assert (await project.kb.document(reader, "file:///shelf/a.md")).state is DocumentState.FAILED
+    assert (await project.kb.document(reader, "file:///shelf/b.md")).state is DocumentState.ACTIVE
+
+
+async def test_an_old_version_stays_visible_while_the_new_one_waits(project: Project) -> None:
+    await ingest(project, written("a.md", "The pump is blue.", TAGS))
+    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is red.", TAGS),)))
+    reader = await project.kb.reader(TAGS)
+    assert "blue" in await project.kb.text(reader, "file:///shelf/a.md")
+    await ingest(project, written("a.md", "The pump is red.", TAGS))
+    assert "red" in await project.kb.text(reader, "file:///shelf/a.md")
+    assert (await project.kb.status(reader)).chunks == 1
+
+
+async def test_a_deleted_document_comes_back_when_its_source_still_has_it(project: Project) -> None:
+    document = written("a.md", "The pump is blue.", TAGS)
+    await ingest(project, document)
+    reader = await project.kb.reader(TAGS)
+    await project.kb.delete(reader, document.url)
+    assert [d async for d in project.kb.documents(reader)] == []
+    await ingest(project, document)
+    assert [d.url async for d in project.kb.documents(reader)] == [document.url]
+
+
+async def test_what_one_may_not_see_is_not_there(project: Project) -> None:
+    await ingest(project, written("a.md", "The pump is blue.", TAGS))
+    stranger = await project.kb.reader(["team:support"])
+    nobody = await project.kb.reader([])
+    for reader in (stranger, nobody):
+        with pytest.raises(NotFound):
+            await project.kb.document(reader, "file:///shelf/a.md")
+        with pytest.raises(NotFound):
+            await project.kb.delete(reader, "file:///shelf/a.md")
+    jobs = await project.database.rows("SELECT id FROM ingestion_jobs", {})
+    with pytest.raises(NotFound):
+        await project.kb.job(stranger, JobId(jobs[0][0]))
+
+
+async def test_documents_come_by_url_page_after_page(project: Project) -> None:
+    await ingest(project, *(written(f"{n:03}.md", f"Note {n}.", TAGS) for n in range(25)))
+    reader = await project.kb.reader(TAGS)
+    first = [document.url async for document in project.kb.documents(reader, limit=10)]
+    rest = [document.url async for document in project.kb.documents(reader, after=first[-1])]
+    assert len(first) == 10
+    assert [*first, *rest] == sorted({*first, *rest})
+    assert len(rest) == 15

@@ -1,0 +1,124 @@
+"""Real worker processes, killed with SIGKILL at many points; others take over."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from lightwell.domain.documents import DocumentState
+from lightwell.records.database import connected
+from lightwell.testing.shelf import Shelf, written
+
+from .conftest import project_on
+
+LEASE_SECONDS = 1.0
+ROOT = Path(__file__).parents[2]
+
+
+def worker(url: str, diary: Path) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.flow.slow_worker", url, str(diary), str(LEASE_SECONDS)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def kill(process: "subprocess.Popen[str]") -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def text(number: int) -> str:
+    return f"# Note {number}\n\n" + " ".join(
+        f"Paragraph {n} of note {number} speaks of Acme Corp and ENG-{n}." for n in range(120)
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
+    database_url: str, tmp_path: Path, seed: int
+) -> None:
+    diary = tmp_path / "diary"
+    documents = tuple(written(f"{n:02}.md", text(n), ["team:a"]) for n in range(20))
+    async with connected(database_url) as database:
+        project = await project_on(database)
+        await project.kb.enqueue(Shelf(documents=documents))
+        source = random.Random(seed)
+        kills = 4
+        for _ in range(kills):
+            process = worker(database_url, diary)
+            time.sleep(source.uniform(0.02, 0.5))  # noqa: ASYNC251 - the other process works meanwhile
+            kill(process)
+        last = worker(database_url, diary)
+        assert last.wait(60) == 0
+        last.communicate()
+
+        reader = await project.kb.reader(["team:a"])
+        states = [(d.url, d.state) async for d in project.kb.documents(reader)]
+        assert states == [(d.url, DocumentState.ACTIVE) for d in documents]
+        status = await project.kb.status(reader)
+        embedded = Counter(diary.read_text().split())
+        assert len(embedded) == status.chunks
+        repeated = sum(count - 1 for count in embedded.values())
+        assert repeated <= kills * 32
+
+        fresh = await project_on(database, "never killed")
+        await fresh.kb.ingest(Shelf(documents=documents))
+        unhurt = await fresh.kb.status(await fresh.kb.reader(["team:a"]))
+        assert (status.chunks, status.entities, status.relations) == (
+            unhurt.chunks,
+            unhurt.entities,
+            unhurt.relations,
+        )
+
+
+async def test_two_workers_share_the_work_and_lose_none(database_url: str, tmp_path: Path) -> None:
+    diary = tmp_path / "diary"
+    documents = tuple(written(f"{n:02}.md", text(n), ["team:a"]) for n in range(24))
+    async with connected(database_url) as database:
+        project = await project_on(database)
+        await project.kb.enqueue(Shelf(documents=documents))
+        first, second = worker(database_url, diary), worker(database_url, diary)
+        assert first.wait(60) == second.wait(60) == 0
+        first.communicate()
+        second.communicate()
+        status = await project.kb.status(await project.kb.reader(["team:a"]))
+        embedded = Counter(diary.read_text().split())
+        assert len(embedded) == status.chunks
+        assert set(embedded.values()) == {1}
+
+
+async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
+    database_url: str, tmp_path: Path
+) -> None:
+    diary = tmp_path / "diary"
+    documents = tuple(written(f"{n:02}.md", text(n), ["team:a"]) for n in range(6))
+    async with connected(database_url) as database:
+        project = await project_on(database)
+        await project.kb.enqueue(Shelf(documents=documents))
+        paused = worker(database_url, diary)
+        time.sleep(0.05)  # noqa: ASYNC251 - the other process works meanwhile
+        paused.send_signal(signal.SIGSTOP)
+        other = worker(database_url, diary)
+        assert other.wait(60) == 0
+        other.communicate()
+        paused.send_signal(signal.SIGCONT)
+        assert paused.wait(60) == 0
+        paused.communicate()
+        status = await project.kb.status(await project.kb.reader(["team:a"]))
+        rows = await database.rows(
+            "SELECT count(*), count(DISTINCT chunk_index || document_id::text) FROM document_chunks",
+            {},
+        )
+        assert rows[0] == (status.chunks, status.chunks)

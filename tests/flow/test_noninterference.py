@@ -1,0 +1,185 @@
+"""The law: a reader's view of the full store is the view of a store that holds only that reader's documents."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lightwell.domain.access import Reader
+from lightwell.domain.documents import NewDocument
+from lightwell.domain.errors import LightwellError
+from lightwell.domain.evidence import Citation, Evidence
+from lightwell.records.database import Database
+from lightwell.testing.shelf import Shelf, written
+
+from .conftest import Project, project_on
+
+TAGS = ("team:a", "team:b", "team:c", "user:d")
+NAMES = (
+    "Acme Corp",
+    "Nordwind",
+    "Jane Smith",
+    "Tarn Valley",
+    "ENG-42",
+    "ENG-7",
+    "Osprey",
+    "ana@acme.example",
+)
+VERBS = ("ordered pumps from", "met", "wrote to", "visited", "owes money to", "is part of")
+THINGS = (
+    "in March",
+    "about the deadline",
+    "for 18 percent",
+    "after the outage",
+    "with a discount",
+    "near the dam",
+)
+
+
+@st.composite
+def corpora(draw: st.DrawFn) -> list[NewDocument]:
+    size = draw(st.integers(2, 9))
+    source = random.Random(draw(st.integers(0, 2**32)))
+    documents: list[NewDocument] = []
+    for number in range(size):
+        tags = draw(st.sets(st.sampled_from(TAGS), max_size=2))
+        lines = [
+            f"{source.choice(NAMES)} {source.choice(VERBS)} {source.choice(NAMES)} {source.choice(THINGS)}."
+            for _ in range(source.randint(1, 6))
+        ]
+        title = source.choice(NAMES) if source.random() < 0.4 else ""
+        documents.append(written(f"{number}.md", " ".join(lines), tags, title=title))
+    return documents
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> str:
+    parts = draw(st.lists(st.sampled_from(NAMES + VERBS + THINGS), min_size=1, max_size=4))
+    return "What about " + " ".join(parts) + "?"
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a reader can observe, without the ids that every store gives anew."""
+
+    passages: object
+    answer: object
+    status: object
+    documents: object
+    errors: object
+    entities: object
+
+
+async def view(project: Project, reader: Reader, asked: Sequence[str]) -> View:
+    kb = project.kb
+    found = [await kb.search(text, reader, limit=20) for text in asked]
+    answers = [await kb.ask(text, reader) for text in asked]
+    errors: list[str] = []
+    for number in range(9):
+        try:
+            await kb.document(reader, f"file:///shelf/{number}.md")
+        except LightwellError as error:
+            errors.append(str(error))
+    near = await project_graph(project, reader)
+    return View(
+        passages=[
+            [_evidence(one) for one in each.evidence] + [each.best, dict(each.weights)]
+            for each in found
+        ],
+        answer=[
+            (
+                one.text,
+                one.confidence,
+                one.relevance,
+                [_citation(c) for c in (*one.citations, *one.nearest)],
+            )
+            for one in answers
+        ],
+        status=await kb.status(reader),
+        documents=[(d.url, d.title, d.chunk_count, d.state) async for d in kb.documents(reader)],
+        errors=errors,
+        entities=near,
+    )
+
+
+async def project_graph(project: Project, reader: Reader) -> object:
+    rows = await project.database.rows(
+        """
+        SELECT normalized_name, display_name, entity_kind, sum(mention_count), sum(cardinality(source_ids))
+        FROM profiles JOIN entities ON entity_id = subject_id
+        WHERE class_id = ANY(%(classes)s) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+        """,
+        {"classes": list(reader.classes)},
+    )
+    return rows
+
+
+def _evidence(one: Evidence) -> object:
+    return (
+        one.chunk.url,
+        one.chunk.index,
+        one.chunk.text,
+        one.relevance,
+        one.score,
+        one.cosine_distance,
+        dict(one.ranks),
+    )
+
+
+def _citation(one: Citation) -> object:
+    return (one.id, one.source_url, one.snippet, one.score, one.locator)
+
+
+async def store(database: Database, documents: Sequence[NewDocument]) -> Project:
+    project = await project_on(database, name=uuid4().hex)
+    await project.kb.ingest(Shelf(documents=tuple(documents)))
+    return project
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=3))
+async def test_nothing_invisible_is_felt(
+    database: Database, corpus: list[NewDocument], tags: set[str], asked: list[str]
+) -> None:
+    full = await store(database, corpus)
+    own = await store(database, [one for one in corpus if one.acl_tags & tags])
+    assert await view(full, await full.kb.reader(tags), asked) == await view(
+        own, await own.kb.reader(tags), asked
+    )
+
+
+async def test_deleting_what_is_invisible_changes_nothing(database: Database) -> None:
+    visible = [
+        written(f"{n}.md", f"Acme Corp met Jane Smith in March about ENG-{n}.", ["team:a"])
+        for n in range(4)
+    ]
+    secret = [
+        written(f"s{n}.md", "Acme Corp owes money to Nordwind. Jane Smith knows.", ["team:b"])
+        for n in range(4)
+    ]
+    project = await store(database, [*visible, *secret])
+    reader = await project.kb.reader(["team:a"])
+    asked = ["What about Acme Corp and Jane Smith?", "Who owes money to Nordwind?"]
+    before = await view(project, reader, asked)
+    await project.kb.ingest(Shelf(documents=tuple(visible)))
+    reader = await project.kb.reader(["team:a"])
+    assert await view(project, reader, asked) == before
+
+
+async def test_the_view_would_feel_a_visible_document(database: Database) -> None:
+    documents = [written("1.md", "Acme Corp met Jane Smith in March.", ["team:a"])]
+    one = await store(database, documents)
+    two = await store(
+        database, [*documents, written("2.md", "Acme Corp met Nordwind in March.", ["team:a"])]
+    )
+    asked = ["What about Acme Corp in March?"]
+    assert await view(one, await one.kb.reader(["team:a"]), asked) != await view(
+        two, await two.kb.reader(["team:a"]), asked
+    )
