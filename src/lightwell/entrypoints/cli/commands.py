@@ -1,0 +1,270 @@
+"""Everything that can be said on the command line: commands, options, help."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="lightwell",
+    help="Answers with citations, only from what the asking person may see.",
+    epilog="\b\nExamples:\n  lightwell demo\n  lightwell ingest ./handbook --acl team:us\n"
+    '  lightwell ask "How many days of leave do we have?" --as team:us\n\n'
+    "\b\nExit codes: 0 fine, 1 done in part, 2 wrong input, 3 not found,\n"
+    "4 a model, a database or a source failed, 130 interrupted.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+documents = typer.Typer(
+    help="List, show and delete documents.",
+    epilog="\b\nExamples:\n  lightwell documents list --as team:us\n"
+    "  lightwell documents show file:document:leave.md --as team:us",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(documents, name="documents")
+
+As = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="WHO",
+        help="Who asks: an access tag (team:sales) or a person of the example world (ada). "
+        "Several by commas, or by repeating it.",
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout, for programs.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Log on stderr what happens.")]
+Topic = Annotated[
+    str, typer.Option("--topic", metavar="TOPIC", help="Only documents with this topic tag.")
+]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="How many passages, at most.")]
+Name = Annotated[
+    str,
+    typer.Argument(metavar="DOCUMENT", help="Its reference, its URL or its id, as `list` shows."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def lightwell(
+    *,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if show_version:
+        typer.echo(version("lightwell"))
+        raise typer.Exit
+
+
+@app.command(epilog="\b\nExamples:\n  lightwell demo\n  lightwell demo --json")
+def demo(*, as_json: Json = False, verbose: Verbose = False) -> None:
+    """Read the papers of a made-up company, and ask three questions as two people each.
+
+    It keeps to a directory of its own, needs no key, and touches nothing of yours. Exit code 1 says
+    that a document could not be read or an answer was not the one it should be.
+    """
+    from lightwell.entrypoints.cli.demo import demo
+    from lightwell.entrypoints.cli.edge import run
+
+    run(demo(), as_json=as_json, verbose=verbose)
+
+
+@app.command(
+    epilog="\b\nExamples:\n  lightwell ingest ./handbook --acl team:us\n"
+    "  lightwell ingest ./deals contract.pdf --acl team:sales,user:ada --topic contracts\n"
+    "  lightwell ingest ./archive --acl team:us --no-wait"
+)
+def ingest(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", exists=True, help="Files, or folders with all that is below them."
+        ),
+    ],
+    *,
+    acl: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--acl",
+            metavar="TAG",
+            help="Who may see documents that name no access tags themselves: team:sales. "
+            "Several by commas, or by repeating it.",
+        ),
+    ] = None,
+    topic: Annotated[
+        str,
+        typer.Option("--topic", metavar="TOPIC", help="The topic tag of documents that name none."),
+    ] = "",
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Only enqueue; leave the work to `lightwell worker`.")
+    ] = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Bring documents in, and again only what is new, changed or gone since.
+
+    Reads markdown, pdf, docx, html and plain text. Who may see a document stands in its front matter
+    (`acl_tags`) or in a .lightwell.yaml beside it, or else in --acl. A document that cannot be read is
+    reported with its reason, and the rest goes on. Ctrl-C loses nothing: the next run goes on.
+    """
+    import lightwell.entrypoints.cli.writing as writing
+    from lightwell.entrypoints.cli.edge import run
+
+    command = writing.enqueue if no_wait else writing.ingest
+    run(command(paths, acl or [], topic=topic), as_json=as_json, verbose=verbose)
+
+
+@app.command(
+    epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
+    '  lightwell ask "What discount does Nordwind receive?" --as grace --json'
+)
+def ask(
+    question: Question,
+    *,
+    who: As = None,
+    topic: Topic = "",
+    limit: Limit = 5,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Answer a question with citations, or say that the evidence is insufficient (exit code 0 too)."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    command = reading.ask(question, who or [], topic=topic, limit=limit)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@app.command(
+    epilog='\b\nExamples:\n  lightwell search "discount" --as team:sales\n'
+    '  lightwell search "discount" --as grace --topic contracts --limit 10'
+)
+def search(
+    question: Question,
+    *,
+    who: As = None,
+    topic: Topic = "",
+    limit: Limit = 5,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the passages that bear on a question, best first."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    command = reading.search(question, who or [], topic=topic, limit=limit)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@app.command(epilog="\b\nExamples:\n  lightwell status --as team:us")
+def status(*, who: As = None, as_json: Json = False, verbose: Verbose = False) -> None:
+    """Count what the asking person may see, and what still waits for a worker."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    run(reading.status(who or []), as_json=as_json, verbose=verbose)
+
+
+@app.command(epilog="\b\nExamples:\n  lightwell worker\n  lightwell worker --verbose")
+def worker(*, as_json: Json = False, verbose: Verbose = False) -> None:
+    """Bring in what others have enqueued, until SIGINT (Ctrl-C) or SIGTERM.
+
+    Any number may run at once, on any machine that reaches the database. The first signal lets the
+    documents in hand come to their end, the second stops at once; either way nothing is lost.
+    """
+    import lightwell.entrypoints.cli.writing as writing
+    from lightwell.entrypoints.cli.edge import run
+
+    run(writing.work(), as_json=as_json, verbose=verbose)
+
+
+@app.command(epilog="\b\nExamples:\n  lightwell doctor\n  lightwell doctor --json")
+def doctor(*, as_json: Json = False, verbose: Verbose = False) -> None:
+    """Look at settings, database and models, and say what is wrong and how to mend it.
+
+    Exit code 1 says that something was found.
+    """
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    run(reading.doctor(), as_json=as_json, verbose=verbose)
+
+
+@documents.command(
+    "list",
+    epilog="\b\nExamples:\n  lightwell documents list --as team:us\n"
+    "  lightwell documents list --as ada --limit 20 --after file:///papers/m.md",
+)
+def list_documents(
+    *,
+    who: As = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="URL", help="Only those after this URL.")
+    ] = "",
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the documents that the asking person may see, by URL."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    command = reading.documents(who or [], after=after, limit=limit)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@documents.command(
+    "show",
+    epilog="\b\nExamples:\n  lightwell documents show file:document:leave.md --as team:us\n"
+    "  lightwell documents show file:document:leave.md --as team:us --text",
+)
+def show_document(
+    name: Name,
+    *,
+    who: As = None,
+    with_text: Annotated[bool, typer.Option("--text", help="Its text too.")] = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Show what is known of one document."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    command = reading.document_text if with_text else reading.document
+    run(command(name, who or []), as_json=as_json, verbose=verbose)
+
+
+@documents.command(
+    "delete",
+    epilog="\b\nExamples:\n  lightwell documents delete file:document:leave.md --as team:us\n"
+    "  lightwell documents delete file:document:leave.md --as team:us --yes",
+)
+def delete_document(
+    name: Name,
+    *,
+    who: As = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Delete one document and all that was read from it; the file itself stays.
+
+    While the file is there, the next `ingest` of its folder brings it back.
+    """
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    if not yes and not sys.stdin.isatty():
+        raise typer.BadParameter("nobody can be asked here; add it", param_hint="--yes")
+    if not yes:
+        typer.confirm(f"Delete {name}, and all that was read from it?", abort=True, err=True)
+    run(reading.delete(name, who or []), as_json=as_json, verbose=verbose)

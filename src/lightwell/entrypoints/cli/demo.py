@@ -1,0 +1,123 @@
+"""`lightwell demo`: the example company's papers come in, and three questions are asked by two people each."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+import lightwell.entrypoints.cli.shapes as shapes
+import lightwell.entrypoints.cli.show as show
+from lightwell.domain.evidence import Answer, Confidence
+from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
+from lightwell.entrypoints.cli.progress import following
+from lightwell.knowledge_base import Ingestion, KnowledgeBase
+from lightwell.settings import Settings
+from lightwell.wiring import files, opened
+from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
+
+_NEXT = (
+    "Next, with documents of your own: `lightwell ingest FOLDER --acl team:us`, "
+    'then `lightwell ask "…" --as team:us`.'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One person's question, what came back, and what is wrong with it, "" when nothing is."""
+
+    question: Question
+    who: str
+    answer: Answer
+    milliseconds: int
+    wrong: str
+
+
+async def demo() -> Report:
+    """Bring the example papers in, ask, and report; incomplete when an answer is not what the world promises."""
+    chosen = of_its_own(settings())
+    console = errors_console()
+    console.print(Text(f"The papers of Halden Instruments, into {chosen.data}"), soft_wrap=True)
+    async with opened(chosen) as kb:
+        with following(console) as progress:
+            source = files(DOCUMENTS, frozenset(), chosen)
+            ended = await kb.ingest(source, begun=progress.begun, tell=progress.tell)
+        asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
+    return _report(ended, asked)
+
+
+def of_its_own(chosen: Settings) -> Settings:
+    """Return settings that touch nothing of the user's: an embedded server, a directory and a project apart, no endpoint."""
+    apart = {
+        "data": chosen.data / "demo",
+        "database_url": None,
+        "tenant": "demo",
+        "project": f"demo of {DOCUMENTS}",
+        "embedding_url": None,
+        "chat_url": None,
+    }
+    return chosen.model_copy(update=apart)
+
+
+def wrong(question: Question, who: str, answer: Answer) -> str:
+    """Return how the answer breaks the example world's promise, "" when it keeps it."""
+    is_insufficient = answer.confidence is Confidence.INSUFFICIENT
+    if who not in question.may_answer:
+        return "" if is_insufficient else "there should be no answer for this person"
+    if is_insufficient:
+        return f"the answer should say {question.answer!r}"
+    said = " ".join([answer.text, *(cited.snippet for cited in answer.citations)])
+    is_said = question.answer in " ".join(said.split())
+    return "" if is_said else f"neither the answer nor its citations say {question.answer!r}"
+
+
+async def _ask(kb: KnowledgeBase, question: Question, who: str) -> Asked:
+    began = time.perf_counter()
+    answer = await kb.ask(question.text, await kb.reader(PEOPLE[who].tags))
+    return Asked(
+        question=question,
+        who=who,
+        answer=answer,
+        milliseconds=round((time.perf_counter() - began) * 1000),
+        wrong=wrong(question, who, answer),
+    )
+
+
+def _report(ended: Ingestion, asked: Sequence[Asked]) -> Report:
+    troubles = [f"{trouble.url}: {trouble.message}" for trouble in ended.troubles]
+    problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in asked if each.wrong)]
+    questions = [
+        {"as": each.who, **shapes.answer(each.answer, milliseconds=each.milliseconds)}
+        for each in asked
+    ]
+    return Report(
+        document={"documents": _documents(ended), "questions": questions, "problems": problems},
+        text=_text(ended, asked, problems),
+        code=Exit.INCOMPLETE if problems else Exit.FINE,
+    )
+
+
+def _documents(ended: Ingestion) -> dict[str, int]:
+    found = ended.found
+    return {"new": found.new, "changed": found.changed, "unchanged": found.unchanged}
+
+
+def _text(ended: Ingestion, asked: Sequence[Asked], problems: Sequence[str]) -> RenderableType:
+    counts = ", ".join(f"{count} {word}" for word, count in _documents(ended).items())
+    lines: list[RenderableType] = [Text(f"Documents: {counts}")]
+    previous = ""
+    for each in asked:
+        if each.question.text != previous:
+            previous = each.question.text
+            lines.append(Text(f"\n{'─' * 72}\n{previous}", style="bold"))
+        person = PEOPLE[each.who]
+        lines.append(Text(f"\n  {person.name}, {person.role}, asks:", style="cyan"))
+        lines.append(Padding(show.answer(each.answer), (0, 0, 0, 4)))
+    lines.append(Text("\n" + "─" * 72))
+    lines.extend(
+        Text(f"This went wrong: {show.clean(problem)}", style="red") for problem in problems
+    )
+    lines.append(Text(_NEXT))
+    return Group(*lines)

@@ -1,0 +1,40 @@
+"""Who asks: access tags, or a person of the example world."""
+
+from collections.abc import Sequence
+
+from lightwell.domain.access import Tags, tags_of
+from lightwell.domain.errors import Invalid
+from lightwell.world import PEOPLE
+
+_HOW = "--as team:sales (an access tag) or --as ada (a person of the example world: {})"
+
+
+def tags(words: Sequence[str]) -> Tags:
+    """Return the tags that these words of `--as` stand for; raise `Invalid` when there are none or one is unknown."""
+    found: set[str] = set()
+    for word in _split(words):
+        person = PEOPLE.get(word.lower())
+        if person is None and ":" not in word:
+            raise Invalid(
+                f"{word!r} is neither an access tag nor a person of the example world; write {_how()}"
+            )
+        found |= person.tags if person else {word}
+    if not found:
+        raise Invalid(f"Say who asks: {_how()}; several by commas or by repeating it")
+    return tags_of(found)
+
+
+def acl(words: Sequence[str]) -> Tags:
+    """Return the tags that these words of `--acl` name, none for none; raise `Invalid` for what is no tag."""
+    for word in _split(words):
+        if ":" not in word:
+            raise Invalid(f"{word!r} is not an access tag; write it like team:sales or user:ada")
+    return tags_of(_split(words))
+
+
+def _split(words: Sequence[str]) -> list[str]:
+    return [part.strip() for word in words for part in word.split(",") if part.strip()]
+
+
+def _how() -> str:
+    return _HOW.format(", ".join(PEOPLE))

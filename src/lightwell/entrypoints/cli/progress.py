@@ -1,0 +1,60 @@
+"""How an ingestion comes along: a bar in a terminal, a line for each document elsewhere."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from lightwell.entrypoints.cli.show import clean
+from lightwell.ingest.sync import Sync
+from lightwell.ingest.way import Outcome
+
+
+@dataclass(slots=True)
+class Following:
+    """What `KnowledgeBase.ingest` tells: pass `begun` and `tell`."""
+
+    console: Console
+    bar: Progress
+    done: int = 0
+    total: int = 0
+
+    def begun(self, found: Sync, open_jobs: int) -> None:
+        """Take note of how many documents are to be read."""
+        del found
+        self.total += open_jobs
+        self.bar.update(self.bar.task_ids[0], description="Reading", total=self.total)
+
+    def tell(self, outcome: Outcome) -> None:
+        """Show that one document has come to its end."""
+        self.done += 1
+        self.total = max(self.total, self.done)
+        name = clean(outcome.url.rsplit("/", 1)[-1])
+        self.bar.update(
+            self.bar.task_ids[0], completed=self.done, total=self.total, document=name[:40]
+        )
+        if not self.console.is_terminal:
+            end = (
+                f"failed: {clean(outcome.error)}" if outcome.error else f"{outcome.chunks} passages"
+            )
+            self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"), soft_wrap=True)
+
+
+@contextmanager
+def following(console: Console) -> Generator[Following, None, None]:
+    """Show progress on the console until the end of the block."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[document]}", markup=False),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        bar.add_task("Looking for changes", total=None, document="")
+        yield Following(console, bar)

@@ -1,0 +1,149 @@
+"""Commands that read: they open the project, resolve who asks, and report."""
+
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from rich.console import Group
+from rich.text import Text
+
+import lightwell.entrypoints.cli.people as people
+import lightwell.entrypoints.cli.shapes as shapes
+import lightwell.entrypoints.cli.show as show
+from lightwell.domain.access import Reader
+from lightwell.domain.documents import Document
+from lightwell.domain.evidence import question
+from lightwell.entrypoints.cli.edge import Exit, Report, settings
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.wiring import examined, opened
+
+
+async def ask(text: str, who: Sequence[str], *, topic: str, limit: int) -> Report:
+    """Report the answer; insufficient evidence is an answer too."""
+    question(text, topic=topic, limit=limit)
+    async with _open(who) as (kb, reader):
+        began = time.perf_counter()
+        answer = await kb.ask(text, reader, topic=topic, limit=limit)
+        document = shapes.answer(answer, milliseconds=_since(began))
+    return Report(document=document, text=show.answer(answer))
+
+
+async def search(text: str, who: Sequence[str], *, topic: str, limit: int) -> Report:
+    """Report the passages that bear on the question, best first."""
+    question(text, topic=topic, limit=limit)
+    async with _open(who) as (kb, reader):
+        began = time.perf_counter()
+        found = await kb.search(text, reader, topic=topic, limit=limit)
+        document = shapes.retrieval(found, milliseconds=_since(began))
+    return Report(document=document, text=show.retrieval(found))
+
+
+async def status(who: Sequence[str]) -> Report:
+    """Report how much the reader's part of the project holds."""
+    async with _open(who) as (kb, reader):
+        held = await kb.status(reader)
+    documents = {state.value: count for state, count in held.documents.items()}
+    by_state = ", ".join(f"{count} {state}" for state, count in documents.items())
+    rows = [
+        ("documents", by_state or "none"),
+        ("passages", str(held.chunks)),
+        ("entities", str(held.entities)),
+        ("relations", str(held.relations)),
+        ("waiting", _waiting(held.open_jobs)),
+    ]
+    counts = {"chunks": held.chunks, "entities": held.entities, "relations": held.relations}
+    return Report(
+        document={"documents": documents, **counts, "openJobs": held.open_jobs},
+        text=show.fields(rows),
+    )
+
+
+async def documents(who: Sequence[str], *, after: str, limit: int) -> Report:
+    """Report a page of the reader's documents, by URL."""
+    async with _open(who) as (kb, reader):
+        held = [each async for each in kb.documents(reader, after=after, limit=limit + 1)]
+    page = held[:limit]
+    following = page[-1].url if len(held) > limit else None
+    return Report(
+        document=shapes.documents(page, following=following),
+        text=show.documents(page, following=following),
+    )
+
+
+async def document(name: str, who: Sequence[str]) -> Report:
+    """Report what is known of one document."""
+    async with _open(who) as (kb, reader):
+        held = await kb.document(reader, name)
+    return Report(document=shapes.document(held), text=_about(held))
+
+
+async def document_text(name: str, who: Sequence[str]) -> Report:
+    """Report what is known of one document, and its text."""
+    async with _open(who) as (kb, reader):
+        held = await kb.document(reader, name)
+        text = await kb.text(reader, name)
+    return Report(
+        document={**shapes.document(held), "text": text},
+        text=Group(_about(held), Text(), Text(show.clean(text))),
+    )
+
+
+async def delete(name: str, who: Sequence[str]) -> Report:
+    """Delete one of the reader's documents and report which."""
+    async with _open(who) as (kb, reader):
+        gone = await kb.delete(reader, name)
+    return Report(
+        document={"deleted": {"documentRef": gone.ref, "documentUrl": gone.url}},
+        text=Text(f"Deleted {show.clean(gone.title or gone.url)} ({show.clean(gone.ref)})."),
+    )
+
+
+async def doctor() -> Report:
+    """Report what is well and what is not, and how to mend it."""
+    found = await examined(settings())
+    well = all(each.ok for each in found)
+    checks = [
+        {"name": each.name, "ok": each.ok, "detail": each.detail, "mend": each.mend}
+        for each in found
+    ]
+    return Report(
+        document={"ok": well, "checks": checks},
+        text=show.checks(found),
+        code=Exit.FINE if well else Exit.INCOMPLETE,
+    )
+
+
+@asynccontextmanager
+async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        yield kb, await kb.reader(tags)
+
+
+def _since(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)
+
+
+def _waiting(open_jobs: int) -> str:
+    return f"{open_jobs} for a worker (`lightwell worker`)" if open_jobs else "nothing"
+
+
+def _about(held: Document) -> show.RenderableType:
+    return show.fields(
+        [
+            ("title", held.title),
+            ("url", held.url),
+            ("reference", held.ref),
+            ("id", str(held.id)),
+            ("state", f"{held.state.value}: {held.error}" if held.error else held.state.value),
+            ("format", held.format),
+            ("author", held.author),
+            ("topic", held.topic),
+            ("language", held.language),
+            ("access", ", ".join(sorted(held.acl_tags))),
+            ("passages", str(held.chunk_count)),
+            ("size", f"{held.file_size:,} bytes"),
+            ("changed", f"{held.updated_at:%Y-%m-%d %H:%M}"),
+            ("ingested", f"{held.ingested_at:%Y-%m-%d %H:%M}" if held.ingested_at else ""),
+        ]
+    )

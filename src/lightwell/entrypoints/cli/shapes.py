@@ -1,0 +1,142 @@
+"""What programs get: our values as JSON, with the keys that HTTP uses."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from lightwell.domain.documents import Chunk, Document, Locator
+from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
+
+Json = Mapping[str, object]
+
+
+def answer(given: Answer, *, milliseconds: int) -> Json:
+    """Return an answer in the shape of S3's QueryResponse, with what came nearest."""
+    return {
+        "queryId": str(given.query_id),
+        "query": given.question,
+        "answer": given.text,
+        "confidence": given.confidence.value,
+        "relevance": round(given.relevance, 4),
+        "model": given.model,
+        "citations": [_citation(each) for each in given.citations],
+        "nearest": [_citation(each) for each in given.nearest],
+        "metadata": {
+            "queryId": str(given.query_id),
+            "citationCount": len(given.citations),
+            "confidence": given.confidence.value,
+            "vectorResultCount": given.metrics.vector_hits,
+            "graphResultCount": given.metrics.graph_hits,
+            "latencyMs": milliseconds,
+        },
+    }
+
+
+def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
+    """Return what was found as a list of S3's RankedResult."""
+    return {
+        "query": found.question.text,
+        "hasInsufficientEvidence": not found.is_enough,
+        "relevance": round(found.best, 4),
+        "results": [_evidence(rank, each) for rank, each in enumerate(found.evidence, start=1)],
+        "metadata": {
+            "vectorResultCount": found.metrics.vector_hits,
+            "graphResultCount": found.metrics.graph_hits,
+            "latencyMs": milliseconds,
+        },
+    }
+
+
+def document(held: Document) -> Json:
+    """Return a document's metadata."""
+    return {
+        "documentId": str(held.id),
+        "documentRef": held.ref,
+        "documentUrl": held.url,
+        "title": held.title,
+        "format": held.format,
+        "author": held.author,
+        "topic": held.topic,
+        "language": held.language,
+        "aclTags": sorted(held.acl_tags),
+        "status": held.state.value,
+        "errorMessage": held.error,
+        "contentHash": held.content_hash,
+        "fileSize": held.file_size,
+        "chunkCount": held.chunk_count,
+        "createdAt": _time(held.created_at),
+        "updatedAt": _time(held.updated_at),
+        "ingestedAt": _time(held.ingested_at),
+    }
+
+
+def documents(held: Iterable[Document], *, following: str | None) -> Json:
+    """Return a page of documents; `nextAfter` is what `--after` takes for the next page, null on the last."""
+    return {"documents": [document(each) for each in held], "nextAfter": following}
+
+
+def _citation(cited: Citation) -> Json:
+    """Return S3's citation and S2's eight fields, under both of their names where they have two."""
+    return {
+        "id": cited.id,
+        "chunkId": cited.chunk_id,
+        "chunkRef": cited.chunk_ref,
+        "documentRef": cited.document_ref,
+        "documentTitle": cited.document_title,
+        "documentUrl": cited.source_url,
+        "sourceUrl": cited.source_url,
+        "sourceSystem": cited.source_system,
+        "sourceType": cited.source_type,
+        "createdAt": _time(cited.created_at),
+        "snippet": cited.snippet,
+        "score": round(cited.score, 4),
+        "relevanceScore": round(cited.score, 4),
+        "locator": _locator(cited.locator),
+    }
+
+
+def _evidence(rank: int, found: Evidence) -> Json:
+    distance = found.cosine_distance
+    return {
+        "rank": rank,
+        "chunkId": str(found.chunk.id),
+        "chunkRef": found.chunk.ref,
+        "content": found.chunk.text,
+        "relevanceScore": round(found.relevance, 4),
+        "isAboveThreshold": found.relevance >= ENOUGH,
+        "score": round(found.score, 6),
+        "distance": None if distance is None else round(distance, 4),
+        "sources": sorted(channel.value for channel in found.ranks),
+        "locator": _locator(found.chunk.locator),
+        "metadata": _chunk(found.chunk),
+    }
+
+
+def _chunk(chunk: Chunk) -> Json:
+    return {
+        "documentId": str(chunk.document_id),
+        "documentRef": chunk.document_ref,
+        "documentUrl": chunk.url,
+        "documentTitle": chunk.title,
+        "pageNumber": chunk.locator.page,
+        "sectionPath": list(chunk.locator.section),
+        "chunkIndex": chunk.index,
+        "language": chunk.language,
+        "tokenCount": chunk.tokens,
+        "topic": chunk.topic,
+        "createdAt": _time(chunk.created_at),
+        "updatedAt": _time(chunk.updated_at),
+    }
+
+
+def _locator(place: Locator) -> Json:
+    return {
+        "page": place.page,
+        "lastPage": place.last_page,
+        "section": list(place.section),
+        "start": place.start,
+        "end": place.end,
+    }
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()

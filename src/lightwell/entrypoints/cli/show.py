@@ -1,0 +1,137 @@
+"""What people get: our values as they look in a terminal.
+
+Everything that comes from a document or a file name passes `clean`, so that no document can speak to the terminal.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from lightwell.domain.documents import Document, Locator
+from lightwell.domain.evidence import Answer, Citation, Confidence, Retrieval
+from lightwell.domain.health import Check
+
+_FIRST_WORDS = 160
+_DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
+
+def clean(text: str) -> str:
+    """Return the text without control, direction and half signs, save for line breaks and tabs."""
+    return "".join(
+        sign
+        for sign in text
+        if sign in "\n\t" or not (sign in _DIRECTIONS or unicodedata.category(sign) in ("Cc", "Cs"))
+    )
+
+
+def place(locator: Locator) -> str:
+    """Return where a text stands, as in `page 3, Radio › Range`; "" for a document without parts."""
+    pages = ""
+    if locator.page is not None:
+        several = locator.last_page is not None and locator.last_page > locator.page
+        pages = f"pages {locator.page}–{locator.last_page}" if several else f"page {locator.page}"
+    return clean(", ".join(part for part in (pages, " › ".join(locator.section)) if part))
+
+
+def answer(given: Answer) -> RenderableType:
+    """Return an answer with its numbered citations, or what came nearest."""
+    if given.confidence is Confidence.INSUFFICIENT:
+        return Group(Text(clean(given.text)), *_nearest(given.nearest))
+    sources = (line for cited in given.citations for line in _citation(cited))
+    return Group(
+        Text(clean(given.text)), Text(), *sources, _faint(f"confidence: {given.confidence.value}")
+    )
+
+
+def retrieval(found: Retrieval) -> RenderableType:
+    """Return the evidence as a table, best first."""
+    if not found.evidence:
+        return Text("Nothing that you may see bears on this.")
+    table = _table("#", "relevance", "document", "where", "first words")
+    table.columns[0].justify = table.columns[1].justify = "right"
+    for rank, each in enumerate(found.evidence, start=1):
+        words = " ".join(clean(each.chunk.text).split())
+        table.add_row(
+            str(rank),
+            f"{each.relevance:.2f}",
+            clean(each.chunk.title),
+            place(each.chunk.locator),
+            words[:_FIRST_WORDS] + ("…" if len(words) > _FIRST_WORDS else ""),
+        )
+    return (
+        table
+        if found.is_enough
+        else Group(table, _faint("None of this is enough to answer with; the threshold is 0.60."))
+    )
+
+
+def documents(held: Sequence[Document], *, following: str | None) -> RenderableType:
+    """Return a page of documents as a table."""
+    if not held:
+        return Text("There are no documents that you may see.")
+    table = _table("document", "state", "passages", "access", "reference")
+    table.columns[2].justify = "right"
+    for each in held:
+        state = f"{each.state.value}: {each.error}" if each.error else each.state.value
+        table.add_row(
+            clean(each.title or each.url),
+            clean(state),
+            str(each.chunk_count),
+            ", ".join(sorted(each.acl_tags)),
+            clean(each.ref),
+        )
+    if following is None:
+        return table
+    return Group(table, _faint(f"There are more: --after {clean(following)}"))
+
+
+def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """Return names and values below each other, those without a value left out."""
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows:
+        if value:
+            table.add_row(_faint(name), Text(clean(value), overflow="fold"))
+    return table
+
+
+def checks(found: Sequence[Check]) -> RenderableType:
+    """Return what the doctor looked at, with what to do below what is not well."""
+    lines: list[RenderableType] = []
+    for each in found:
+        mark = Text("ok   ", style="green") if each.ok else Text("WRONG", style="bold red")
+        lines.append(Text.assemble(mark, "  ", (each.name, "bold"), "  ", clean(each.detail)))
+        if each.mend and not each.ok:
+            lines.append(Text(f"       → {clean(each.mend)}"))
+    return Group(*lines)
+
+
+def _citation(cited: Citation) -> Iterable[Text]:
+    where = place(cited.locator)
+    title = clean(cited.document_title)
+    yield Text.assemble((cited.id, "bold"), " ", title, f", {where}" if where else "")
+    yield _faint(f"    {clean(cited.source_url)}")
+    yield Text(f"    “{' '.join(clean(cited.snippet).split())}”")
+    yield Text()
+
+
+def _nearest(near: Sequence[Citation]) -> Iterable[Text]:
+    if near:
+        yield Text()
+        yield _faint("What came nearest:")
+    for cited in near:
+        where = place(cited.locator)
+        yield _faint(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _faint(text: str) -> Text:
+    return Text(text, style="dim", overflow="fold")

@@ -1,0 +1,55 @@
+"""What the command line adds to a source: a topic for documents without one, and a guard against unseen ones."""
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from lightwell.domain.documents import NewDocument
+from lightwell.ports import Broken, Change, Changed, Connector, Unchanged
+
+_NO_TAGS = (
+    "it has no access tags, so nobody could see it; "
+    "give --acl TAG, or `acl_tags` in its front matter or in a .lightwell.yaml"
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Guarded:
+    """A source that hands over no new document that nobody could see.
+
+    One that is known and has lost its tags passes, since from now on nobody may see it; it is counted in `unseen`.
+    """
+
+    source: Connector
+    topic: str
+    refused: int = 0
+    unseen: list[str] = field(default_factory=list[str])
+
+    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        """Yield what the source does, with the topic, and without what nobody could see."""
+        # with a topic no hash of the source's own is the known one, so it has to hand over everything
+        told = dict.fromkeys(known, "") if self.topic else known
+        async for change in self.source.changes(told):
+            match change:
+                case Changed(document=document) | Unchanged(document=document):
+                    yield self._guarded(change, document, known)
+                case _:
+                    yield change
+
+    def _guarded(
+        self, change: Changed | Unchanged, document: NewDocument, known: Mapping[str, str]
+    ) -> Change:
+        if not document.acl_tags:
+            if document.url not in known:
+                self.refused += 1
+                return Broken(url=document.url, reason="no_tags", message=_NO_TAGS)
+            self.unseen.append(document.url)
+        return self._with_topic(document, known) if self.topic else change
+
+    def _with_topic(self, document: NewDocument, known: Mapping[str, str]) -> Change:
+        if not document.topic:
+            digest = hashlib.sha256(f"{document.content_hash}\0{self.topic}".encode()).hexdigest()
+            document = replace(document, topic=self.topic, content_hash=digest)
+        if known.get(document.url) == document.content_hash:
+            return Unchanged(url=document.url, document=replace(document, content=b""))
+        return Changed(document=document)

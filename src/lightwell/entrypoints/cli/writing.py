@@ -1,0 +1,165 @@
+"""Commands that bring documents in: `ingest` and `worker`."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+import lightwell.entrypoints.cli.people as people
+from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
+from lightwell.entrypoints.cli.progress import following
+from lightwell.entrypoints.cli.show import clean
+from lightwell.entrypoints.cli.source import Guarded
+from lightwell.ingest.sync import Sync, Trouble
+from lightwell.ingest.way import Outcome
+from lightwell.wiring import files, opened
+
+_LONGEST_TOPIC = 256
+_STOPPED = (
+    "Stopped. What is in stays in; the rest goes on with the next `lightwell ingest` "
+    "or `lightwell worker`."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What one `ingest` did over all its paths; `chunks` is None where the work was left to workers."""
+
+    found: Sequence[Sync]
+    troubles: Sequence[Trouble]
+    unseen: Sequence[str]
+    chunks: int | None
+
+    def report(self) -> Report:
+        """Return the counts and each failure; incomplete when there is one."""
+        counts = {
+            "new": sum(each.new for each in self.found),
+            "changed": sum(each.changed for each in self.found),
+            "unchanged": sum(each.unchanged for each in self.found),
+            "retagged": sum(each.retagged for each in self.found),
+            "gone": sum(each.gone for each in self.found),
+        }
+        failed = [{"documentUrl": each.url, "errorMessage": each.message} for each in self.troubles]
+        waiting = counts["new"] + counts["changed"] if self.chunks is None else 0
+        return Report(
+            document={
+                **counts,
+                "failed": failed,
+                "unseen": list(self.unseen),
+                "chunks": self.chunks or 0,
+                "waiting": waiting,
+            },
+            text=self._text(counts, waiting),
+            code=Exit.INCOMPLETE if failed or self.unseen else Exit.FINE,
+        )
+
+    def _text(self, counts: dict[str, int], waiting: int) -> RenderableType:
+        said = [f"{count} {word}" for word, count in counts.items() if count or word != "retagged"]
+        lines = [Text(f"{', '.join(said)}, {len(self.troubles)} failed", style="bold")]
+        if waiting:
+            lines.append(Text(f"{waiting} documents wait for `lightwell worker`."))
+        for each in self.troubles:
+            lines.append(
+                Text.assemble(("failed  ", "red"), clean(f"{each.url}\n        {each.message}"))
+            )
+        if self.unseen:
+            lines.append(
+                Text(
+                    f"Nobody may see {len(self.unseen)} documents any more, since they have no access tags:",
+                    style="red",
+                )
+            )
+            lines.extend(Text(f"        {clean(url)}") for url in self.unseen)
+            lines.append(
+                Text("Give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml.")
+            )
+        return Group(*lines)
+
+
+async def ingest(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:
+    """Bring the paths in and report what became of each document."""
+    sources = _sources(paths, acl, topic)
+    console = errors_console()
+    async with opened(settings()) as kb:
+        try:
+            with following(console) as progress:
+                ended = [
+                    await kb.ingest(source, begun=progress.begun, tell=progress.tell)
+                    for source in sources
+                ]
+        except asyncio.CancelledError:
+            console.print(Text(_STOPPED))
+            raise
+    return Ingested(
+        found=[each.found for each in ended],
+        troubles=[trouble for each in ended for trouble in each.troubles],
+        unseen=[url for source in sources for url in source.unseen],
+        chunks=sum(outcome.chunks for each in ended for outcome in each.done),
+    ).report()
+
+
+async def enqueue(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:
+    """Write down what changed in the paths, and leave the work to workers."""
+    sources = _sources(paths, acl, topic)
+    async with opened(settings()) as kb:
+        found = [await kb.enqueue(source) for source in sources]
+    return Ingested(
+        found=found,
+        troubles=[trouble for each in found for trouble in each.troubles],
+        unseen=[url for source in sources for url in source.unseen],
+        chunks=None,
+    ).report()
+
+
+async def work() -> Report:
+    """Work on what is enqueued until told to stop, and report how much was done.
+
+    The first SIGINT or SIGTERM lets the documents in hand come to their end, the second stops at once.
+    """
+    done: list[Outcome] = []
+    console = errors_console()
+
+    def tell(outcome: Outcome) -> None:
+        done.append(outcome)
+        end = f"failed: {outcome.error}" if outcome.error else f"{outcome.chunks} passages"
+        console.print(Text(clean(f"{outcome.url}: {end}")), soft_wrap=True)
+
+    chosen = settings()
+    async with opened(chosen) as kb:
+        stop = _told_to_stop()
+        console.print(Text(f"Working on the project {chosen.project!r}; Ctrl-C stops."))
+        await kb.work(stop, tell)
+    failed = sum(1 for outcome in done if outcome.error)
+    return Report(
+        document={
+            "done": len(done) - failed,
+            "failed": failed,
+            "chunks": sum(each.chunks for each in done),
+        },
+        text=Text(f"{len(done) - failed} documents brought in, {failed} failed."),
+    )
+
+
+def _sources(paths: Sequence[Path], acl: Sequence[str], topic: str) -> list[Guarded]:
+    if len(topic) > _LONGEST_TOPIC:
+        raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")
+    tags, chosen = people.acl(acl), settings()
+    return [Guarded(source=files(path, tags, chosen), topic=topic.strip()) for path in paths]
+
+
+def _told_to_stop() -> asyncio.Event:
+    stop, loop, task = asyncio.Event(), asyncio.get_running_loop(), asyncio.current_task()
+
+    def told() -> None:
+        if stop.is_set() and task is not None:
+            task.cancel()
+        stop.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, told)
+    return stop

@@ -1,0 +1,126 @@
+"""The documents that users go by describe what is there, all of it, and nothing else."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol, cast
+
+import pytest
+import typer
+from pydantic import SecretStr
+
+from lightwell.entrypoints.cli.commands import app
+from lightwell.entrypoints.cli.edge import Exit
+from lightwell.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+CLI = (ROOT / "docs/cli.md").read_text("utf-8")
+SETTINGS = (ROOT / "docs/settings.md").read_text("utf-8")
+EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
+FIELDS = sorted(Settings.model_fields)
+
+
+class Parameter(Protocol):
+    param_type_name: str
+    opts: list[str]
+
+
+class Command(Protocol):
+    params: list[Parameter]
+    epilog: str | None
+    help: str | None
+
+
+def commands() -> Iterator[tuple[str, Command]]:
+    """Yield every command that does something, with its whole name: `documents list`."""
+    pending = [("lightwell", cast("object", typer.main.get_command(app)))]
+    while pending:
+        name, command = pending.pop()
+        below = cast("dict[str, object]", getattr(command, "commands", {}))
+        pending.extend((f"{name} {word}", child) for word, child in below.items())
+        if not below:
+            yield name, cast("Command", command)
+
+
+def described(name: str) -> str:
+    """Return what docs/cli.md says under the heading of this command."""
+    match = re.search(rf"^## `{re.escape(name)}[^`]*`\n(.*?)(?=^## |\Z)", CLI, re.M | re.S)
+    return match[1] if match else ""
+
+
+@pytest.mark.parametrize(("name", "command"), sorted(commands(), key=lambda pair: pair[0]))
+def test_every_command_and_option_is_described(name: str, command: Command) -> None:
+    text = described(name)
+    assert text, f"docs/cli.md lacks a heading ## `{name} …`"
+    own = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+    everywhere = described_everywhere()
+    for option in {option for parameter in own for option in parameter.opts}:
+        assert f"`{option}" in text or f"`{option}" in everywhere, (
+            f"docs/cli.md does not describe {option} of {name}"
+        )
+
+
+@pytest.mark.parametrize(("name", "command"), sorted(commands(), key=lambda pair: pair[0]))
+def test_every_described_option_exists(name: str, command: Command) -> None:
+    known = {option for parameter in command.params for option in parameter.opts}
+    listed = set(re.findall(r"^\| `(--[a-z-]+)", described(name), re.M))
+    assert listed <= known, f"docs/cli.md describes {listed - known} of {name}, which is not there"
+
+
+@pytest.mark.parametrize(("name", "command"), sorted(commands(), key=lambda pair: pair[0]))
+def test_every_command_says_what_it_does_and_shows_an_example(name: str, command: Command) -> None:
+    assert command.help
+    assert f"Examples:\n  {name}" in (command.epilog or "")
+
+
+def test_no_command_is_described_that_is_not_there() -> None:
+    there = {name for name, _ in commands()}
+    for heading in re.findall(r"^## `(lightwell[ a-z]*[a-z])", CLI, re.M):
+        assert heading in there
+
+
+def test_every_exit_code_is_described() -> None:
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", CLI, re.M)}
+    assert listed == {code.value for code in Exit}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_setting_is_described_as_it_is(field: str) -> None:
+    row = f"| `LIGHTWELL_{field.upper()}` | {default(field)} | {Settings.model_fields[field].description} |"
+    assert row in SETTINGS.splitlines(), f"docs/settings.md should say:\n{row}"
+
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_setting_is_in_the_example_environment(field: str) -> None:
+    lines = re.findall(rf"^# LIGHTWELL_{field.upper()}=(.+)$", EXAMPLE, re.M)
+    assert len(lines) == 1
+    given = default(field)
+    assert given == "none" or lines == [given.strip("`")]
+
+
+def test_no_setting_is_named_that_is_not_there() -> None:
+    names = {f"LIGHTWELL_{field.upper()}" for field in FIELDS}
+    for text in (SETTINGS, EXAMPLE, CLI):
+        assert set(re.findall(r"LIGHTWELL_[A-Z_]*[A-Z]", text)) <= names
+
+
+def test_the_example_environment_can_be_used_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for field in FIELDS:
+        monkeypatch.delenv(f"LIGHTWELL_{field.upper()}", raising=False)
+    (tmp_path / ".env").write_text(re.sub(r"^# (?=LIGHTWELL_)", "", EXAMPLE, flags=re.M))
+    monkeypatch.chdir(tmp_path)
+    assert Settings().database_url is not None
+
+
+def described_everywhere() -> str:
+    match = re.search(r"^## Options of every command\n(.*?)(?=^## )", CLI, re.M | re.S)
+    assert match
+    return match[1]
+
+
+def default(field: str) -> str:
+    value = cast("object", Settings.model_fields[field].default)
+    plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+    return "none" if plain is None or plain == "" else f"`{plain}`"
