@@ -37,6 +37,7 @@ def template(server: str) -> Iterator[str]:
     name = f"lightwell_template_{uuid4().hex[:8]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+
         async def migrate() -> None:
             async with connected(conninfo.make_conninfo(server, dbname=name)):
                 pass
@@ -52,7 +53,7 @@ def database_url(server: str, template: str) -> Iterator[str]:
     name = f"lightwell_{uuid4().hex[:8]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(
-            sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
+            sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
                 sql.Identifier(name), sql.Identifier(template)
             )
         )

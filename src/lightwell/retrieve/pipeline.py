@@ -21,7 +21,8 @@ from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.search import NamedEntity, Place, WordHit, WordQuestion, WordStatistics
 from lightwell.records.spaces import Space
-from lightwell.retrieve import calibration, fusion, naming, signals
+from lightwell.retrieve import asked as naming
+from lightwell.retrieve import calibration, fusion, signals
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 from lightwell.retrieve.weights import weights
 
@@ -90,13 +91,12 @@ class Retriever:
     async def _asked(self, question: Question, reader: Reader) -> Asked:
         """Embed the question and look its words and names up."""
         wanted = tuple(dict.fromkeys(terms(question.text)))[:_MOST_TERMS]
-        spans = naming.spans(question.text)
         vector, statistics, entities = await asyncio.gather(
             self.embedder.query(question.text),
             search.statistics(self.database, reader, wanted),
-            search.named(self.database, reader, [span.name for span in spans]),
+            search.named(self.database, reader, naming.possible_names(question.text)),
         )
-        names = set(naming.longest(spans, {entity.name for entity in entities}))
+        names = set(naming.held_names(question.text, {entity.name for entity in entities}))
         return Asked(
             question=question,
             vector=vector[0],
