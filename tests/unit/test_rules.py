@@ -64,6 +64,8 @@ def check(text: str, expected: str, never: str = "") -> None:
         ("born in Leland, North Carolina.", "name: Leland; Leland, North Carolina", ""),
         ("he met Bob, Alice and Carl", "name: Bob; Alice; Carl", "Bob, Alice; Alice and Carl"),
         ("they watched Gone with the Wind twice", "name: Gone with the Wind", ""),
+        ("an Academy for the Blind", "name: Academy for the Blind; Academy; Blind", ""),
+        ("he met Alice on Tuesday, in Rome", "name: Alice; Rome", "Alice on Tuesday"),
         ("at the 2022 Winter Olympics", "name: Winter Olympics; 2022 Winter Olympics", "2022"),
         ("on Apollo 11 with Buzz Aldrin", "name: Apollo 11; Buzz Aldrin", "11"),
         ("saw Alfred Hitchcock's Psycho", "name: Alfred Hitchcock; Psycho", ""),

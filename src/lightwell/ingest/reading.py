@@ -1,0 +1,124 @@
+"""What a chat model is told and sent so that it reads a chunk; `replies` reads its answer."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+
+from lightwell.domain.graph import Mention, MentionType, normalized
+from lightwell.domain.terms import STOP_WORDS, words
+from lightwell.ingest import rules
+from lightwell.ingest.replies import Parsed, Problem
+from lightwell.ports import ChunkToRead, Message
+
+DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
+MOST_KNOWN = 80
+"""Names told in a second look, in the order in which they were found."""
+
+LEAST_MISSED, LEAST_SHARE = 3, 0.15
+"""A second look pays from this many missed names on, when they are this share of all the rules found."""
+
+_ROWS = {"type": "array", "items": {"type": "string"}}
+_FENCE, _SHORTEST_FENCE = re.compile(r"~+"), 3
+
+
+class Form(StrEnum):
+    """How the model writes: lines cost least; JSON is for endpoints that hold a model to a schema."""
+
+    LINES = "lines"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What to look for and how to write it; `language` "" means the passage's own."""
+
+    kinds: tuple[str, ...] = DEFAULT_KINDS
+    language: str = ""
+    form: Form = Form.LINES
+
+
+def reading_messages(chunk: ChunkToRead, wanted: Wanted) -> list[Message]:
+    """Return the first pass: the instructions, equal for all chunks, and the chunk as fenced data."""
+    return [_instructions(wanted), Message(role="user", content=_fenced(_passage(chunk)))]
+
+
+def gleaning_messages(chunk: ChunkToRead, known: Sequence[str], wanted: Wanted) -> list[Message]:
+    """Return the second pass: the same instructions, the chunk and the names already found; no history."""
+    names = "; ".join(" ".join(name.split()) for name in known[:MOST_KNOWN])
+    passage = _fenced(f"{_passage(chunk)}\n\nKnown: {names}")
+    return [
+        _instructions(wanted),
+        Message(role="user", content=f"{passage}\n{_part('again')}"),
+    ]
+
+
+def reply_schema() -> Mapping[str, object]:
+    """Return the JSON schema of `Form.JSON`: rows of strings, in the order of the prompt's fields."""
+    return {
+        "type": "object",
+        "properties": {
+            "E": {"type": "array", "items": {**_ROWS, "minItems": 3, "maxItems": 7}},
+            "R": {"type": "array", "items": {**_ROWS, "minItems": 5, "maxItems": 9}},
+        },
+        "required": ["E", "R"],
+        "additionalProperties": False,
+    }
+
+
+def worth_gleaning(parsed: Parsed, chunk: ChunkToRead) -> bool:
+    """Say whether a second look is likely to pay: the reply was cut, or names that the rules see are missing.
+
+    Names count as missing when no found name shares all their words or is contained in them.
+    """
+    if Problem.TRUNCATED in parsed.problems:
+        return True
+    found = [_telling(mention.name) for mention in parsed.extraction.mentions]
+    seen = [_telling(mention.name) for mention in rules.read(chunk).mentions if _counts(mention)]
+    missed = [name for name in seen if not any(name <= other or other <= name for other in found)]
+    return len(missed) >= max(LEAST_MISSED, LEAST_SHARE * len(seen))
+
+
+def _counts(mention: Mention) -> bool:
+    return mention.type is MentionType.EXPLICIT and mention.kind != "domain"
+
+
+def _telling(name: str) -> frozenset[str]:
+    return frozenset(words(normalized(name))) - STOP_WORDS
+
+
+def _instructions(wanted: Wanted) -> Message:
+    language = "in " + (wanted.language or "the passage's language")
+    task = _part("task").replace("{kinds}", ", ".join(wanted.kinds))
+    task = task.replace("{language}", language)
+    return Message(role="system", content=f"{task}\n\n{_part(wanted.form)}")
+
+
+def _passage(chunk: ChunkToRead) -> str:
+    heads = [chunk.document_title, *chunk.draft.section_path]
+    head = " > ".join(" ".join(part.split()) for part in heads if part.strip())
+    return f"{head}\n\n{chunk.draft.text.strip()}" if head else chunk.draft.text.strip()
+
+
+def _fenced(passage: str) -> str:
+    """Return the passage between two lines of tildes, longer than any run of tildes within it.
+
+    Signs by which local servers mark turns (`<|im_end|>`) are taken apart.
+    """
+    data = passage.replace("<|", "< |").replace("|>", "| >")
+    longest = max((len(run) for run in _FENCE.findall(data)), default=0)
+    fence = "~" * max(_SHORTEST_FENCE, longest + 1)
+    return f"{fence}\n{data}\n{fence}"
+
+
+@cache
+def _parts() -> Mapping[str, str]:
+    page = resources.files("lightwell.ingest").joinpath("prompts", "extract.md")
+    sections = re.split(r"^# (\w+)\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(sections[1::2], map(str.strip, sections[2::2]), strict=True))
+
+
+def _part(name: str) -> str:
+    return _parts()[name]

@@ -1,0 +1,204 @@
+"""A model's reply to `reading_messages` as an extraction, and what was wrong with it."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from lightwell.domain.graph import (
+    LEAST_CONFIDENCE,
+    Extraction,
+    Mention,
+    MentionType,
+    Predicate,
+    Statement,
+    joined,
+    normalized,
+)
+from lightwell.domain.terms import STOP_WORDS, words
+from lightwell.ingest import rules
+from lightwell.ingest.rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, rows
+from lightwell.ports import ChunkToRead
+
+INFERRED_CONFIDENCE = 0.5
+"""The confidence of an entity that the passage does not name."""
+
+UNDECLARED_CONFIDENCE = 0.8
+"""The confidence of an entity that only a relation names, in the passage's own words."""
+
+MOST_WEIGHT = 10.0
+_LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
+_NO_KIND = "other"
+_CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
+_WRAPPING = " \t\"'“”‘’`*<>[]{},;:"
+_KIND = re.compile(r"[^\w\- ]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """What a reply says of its chunk, and how often it had which problem; what is not counted is kept."""
+
+    extraction: Extraction
+    problems: Mapping[Problem, int]
+
+
+def parse_reply(text: str, chunk: ChunkToRead, *, complete: bool = True) -> Parsed:
+    """Return what the reply says, in its order, as far as it can be read; never raises.
+
+    `complete` is false when the endpoint cut the reply at its token limit.
+    """
+    found = rows(text, complete=complete)
+    hearing = _Hearing(chunk, Counter(found.problems))
+    for row in found.entities:
+        hearing.entity(dict(zip(ENTITY_FIELDS, row, strict=True)))
+    for row in found.relations:
+        hearing.relation(dict(zip(RELATION_FIELDS, row, strict=True)))
+    extraction = Extraction(
+        mentions=tuple(hearing.mentions.values()), statements=tuple(hearing.statements.values())
+    )
+    return Parsed(extraction=extraction, problems={p: n for p, n in hearing.problems.items() if n})
+
+
+class _Hearing:
+    """Rows turned into mentions and statements, one after another."""
+
+    def __init__(self, chunk: ChunkToRead, problems: Counter[Problem]) -> None:
+        self.problems = problems
+        self.mentions: dict[str, Mention] = {}
+        self.statements: dict[tuple[str, str, Predicate], Statement] = {}
+        self._chunk = chunk
+        heads = " ".join([chunk.document_title, *chunk.draft.section_path])
+        self._text = normalized(chunk.draft.text)
+        self._words = frozenset(words(f"{heads} {chunk.draft.text}"))
+
+    def entity(self, row: Mapping[str, str]) -> None:
+        name = self._name(row["name"], Problem.EMPTY_NAME)
+        if not name:
+            return
+        mention = Mention(
+            name=name,
+            kind=_kind(row["type"]),
+            description=_cut(row["description"], _LONGEST_DESCRIPTION),
+            count=self._count(name),
+            attributes={
+                field: _cut(row[field], _LONGEST_FIELD) for field in _CONCEPT_FIELDS if row[field]
+            },
+        )
+        if not self._is_supported(name):
+            self.problems[Problem.UNSUPPORTED] += 1
+            mention = replace(mention, type=MentionType.INFERRED, confidence=INFERRED_CONFIDENCE)
+        self._hear(mention)
+
+    def relation(self, row: Mapping[str, str]) -> None:
+        subject = self._name(row["subject"], Problem.EMPTY_SUBJECT)
+        target = self._name(row["object"], Problem.EMPTY_OBJECT)
+        confidence = self._number(row["confidence"], 1.0)
+        if not subject or not target:
+            return
+        if normalized(subject) == normalized(target):
+            self.problems[Problem.SELF_LOOP] += 1
+        elif confidence < LEAST_CONFIDENCE:
+            self.problems[Problem.LOW_CONFIDENCE] += 1
+        else:
+            self._state(row, self._declared(subject), self._declared(target), confidence)
+
+    def _state(self, row: Mapping[str, str], subject: str, target: str, confidence: float) -> None:
+        predicate = self._predicate(row["predicate"])
+        weight = self._number(row["weight"], 1.0)
+        compared = predicate is Predicate.COMPARED_TO
+        said = Statement(
+            subject=subject,
+            object=target,
+            predicate=predicate,
+            keywords=_cut(row["keywords"], _LONGEST_FIELD),
+            description=_cut(row["description"], _LONGEST_DESCRIPTION),
+            weight=min(weight, MOST_WEIGHT) if weight > 0 else 1.0,
+            confidence=min(confidence, 1.0),
+            comparison=_cut(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
+            use_case=_cut(row["use_case"], _LONGEST_DESCRIPTION) if compared else "",
+        )
+        key = (subject, target, predicate)
+        before = self.statements.get(key)
+        if before:
+            self.problems[Problem.REPEATED] += before.description == said.description
+            said = replace(before, description=joined([before.description, said.description]))
+        self.statements[key] = said
+
+    def _hear(self, mention: Mention) -> None:
+        key = normalized(mention.name)
+        before = self.mentions.get(key)
+        if before:
+            self.problems[Problem.REPEATED] += before.description == mention.description
+            mention = replace(
+                before,
+                description=joined([before.description, mention.description]),
+                attributes={**mention.attributes, **before.attributes},
+            )
+        self.mentions[key] = mention
+
+    def _declared(self, name: str) -> str:
+        """Return the name as the entities have it; mention it where they lack it."""
+        key = normalized(name)
+        if key not in self.mentions:
+            self.problems[Problem.UNDECLARED] += 1
+            supported = self._is_supported(name)
+            self.mentions[key] = Mention(
+                name=name,
+                kind=self._kinds_by_rule().get(key, _NO_KIND),
+                type=MentionType.INFERRED,
+                confidence=UNDECLARED_CONFIDENCE if supported else INFERRED_CONFIDENCE,
+                count=self._count(name),
+            )
+        return self.mentions[key].name
+
+    def _kinds_by_rule(self) -> Mapping[str, str]:
+        read = rules.read(self._chunk)
+        return {normalized(one.name): one.kind for one in read.mentions if one.kind != "name"}
+
+    def _name(self, text: str, empty: Problem) -> str:
+        name = " ".join(text.split()).strip(_WRAPPING)
+        if not normalized(name):
+            self.problems[empty] += 1
+            return ""
+        if len(name) > _LONGEST_NAME:
+            self.problems[Problem.TOO_LONG] += 1
+            return ""
+        return name
+
+    def _predicate(self, text: str) -> Predicate:
+        word = re.sub(r"[\s\-]+", "_", text.strip(_WRAPPING)).upper()
+        if word in Predicate.__members__:
+            return Predicate(word)
+        self.problems[Problem.INVALID_PREDICATE] += 1
+        return Predicate.RELATED_TO
+
+    def _number(self, text: str, default: float) -> float:
+        bare = text.strip(_WRAPPING)
+        try:
+            number = float(bare.removesuffix("%")) / (100 if bare.endswith("%") else 1)
+        except ValueError:
+            self.problems[Problem.NOT_A_NUMBER] += bool(bare)
+            return default
+        return number if math.isfinite(number) else default
+
+    def _count(self, name: str) -> int:
+        whole = rf"(?<!\w){re.escape(normalized(name))}(?!\w)"
+        return max(1, len(re.findall(whole, self._text)))
+
+    def _is_supported(self, name: str) -> bool:
+        telling = frozenset(words(name)) - STOP_WORDS
+        return not self._words.isdisjoint(telling) or (
+            not telling and normalized(name) in self._text
+        )
+
+
+def _kind(text: str) -> str:
+    bare = " ".join(_KIND.sub(" ", text).casefold().split())
+    return bare if 0 < len(bare) <= _LONGEST_KIND else _NO_KIND
+
+
+def _cut(text: str, longest: int) -> str:
+    """Return the text in one line, cut at a word where it is too long."""
+    line = " ".join(text.split()).strip("\"'")
+    return line if len(line) <= longest else line[:longest].rpartition(" ")[0] or line[:longest]

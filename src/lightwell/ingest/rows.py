@@ -1,0 +1,211 @@
+"""A model's reply as rows of strings, taken as far as it goes: lines or JSON, fenced, cut or with chatter around."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+
+class Problem(StrEnum):
+    """What was wrong with a reply; the value is the message, S3's words where S3 has them."""
+
+    EMPTY_NAME = "Entity name cannot be empty"
+    EMPTY_SUBJECT = "Subject cannot be empty"
+    EMPTY_OBJECT = "Object cannot be empty"
+    INVALID_PREDICATE = "Invalid predicate type"
+    LOW_CONFIDENCE = "Triple confidence too low"
+    SELF_LOOP = "Subject and object are the same"
+    UNDECLARED = "Subject or object was not among the entities"
+    UNSUPPORTED = "Entity shares no word with the passage"
+    TOO_LONG = "Name too long"
+    NOT_A_NUMBER = "Weight or confidence is not a number"
+    REPEATED = "Said before"
+    MALFORMED = "Cannot be read"
+    CHATTER = "Text around the rows"
+    FENCED = "Rows inside a code fence"
+    TRUNCATED = "Reply was cut short"
+    REFUSED = "Reply is a refusal"
+    EMPTY = "Reply is empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Entity and relation rows in the order of the prompt's fields, absent ones "", and what was wrong."""
+
+    entities: tuple[tuple[str, ...], ...]
+    relations: tuple[tuple[str, ...], ...]
+    problems: Counter[Problem]
+
+
+ENTITY_FIELDS = ("name", "type", "description", "aliases", "category", "difficulty", "tags")
+RELATION_FIELDS = (
+    "subject", "object", "predicate", "keywords", "description", "weight", "confidence", "comparison", "use_case",
+)  # fmt: skip
+
+_LEAST_ENTITY, _LEAST_RELATION = 2, 3
+_END = "END"
+_ROW = re.compile(
+    r"^[\s\-*•(\"'`]*(?:\d+[.)]\s*)?[\"'(]*(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$", re.MULTILINE)
+_STRING = r'"(?:[^"\\]|\\.)*+"'
+_ITEM = re.compile(
+    rf'"(?P<list>\w+)"\s*:\s*\[(?=\s*[\[{{\]])'
+    rf"|\[\s*{_STRING}(?:\s*,\s*(?:{_STRING}|[-\d.]+|null))*+\s*\]"
+    rf"|\{{(?:[^{{}}\"\[]|\[(?!\s*[\[{{])|{_STRING})*+\}}",
+    re.DOTALL,
+)
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_REFUSAL = re.compile(
+    r"\b(?:i['’]?m sorry|i am sorry|i apologi[sz]e|i can(?:no|['’])t|i am (?:un|not )able|i['’]m (?:un|not )able"
+    r"|i won['’]t|as an ai)\b",
+    re.IGNORECASE,
+)
+_OTHER_KEYS = {
+    "entity": "name", "entity_name": "name", "n": "name", "kind": "type", "entity_type": "type", "t": "type",
+    "d": "description", "entity_description": "description", "relationship_description": "description",
+    "source": "subject", "source_entity": "subject", "src": "subject", "s": "subject", "from": "subject", "head": "subject",
+    "target": "object", "target_entity": "object", "tgt": "object", "o": "object", "to": "object", "tail": "object",
+    "relation": "predicate", "p": "predicate", "relationship_keywords": "keywords", "k": "keywords",
+    "strength": "weight", "relationship_strength": "weight", "w": "weight", "c": "confidence", "useCase": "use_case",
+}  # fmt: skip
+_ENTITY_LISTS = ("E", "e", "entities", "nodes", "concepts")
+_RELATION_LISTS = ("R", "r", "relations", "relationships", "triples", "edges")
+
+
+def rows(text: str, *, complete: bool = True) -> Rows:
+    """Return the rows of a reply; `complete` is false when the endpoint cut it at its token limit."""
+    bare = _THOUGHT.sub("", text).replace("<|#|>", "|").replace("<|COMPLETE|>", _END)
+    problems: Counter[Problem] = Counter()
+    if _FENCE.search(bare):
+        problems[Problem.FENCED] += 1
+        bare = _FENCE.sub("", bare)
+    bare = bare.strip()
+    if any(_ROW.match(line) for line in bare.splitlines()) or bare.endswith(_END):
+        found = _from_lines(bare, problems, complete=complete)
+    else:
+        found = _from_json(bare, problems, complete=complete)
+    if not any(found) and not (complete and _said_nothing(bare)):
+        problems[_why_nothing(bare)] += 1
+    return Rows(entities=tuple(found[0]), relations=tuple(found[1]), problems=problems)
+
+
+_Found = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+
+
+def _said_nothing(bare: str) -> bool:
+    return bare == _END or re.fullmatch(r"[\[{][\s\"\[\]{}ERentitisrlao:,]*[\]}]", bare) is not None
+
+
+def _why_nothing(bare: str) -> Problem:
+    if not bare:
+        return Problem.EMPTY
+    return Problem.REFUSED if _REFUSAL.search(bare) else Problem.MALFORMED
+
+
+def _from_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _Found:
+    found: _Found = ([], [])
+    lines = [line for line in bare.splitlines() if line.strip()]
+    cut = not complete and lines[-1].strip() != _END
+    if cut:
+        problems[Problem.TRUNCATED] += 1
+    for number, line in enumerate(lines):
+        match = _ROW.match(line)
+        if not match:
+            problems[Problem.CHATTER] += line.strip() != _END
+            continue
+        values = [value.strip() for value in re.split(r"[|\t]", line[match.end() :].strip())]
+        if cut and number == len(lines) - 1:
+            values = values[:-1]
+        _take(found, values, problems, entity=match[1][0] in "Ee")
+    return found
+
+
+def _from_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _Found:
+    found: _Found = ([], [])
+    start = min((at for at in map(bare.find, "{[") if at >= 0), default=len(bare))
+    end = max(bare.rfind("}"), bare.rfind("]")) + 1
+    try:
+        value = cast("object", json.loads(bare[start:end], strict=False))
+    except ValueError:
+        _salvage(found, bare[start:], problems)
+        cut = not complete or not bare.endswith(("}", "]"))
+        problems[Problem.TRUNCATED if cut else Problem.MALFORMED] += any(found)
+    else:
+        problems[Problem.CHATTER] += any(bare[:start]) + any(bare[end:])
+        _collect(found, value, problems, entity=None)
+    return found
+
+
+def _salvage(found: _Found, broken: str, problems: Counter[Problem]) -> None:
+    """Take the whole rows out of JSON that is not whole."""
+    entity: bool | None = None
+    for match in _ITEM.finditer(broken):
+        if match["list"]:
+            entity = _list_kind(match["list"])
+            continue
+        try:
+            value = cast("object", json.loads(match[0], strict=False))
+        except ValueError:
+            problems[Problem.MALFORMED] += 1
+        else:
+            _collect(found, value, problems, entity=entity)
+
+
+def _collect(
+    found: _Found, value: object, problems: Counter[Problem], *, entity: bool | None
+) -> None:
+    if isinstance(value, dict):
+        keyed = cast("dict[str, object]", value)
+        fields = {_OTHER_KEYS.get(key, key): _text(inner) for key, inner in keyed.items()}
+        if "name" in fields or "subject" in fields:
+            names = RELATION_FIELDS if "subject" in fields else ENTITY_FIELDS
+            values = [fields.get(name, "") for name in names]
+            _take(found, values, problems, entity=names is ENTITY_FIELDS)
+            return
+        for key, inner in keyed.items():
+            _collect(found, inner, problems, entity=_list_kind(key))
+    elif isinstance(value, list):
+        listed = cast("list[object]", value)
+        if listed and not any(isinstance(inner, dict | list) for inner in listed):
+            row = [_text(inner) for inner in listed]
+            _take(
+                found, row, problems, entity=_looks_like_entity(row) if entity is None else entity
+            )
+            return
+        for inner in listed:
+            _collect(found, inner, problems, entity=entity)
+
+
+def _take(
+    found: _Found, values: Sequence[str], problems: Counter[Problem], *, entity: bool
+) -> None:
+    fields, least = (ENTITY_FIELDS, _LEAST_ENTITY) if entity else (RELATION_FIELDS, _LEAST_RELATION)
+    if len(values) < least:
+        problems[Problem.MALFORMED] += 1
+        return
+    padded = (*values, *[""] * len(fields))[: len(fields)]
+    if padded[:2] == fields[:2]:
+        problems[Problem.CHATTER] += 1
+        return
+    found[0 if entity else 1].append(padded)
+
+
+def _list_kind(key: str) -> bool | None:
+    if key in _ENTITY_LISTS:
+        return True
+    return False if key in _RELATION_LISTS else None
+
+
+def _looks_like_entity(row: Sequence[str]) -> bool:
+    return len(row) < _LEAST_RELATION or not row[2].isupper()
+
+
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_text(inner) for inner in cast("list[object]", value))
+    return "" if value is None else str(value).strip()
