@@ -35,7 +35,7 @@ class Settings(BaseSettings):
     embedding_model: str = Field(
         default="", description="The embedding model's name at its endpoint."
     )
-    embedding_dimensions: Annotated[int, Field(ge=0)] = Field(
+    embedding_dimension: Annotated[int, Field(ge=0)] = Field(
         default=0,
         description="How many dimensions to ask the endpoint for; 0 takes what the model gives.",
     )

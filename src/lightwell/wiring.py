@@ -4,25 +4,32 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from lightwell.answer.compose import Answers
 from lightwell.connectors.files import Files
 from lightwell.domain.access import Tags
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, LightwellError
+from lightwell.domain.health import Check
+from lightwell.domain.ids import ProjectId
 from lightwell.ingest.rules import Rules
 from lightwell.ingest.way import Way
 from lightwell.ingest.work import new_worker
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import ChatModel, Embedder
+from lightwell.ports import ChatModel, Embedder, Message
 from lightwell.records import access, spaces
 from lightwell.records.database import Database, connected
+from lightwell.records.health import examination
 from lightwell.records.spaces import Space
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.settings import Settings
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.vectors import PostgresVectors
+
+if TYPE_CHECKING:
+    from lightwell.models.endpoint import Endpoint
 
 
 @asynccontextmanager
@@ -84,7 +91,7 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
         await asyncio.to_thread(server.__exit__, None, None, None)
 
 
-async def _space(database: Database, project_id: access.ProjectId, embedder: Embedder) -> Space:
+async def _space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
     if (space.model, space.dimension) != (embedder.model, embedder.dimension):
         raise Invalid(
@@ -100,22 +107,99 @@ async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder:
         from lightwell.models.local import MiniLM
 
         return MiniLM()
-    from lightwell.models.endpoint import connected as endpoint_connected
-    from lightwell.models.openai_embedder import OpenAIEmbedder
-    from lightwell.models.openai_embedder import Space as Asked
+    from lightwell.models import endpoint, openai_embedder
 
-    endpoint = _endpoint(
-        settings,
-        "EMBEDDING",
-        settings.embedding_url,
-        settings.embedding_model,
-        settings.embedding_api_key,
+    connection = await stack.enter_async_context(
+        endpoint.connected(
+            _endpoint(
+                settings,
+                "LIGHTWELL_EMBEDDING",
+                (settings.embedding_url, settings.embedding_model, settings.embedding_api_key),
+            )
+        )
     )
-    connection = await stack.enter_async_context(endpoint_connected(endpoint))
-    ...
+    wanted = settings.embedding_dimension
+    return openai_embedder.OpenAIEmbedder(
+        connection,
+        openai_embedder.Space(
+            dimension=wanted or await openai_embedder.dimension_of(connection),
+            shortened=wanted > 0,
+            batch=settings.embedding_batch_size,
+        ),
+    )
 
 
 async def _chat_model(settings: Settings, stack: AsyncExitStack) -> ChatModel | None:
     if settings.chat_url is None:
         return None
-    ...
+    from lightwell.models import endpoint, limiter, openai_chat
+
+    connection = await stack.enter_async_context(
+        endpoint.connected(
+            _endpoint(
+                settings,
+                "LIGHTWELL_CHAT",
+                (settings.chat_url, settings.chat_model, settings.chat_api_key),
+            )
+        )
+    )
+    return openai_chat.OpenAIChat(connection, priority=limiter.Priority.QUESTION)
+
+
+def _endpoint(settings: Settings, prefix: str, named: tuple[str, str, SecretStr]) -> "Endpoint":
+    from lightwell.models.endpoint import Endpoint
+
+    url, model, key = named
+    if not model:
+        raise Invalid(
+            f"{prefix}_URL is set, and {prefix}_MODEL is not: name the model at that endpoint"
+        )
+    return Endpoint(
+        base_url=url,
+        api_key=key,
+        model=model,
+        setting=prefix,
+        concurrency=settings.endpoint_concurrency,
+        requests_per_minute=settings.endpoint_requests_per_minute or None,
+        tokens_per_minute=settings.endpoint_tokens_per_minute or None,
+        timeout_seconds=settings.endpoint_timeout_seconds,
+    )
+
+
+async def examined(settings: Settings) -> list[Check]:
+    """Look at everything Lightwell stands on and say what is not well and how to mend it; change nothing.
+
+    Starting the embedded server and answering one word with each model is part of the look.
+    """
+    checks: list[Check] = []
+    async with AsyncExitStack() as stack:
+        try:
+            conninfo = await stack.enter_async_context(database_server(settings))
+            checks += await examination(conninfo)
+        except LightwellError as error:
+            checks.append(_unwell("database", error))
+        for name, look in (("embedding model", _look_at_embedder), ("chat model", _look_at_chat)):
+            try:
+                detail = await look(settings, stack)
+                checks.append(Check(name=name, ok=True, detail=detail, mend=""))
+            except LightwellError as error:
+                checks.append(_unwell(name, error))
+    return checks
+
+
+def _unwell(name: str, error: LightwellError) -> Check:
+    return Check(name=name, ok=False, detail="not usable", mend=str(error))
+
+
+async def _look_at_embedder(settings: Settings, stack: AsyncExitStack) -> str:
+    embedder = await _embedder(settings, stack)
+    await embedder.query("light")
+    return f"{embedder.model}, {embedder.dimension} dimensions"
+
+
+async def _look_at_chat(settings: Settings, stack: AsyncExitStack) -> str:
+    model = await _chat_model(settings, stack)
+    if model is None:
+        return "none; answers are extracts (set LIGHTWELL_CHAT_URL for written ones)"
+    await model.reply([Message(role="user", content="Say yes.")], most_tokens=5)
+    return model.model

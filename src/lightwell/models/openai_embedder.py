@@ -1,5 +1,6 @@
 """Vectors from an OpenAI-compatible `/embeddings` endpoint."""
 
+import asyncio
 import base64
 import binascii
 from bisect import bisect_right
@@ -33,6 +34,19 @@ class Space:
     most_tokens: int = 8000
     document_prefix: str = ""
     query_prefix: str = ""
+
+
+async def dimension_of(connection: Connection) -> int:
+    """Return how many numbers the endpoint's vectors have when it is not asked for fewer; raise `ModelFailed`."""
+    raw = await connection.send(
+        lambda: connection.client.embeddings.with_raw_response.create(
+            model=connection.endpoint.model, input=["dimension"], encoding_format="float"
+        ),
+        priority=Priority.QUESTION,
+        tokens=1,
+    )
+    answer = await asyncio.to_thread(_Answer.model_validate_json, raw.content)
+    return len(answer.data[0].embedding)
 
 
 class OpenAIEmbedder:

@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 """A row as PostgreSQL gives it; it becomes a value of ours in the module that asked for it."""
 
 _MIGRATION_LOCK = 7_163_051_220
-_OLDEST = 160_000
+OLDEST = 160_000
 
 _log = structlog.get_logger(__name__)
 
@@ -113,7 +113,7 @@ async def _configured(connection: Connection) -> None:
 async def _migrated(conninfo: str) -> None:
     try:
         async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
-            if connection.info.server_version < _OLDEST:
+            if connection.info.server_version < OLDEST:
                 raise StoreFailed("Lightwell needs PostgreSQL 16 or newer with pgvector")
             await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
             await _apply(connection)

@@ -96,7 +96,7 @@ class PostgresVectors:
         if dimension > _LARGEST_INDEXED:
             raise Invalid(
                 f"pgvector indexes at most {_LARGEST_INDEXED} dimensions, and the embedding model gives {dimension};"
-                " set LIGHTWELL_EMBEDDING_DIMENSIONS to have the model shorten its vectors"
+                " set LIGHTWELL_EMBEDDING_DIMENSION to have the model shorten its vectors"
             )
         async with self._database.transaction() as connection:
             await connection.execute("SELECT pg_advisory_xact_lock(hashtext('lightwell vectors'))")
