@@ -302,6 +302,12 @@ def test_a_reply_cut_anywhere_keeps_its_whole_rows_and_says_that_it_was_cut(repl
     assert {"Ada Lovelace", "Analytical Engine"} <= names
 
 
+def test_the_field_in_which_a_reply_was_cut_is_not_believed() -> None:
+    parsed = parse_reply(f"{ADA}\n{ENGINE}\n{USES[:-1]}", chunk(), complete=False)
+    assert brief(parsed) == WHOLE
+    assert counted(parsed) == "TRUNCATED"
+
+
 _PIECES = st.sampled_from(
     ["E|", "R|", "|", "Ada", "London", "\n", "END", '{"E":[', '{"R":[', '["a","b","c"]', "]", "}", '"', "\\", "{", "[",
      ",", ":", "```json", "0.9", "NaN", "inf", "USES", "’s", "数学", "\x00", "<think>", "%", '{"name":"x"}']
