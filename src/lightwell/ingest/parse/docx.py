@@ -32,6 +32,9 @@ _PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 _TEXTS = frozenset((qn("w:t"), _MATH + "t"))
 _HEADING = re.compile(r"heading ([1-9])")
 _CODE = re.compile(r"\b(?:code|source|preformatted|verbatim|listing)\b")
+_STYLE, _STYLE_ID, _NAME, _BASE = qn("w:style"), qn("w:styleId"), qn("w:name"), qn("w:basedOn")
+_ABOUT, _STYLED = qn("w:pPr"), qn("w:pStyle")
+_OUTLINE, _NUMBERED, _VALUE = qn("w:outlineLvl"), qn("w:numPr"), qn("w:val")
 _BODY_TEXT = 9
 
 
@@ -118,12 +121,12 @@ def _document(document: Document) -> ParsedDocument:
 
 def _styles(element: _Element) -> Mapping[str, _Style]:
     return {
-        style.get(qn("w:styleId")) or "": _Style(
-            name=(_value(style, "w:name") or "").lower(),
-            base=_value(style, "w:basedOn") or "",
-            level=_outline(style.find(qn("w:pPr"))),
+        style.get(_STYLE_ID) or "": _Style(
+            name=(_value(style, _NAME) or "").lower(),
+            base=_value(style, _BASE) or "",
+            level=_outline(style.find(_ABOUT)),
         )
-        for style in element.iter(qn("w:style"))
+        for style in element.iter(_STYLE)
     }
 
 
@@ -160,8 +163,8 @@ def _shape(element: _Element, styles: Mapping[str, _Style]) -> str | int:
     """Return a heading's level, 0 for the title, or what else the block is."""
     if element.tag == _TABLE:
         return "table"
-    about = element.find(qn("w:pPr"))
-    style = _value(about, "w:pStyle") or "Normal"
+    about = element.find(_ABOUT)
+    style = _value(about, _STYLED) or "Normal"
     level = _outline(about)
     level = _level(style, styles) if level is None else level
     if level is not None and level <= _BODY_TEXT:
@@ -169,7 +172,7 @@ def _shape(element: _Element, styles: Mapping[str, _Style]) -> str | int:
     name = styles[style].name if style in styles else ""
     if _CODE.search(name):
         return "code"
-    if name.startswith("list") or (about is not None and about.find(qn("w:numPr")) is not None):
+    if name.startswith("list") or (about is not None and about.find(_NUMBERED) is not None):
         return "list"
     return "formula" if any(True for _ in element.iter(_MATH + "oMath")) else "text"
 
@@ -191,13 +194,13 @@ def _level(style: str, styles: Mapping[str, _Style]) -> int | None:
 
 def _outline(about: _Element | None) -> int | None:
     """Return the outline level from 1, or more than nine for what is declared as body text."""
-    value = _value(about, "w:outlineLvl")
+    value = _value(about, _OUTLINE)
     return int(value) + 1 if value and value.isdigit() else None
 
 
 def _value(element: _Element | None, name: str) -> str | None:
-    child = element.find(qn(name)) if element is not None else None
-    return child.get(qn("w:val")) if child is not None else None
+    child = element.find(name) if element is not None else None
+    return child.get(_VALUE) if child is not None else None
 
 
 def _cells(row: _Element) -> list[str]:

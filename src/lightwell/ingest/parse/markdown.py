@@ -15,6 +15,7 @@ from lightwell.ingest.parse._marks import formulas, ordered
 from lightwell.ingest.parse._sections import Heading, sections
 from lightwell.ingest.parse._text import clean, decoded, squeezed
 
+_LONGEST_HEADING = 500
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _MARKUP = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
 _ANCHOR = re.compile(r"\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
@@ -59,7 +60,7 @@ def _line_starts(text: str) -> list[int]:
 def _headings(tokens: Sequence[Token], starts: Sequence[int]) -> Iterator[Heading]:
     for token, inside in pairwise(tokens):
         is_heading = token.type == "heading_open" and token.level == 0
-        if is_heading and token.map and (title := _plain(inside.content)):
+        if is_heading and token.map and (title := _plain(inside.content[:_LONGEST_HEADING])):
             yield Heading(level=int(token.tag[1:]), title=title, start=starts[token.map[0]])
 
 

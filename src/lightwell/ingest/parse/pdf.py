@@ -31,9 +31,12 @@ _NO_TITLE = re.compile(
 )
 _MAKER = re.compile(r"^Microsoft (?:Office )?Word - ", re.I)
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
-_BROKEN_WORD = re.compile(r"(\w*)[\ufffe\x02]\n?(\w*)")
-_COMPOUND = re.compile(r"\w+-\w+")
-_OWN_LINE = re.compile(r"(?:[•●·▪◦‣*–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]+)[.)])\s|\d+(?:\.\d+)+\s")
+_BROKEN_WORD = re.compile(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
+_COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
+_OWN_LINE = re.compile(
+    r"(?:[•●·▪◦‣*–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]+|[A-Z]{1,4}-?\d{1,4})[.):])\s|\d+(?:\.\d+)+\s"
+)
+_SENTENCE_END = re.compile(r"[.!?:;][\"'”’»)\]]*$")
 _SHORTEST_WIDTH = 30
 _FULL_LINE = 0.75
 
@@ -69,7 +72,7 @@ def parse(content: bytes) -> ParsedDocument:
     """Return the document with its pages; a page nothing can be read from is an empty one."""
     with _ONE_AT_A_TIME:
         raw = _read(content)
-    texts = _prose(raw.pages)
+    texts = _prose(raw.pages, frozenset(bookmark.title for bookmark in raw.bookmarks))
     if not any(sign.isalnum() for text in texts for sign in text):
         raise Unreadable("no_text", "its pages hold no text, so it is a scan; run OCR first")
     text, pages = _joined(texts)
@@ -134,7 +137,7 @@ def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:
             yield _Bookmark(level=bookmark.level, title=title, page=page)
 
 
-def _prose(pages: Sequence[str]) -> list[str]:
+def _prose(pages: Sequence[str], titles: frozenset[str]) -> list[str]:
     lined = [page.replace("\r\n", "\n").replace("\r", "\n") for page in pages]
     compounds = frozenset(_COMPOUND.findall("\n".join(lined)))
 
@@ -144,7 +147,10 @@ def _prose(pages: Sequence[str]) -> list[str]:
         return f"{left}-{right}" if kept else left + right
 
     whole = (_BROKEN_WORD.sub(mended, page) for page in lined)
-    return [_reflowed(lines) for lines in _without_edges([narrow(clean(page)) for page in whole])]
+    return [
+        _reflowed(lines, titles)
+        for lines in _without_edges([narrow(clean(page)) for page in whole])
+    ]
 
 
 def _without_edges(pages: Sequence[str]) -> Iterator[list[str]]:
@@ -166,21 +172,24 @@ def _edge(line: str) -> str:
     return re.sub(r"\d+", "0", line)
 
 
-def _reflowed(lines: Sequence[str]) -> str:
+def _reflowed(lines: Sequence[str], titles: frozenset[str]) -> str:
     """Return the lines as paragraphs: a line as long as the page is wide goes on in the next one."""
     lengths = sorted(map(len, lines))
     width = lengths[len(lengths) * 9 // 10] if lengths else 0
     parts: list[str] = []
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         parts.append(line)
-        parts.append(" " if _goes_on(line, following, width) else "\n")
+        apart = line in titles or following in titles
+        parts.append(" " if not apart and _goes_on(line, following, width) else "\n")
     return "".join(parts).strip()
 
 
 def _goes_on(line: str, following: str, width: int) -> bool:
     if width < _SHORTEST_WIDTH or _OWN_LINE.match(following):
         return False
-    return len(line) >= width * _FULL_LINE or (following[:1].islower() and len(line) * 2 >= width)
+    if following[:1].islower():
+        return len(line) * 2 >= width
+    return len(line) >= width * _FULL_LINE and not _SENTENCE_END.search(line[-4:])
 
 
 def _joined(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from lightwell.domain.documents import ParsedDocument, Span, SpanKind
 from lightwell.ingest.parse._marks import looks
 from lightwell.ingest.parse._sections import Heading, sections
 from lightwell.ingest.parse._text import clean, decoded, squeezed
 
-_UNDERLINED = re.compile(
-    r"(?:\A|(?<=\n))(?!\s)([^\n]*\w[^\n]*)\n(?P<sign>[=\-~^\"'*+#])(?P=sign){2,}[ \t]*(?=\n|\Z)"
-)
+_RULE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
+_MOST_APART = 2
 _OF_COLUMNS = (".csv", ".tsv")
 
 
@@ -34,8 +34,14 @@ def parse(content: bytes, *, name: str) -> ParsedDocument:
 
 def _headings(text: str) -> Iterator[Heading]:
     levels: dict[str, int] = {}
-    for match in _UNDERLINED.finditer(text):
-        line, rule = match[1].rstrip(), match[0].rsplit("\n", 1)[1].rstrip()
-        if abs(len(line) - len(rule)) <= 2 and not set(line) <= set("=-~^\"'*+#_ |"):
-            level = levels.setdefault(match["sign"], len(levels) + 1)
-            yield Heading(level=level, title=squeezed(line), start=match.start())
+    at = 0
+    for line, below in pairwise(text.split("\n")):
+        rule = _RULE.fullmatch(below.rstrip())
+        if rule and _is_title(line) and abs(len(line.rstrip()) - len(rule[0])) <= _MOST_APART:
+            level = levels.setdefault(rule[1], len(levels) + 1)
+            yield Heading(level=level, title=squeezed(line), start=at)
+        at += len(line) + 1
+
+
+def _is_title(line: str) -> bool:
+    return not line[:1].isspace() and "|" not in line and any(map(str.isalnum, line))
