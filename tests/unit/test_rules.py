@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.domain.documents import ChunkDraft
+from lightwell.domain.documents import ChunkDraft, Section
 from lightwell.domain.graph import MentionType, Predicate, normalized
 from lightwell.domain.ids import ChunkId
 from lightwell.ingest import rules
@@ -12,7 +12,7 @@ from lightwell.ports import ChunkToRead
 
 
 def chunk(
-    text: str, title: str = "", *, section: tuple[str, ...] = (), index: int = 0
+    text: str, title: str = "", *, section: tuple[str, ...] = (), below: str = "", index: int = 0
 ) -> ChunkToRead:
     draft = ChunkDraft(
         index=index,
@@ -21,7 +21,8 @@ def chunk(
         text=text,
         tokens=len(text) // 4,
         section_path=section,
-        pages=None,
+        sections=(Section(path=(*section, below), start=0, end=len(text)),) if below else (),
+        pages=(),
         has_code=False,
         has_formula=False,
         has_table=False,
@@ -146,9 +147,13 @@ def test_what_a_text_defines_or_heads_is_a_term(text: str, expected: str, never:
     check(text, expected, never)
 
 
-def test_the_innermost_heading_of_a_chunk_is_a_term_even_where_its_line_is_elsewhere() -> None:
-    said = rules.read(chunk("twenty days", section=("Handbook", "Annual leave"), index=3))
-    assert [mention.name for mention in said.mentions] == ["Annual leave"]
+def test_headings_over_a_chunk_and_within_it_are_terms_even_where_the_text_lost_their_marks() -> (
+    None
+):
+    said = rules.read(
+        chunk("twenty days", section=("Handbook", "Annual leave"), below="Bank holidays")
+    )
+    assert [mention.name for mention in said.mentions] == ["Annual leave", "Bank holidays"]
 
 
 def test_code_inside_fences_names_nothing() -> None:

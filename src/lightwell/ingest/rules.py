@@ -96,8 +96,8 @@ def _metadata(title: str) -> _Heard:
 
 def _terms(chunk: ChunkToRead, prose: str) -> Iterator[_Heard]:
     headings = [match[1] for match in _HEADING.finditer(prose)]
-    path = chunk.draft.section_path
-    for heading in dict.fromkeys([*headings, *path[-1:]]):
+    paths = [chunk.draft.section_path, *(section.path for section in chunk.draft.sections)]
+    for heading in dict.fromkeys([*headings, *(path[-1] for path in paths if path)]):
         term = _NUMBERING.sub("", _STYLE.sub("", heading)).strip()
         if len(term.split()) <= _LONGEST_HEADING and not term.endswith(("?", ".")):
             yield from _term(term)
