@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.evidence import Citation, Evidence
@@ -109,7 +109,7 @@ def nearest(evidence: Evidence) -> Citation:
 
 def _located(chunk: Chunk, quote: Quote) -> Locator:
     start = chunk.locator.start + quote.start
-    return replace(chunk.locator, start=start, end=start + len(quote.text))
+    return chunk.layout.locate(start, start + len(quote.text))
 
 
 def _shortened(text: str) -> str:

@@ -101,7 +101,8 @@ class ParsedDocument:
 class ChunkDraft:
     """A slice of a parsed document before it has an identity: `text == document.text[start:end]`.
 
-    `pages` are the first and last page it touches, from 1, or None. `tokens` counts cl100k tokens.
+    `pages` and `sections` are those it touches; `section_path` is what the sections have in common. `tokens` counts
+    cl100k tokens.
     """
 
     index: int
@@ -110,7 +111,8 @@ class ChunkDraft:
     text: str
     tokens: int
     section_path: tuple[str, ...]
-    pages: tuple[int, int] | None
+    sections: tuple[Section, ...]
+    pages: tuple[Page, ...]
     has_code: bool
     has_formula: bool
     has_table: bool
@@ -185,6 +187,26 @@ class Locator:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Which pages and sections a chunk touches, so that a quote from it can be placed exactly."""
+
+    sections: tuple[Section, ...]
+    pages: tuple[Page, ...]
+
+    def locate(self, start: int, end: int) -> Locator:
+        """Return where the document's `text[start:end]` stands."""
+        pages = [page.number for page in self.pages if page.start < end and page.end > start]
+        sections = [section.path for section in self.sections if section.start <= start]
+        return Locator(
+            page=pages[0] if pages else None,
+            last_page=pages[-1] if pages else None,
+            section=sections[-1] if sections else (),
+            start=start,
+            end=end,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
     """A published slice of a document, with what is needed to cite it; `index` counts from 0."""
 
@@ -201,6 +223,7 @@ class Chunk:
     topic: str
     language: str
     locator: Locator
+    layout: Layout
     created_at: datetime
     updated_at: datetime
 

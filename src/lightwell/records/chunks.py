@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pgvector import HalfVector
 
-from lightwell.domain.documents import ChunkDraft
+from lightwell.domain.documents import ChunkDraft, Layout
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef, ProjectId, SpaceId
 from lightwell.ports import ChunkVector
+from lightwell.records import layouts
 from lightwell.records.database import Connection, Database, Row, copy_rows
 
 
@@ -26,13 +27,13 @@ class StagedChunk:
 
 _COLUMNS = """document_chunks (
     chunk_id, chunk_ref, document_id, chunk_index, chunk_text, chunk_hash, token_count, start_offset, end_offset,
-    page_number, last_page, section_path, has_code, has_formula, has_table, language)"""
+    page_number, last_page, section_path, layout, has_code, has_formula, has_table, language)"""
 
 _EMPTY = "DELETE FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id = 0"
 
 _STAGED = """
 SELECT chunk_id, document_id, chunk_hash, chunk_index, chunk_text, token_count, start_offset, end_offset,
-       page_number, last_page, section_path, has_code, has_formula, has_table, language
+       section_path, layout, has_code, has_formula, has_table, language
 FROM document_chunks
 WHERE document_id = ANY(%(documents)s) AND class_id = 0
 ORDER BY document_id, chunk_index
@@ -159,7 +160,6 @@ async def settled(database: Database, chunks: Sequence[ChunkId]) -> None:
 
 def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
     draft = chunk.draft
-    first, last = draft.pages or (None, None)
     ids: tuple[UUID, str, UUID] = (chunk.id, f"{ref}#{draft.index}", chunk.document_id)
     return (
         *ids,
@@ -169,9 +169,10 @@ def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
         draft.tokens,
         draft.start,
         draft.end,
-        first,
-        last,
+        draft.pages[0].number if draft.pages else None,
+        draft.pages[-1].number if draft.pages else None,
         list(draft.section_path),
+        layouts.kept(Layout(sections=draft.sections, pages=draft.pages)),
         draft.has_code,
         draft.has_formula,
         draft.has_table,
@@ -180,6 +181,7 @@ def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
 
 
 def _staged(row: Row) -> StagedChunk:
+    layout = layouts.restored(row[9])
     return StagedChunk(
         id=ChunkId(row[0]),
         document_id=DocumentId(row[1]),
@@ -190,11 +192,12 @@ def _staged(row: Row) -> StagedChunk:
             tokens=row[5],
             start=row[6],
             end=row[7],
-            pages=None if row[8] is None else (row[8], row[9]),
-            section_path=tuple(row[10]),
-            has_code=row[11],
-            has_formula=row[12],
-            has_table=row[13],
-            language=row[14],
+            section_path=tuple(row[8]),
+            sections=layout.sections,
+            pages=layout.pages,
+            has_code=row[10],
+            has_formula=row[11],
+            has_table=row[12],
+            language=row[13],
         ),
     )

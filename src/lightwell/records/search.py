@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
+from lightwell.records import layouts
 from lightwell.records.database import Database, Row
 
 
@@ -89,7 +90,7 @@ ORDER BY entity.normalized_name, entity.entity_id
 _CHUNKS = """
 SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, title, source_url, source_system,
        source_type, topic_tag, chunk.language, page_number, last_page, section_path, start_offset, end_offset,
-       document.created_at, document.updated_at
+       layout, document.created_at, document.updated_at
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
@@ -226,6 +227,7 @@ def _chunk(row: Row) -> Chunk:
         locator=Locator(
             page=row[12], last_page=row[13], section=tuple(row[14]), start=row[15], end=row[16]
         ),
-        created_at=row[17],
-        updated_at=row[18],
+        layout=layouts.restored(row[17]),
+        created_at=row[18],
+        updated_at=row[19],
     )

@@ -82,6 +82,7 @@ CREATE TABLE document_chunks (
     page_number   integer,
     last_page     integer,
     section_path  text[] NOT NULL DEFAULT '{}',
+    layout        jsonb,  -- where the pages and sections it touches begin and end
     has_code      boolean NOT NULL DEFAULT false,
     has_formula   boolean NOT NULL DEFAULT false,
     has_table     boolean NOT NULL DEFAULT false,

@@ -1,0 +1,27 @@
+"""A chunk's layout as it is kept: short lists in JSON."""
+
+from psycopg.types.json import Jsonb
+from pydantic import TypeAdapter
+
+from lightwell.domain.documents import Layout, Page, Section
+
+_Kept = tuple[list[tuple[list[str], int, int]], list[tuple[int, int, int]]]
+_KEPT: TypeAdapter[_Kept] = TypeAdapter(_Kept)
+
+
+def kept(layout: Layout) -> Jsonb:
+    """Return the layout as PostgreSQL keeps it."""
+    sections = [(list(section.path), section.start, section.end) for section in layout.sections]
+    pages = [(page.number, page.start, page.end) for page in layout.pages]
+    return Jsonb([sections, pages])
+
+
+def restored(value: object) -> Layout:
+    """Return the layout that was kept."""
+    sections, pages = _KEPT.validate_python(value)
+    return Layout(
+        sections=tuple(
+            Section(path=tuple(path), start=start, end=end) for path, start, end in sections
+        ),
+        pages=tuple(Page(number=number, start=start, end=end) for number, start, end in pages),
+    )
