@@ -1,0 +1,55 @@
+"""Which names a question may hold, and which of them it does hold."""
+
+import re
+from collections.abc import Collection
+
+from lightwell.domain.graph import normalized
+from lightwell.domain.terms import STOP_WORDS
+
+_LONGEST_NAME = 8
+_WORD = re.compile(r"[^\s?!,;:()\[\]{}\"“”]+")
+_CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
+
+
+def possible_names(question: str) -> tuple[str, ...]:
+    """Return every run of up to eight words that may be a name, normalised, each once, in order.
+
+    A single word may be one when it has a capital or a digit; a run of small words from two on.
+    """
+    words = _words(question)
+    return tuple(dict.fromkeys(name for _, _, name in _runs(words)))
+
+
+def held_names(question: str, known: Collection[str]) -> tuple[str, ...]:
+    """Return those of the known normalised names that the question holds, the longest first; none overlap."""
+    words = _words(question)
+    taken = [False] * len(words)
+    held: list[str] = []
+    for start, end, name in _runs(words):
+        if name in known and not any(taken[start:end]):
+            taken[start:end] = [True] * (end - start)
+            held.append(name)
+    return tuple(dict.fromkeys(held))
+
+
+def _words(question: str) -> list[str]:
+    return _WORD.findall(_CAMEL.sub(" ", question))
+
+
+def _runs(words: list[str]) -> list[tuple[int, int, str]]:
+    found: list[tuple[int, int, str]] = []
+    for length in range(min(_LONGEST_NAME, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            run = words[start : start + length]
+            name = normalized(" ".join(run))
+            if name and _may_be_name(run):
+                found.append((start, start + length, name))
+    return found
+
+
+def _may_be_name(run: list[str]) -> bool:
+    if run[0].casefold() in STOP_WORDS and len(run) > 1 and not run[0][0].isupper():
+        return False
+    if all(word.casefold() in STOP_WORDS for word in run):
+        return False
+    return len(run) > 1 or run[0] != run[0].lower() or any(sign.isdigit() for sign in run[0])

@@ -1,0 +1,147 @@
+"""Many signals to one order: reciprocal ranks, or learned weights and a second look from the first passages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lightwell.retrieve import signals
+from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
+from lightwell.retrieve.walk import transitions, walk
+from lightwell.retrieve.weights import Weights
+
+RANK_OFFSET = 60
+"""The k of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
+
+FIRSTS = 6
+ROUNDS = 2
+WANTED = 10
+"""How many of the best by the opening may become first passages, so that their texts are worth fetching."""
+
+_DENSE_RESTART = 0.01
+_WALK_FLOOR, _NEAR_FLOOR = 1e-6, 1e-5
+_FINE = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """The first look: `table` (n, signals) holds the signals of single passages, `scores` (n,) their sum."""
+
+    candidates: Candidates
+    corpus: Corpus
+    impacts: Floats
+    steps: Matrix
+    table: Floats
+    scores: Floats
+
+    @property
+    def wanted(self) -> Places:
+        """The candidates, best first, whose texts the second look reads."""
+        return order(self.scores, self.candidates.keys)[:WANTED]
+
+
+def reciprocal_ranks(
+    rankings: Sequence[Sequence[str]], *, k: int = RANK_OFFSET
+) -> dict[str, float]:
+    """Return for each key the sum over rankings of 1 / (k + place), places from 1, best first.
+
+    The order of the rankings does not matter; equal sums are ordered by key.
+    """
+    parts: dict[str, list[float]] = {}
+    for ranking in rankings:
+        for place, key in enumerate(dict.fromkeys(ranking), start=1):
+            parts.setdefault(key, []).append(1 / (k + place))
+    sums = {key: sum(sorted(scores)) for key, scores in parts.items()}
+    return dict(sorted(sums.items(), key=lambda each: (-each[1], each[0])))
+
+
+def order(scores: Floats, keys: Sequence[str]) -> Places:
+    """Return the places of the scores, best first; scores equal to nine decimals are ordered by key."""
+    return np.array(
+        sorted(range(len(keys)), key=lambda at: (-round(float(scores[at]), _FINE), keys[at])),
+        np.intp,
+    )
+
+
+def opened(candidates: Candidates, corpus: Corpus, weights: Weights) -> Opening:
+    """Return the first look at the candidates, each by itself."""
+    steps = transitions(candidates.mentions, candidates.relations)
+    impacts = signals.impacts(candidates, corpus)
+    table = np.column_stack(
+        [
+            signals.spread(candidates.cosine),
+            signals.spread(impacts.sum(axis=1)),
+            signals.cover(candidates, corpus),
+            *_walks(candidates, corpus, steps),
+            signals.names_held(candidates, corpus),
+        ]
+    )
+    return Opening(
+        candidates=candidates,
+        corpus=corpus,
+        impacts=impacts,
+        steps=steps,
+        table=table,
+        scores=table @ weights.opening,
+    )
+
+
+def fused(opening: Opening, texts: Mapping[int, str], weights: Weights) -> Floats:
+    """Return the scores, (n,), after looking at what each candidate adds to the best passages, twice.
+
+    `texts` holds the texts of `opening.wanted` by their places; without one, a passage names no title.
+    """
+    readable = {place: signals.matchable(text) for place, text in texts.items()}
+    titles = [signals.matchable(title) for title in opening.candidates.titles]
+    scores = opening.scores
+    for _ in range(ROUNDS):
+        scores = second_look(opening, scores, readable, titles) @ weights.fused
+    return scores
+
+
+def second_look(
+    opening: Opening, scores: Floats, texts: Mapping[int, str], titles: Sequence[str]
+) -> Floats:
+    """Return the opening's signals and those of links to the best passages by these scores: (n, signals)."""
+    candidates = opening.candidates
+    merit = signals.spread(scores)
+    firsts = order(scores, candidates.keys)[:FIRSTS]
+    worth = merit[firsts][:, None]
+    covered = signals.gains(opening.impacts, firsts) / max(
+        float(signals.rarity(opening.corpus).sum()), 1e-9
+    )
+    shared = signals.shared_names(candidates, opening.corpus, firsts)
+    titled = np.array([_titled(texts.get(int(first), ""), titles, int(first)) for first in firsts])
+    near = _near(opening, firsts, merit)
+    return np.column_stack(
+        [
+            opening.table,
+            signals.spread((worth * covered).max(axis=0)),
+            (worth * covered * shared).max(axis=0),
+            (worth * titled).max(axis=0),
+            signals.nearness(near),
+            signals.logarithms(near, floor=_NEAR_FLOOR),
+        ]
+    )
+
+
+def _walks(candidates: Candidates, corpus: Corpus, steps: Matrix) -> list[Floats]:
+    chunks = len(candidates.keys)
+    restarts = np.zeros((steps.shape[0], 2))
+    counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
+    restarts[chunks + candidates.named] = (1 / counts)[:, None]
+    restarts[:chunks, 0] = _DENSE_RESTART * signals.spread(candidates.cosine)
+    dwelling = walk(steps, restarts)[:chunks]
+    return [signals.logarithms(dwelling[:, each], floor=_WALK_FLOOR) for each in range(2)]
+
+
+def _near(opening: Opening, firsts: Places, merit: Floats) -> Floats:
+    restarts = np.zeros((opening.steps.shape[0], 1))
+    restarts[firsts, 0] = merit[firsts] ** 2
+    return walk(opening.steps, restarts)[: len(merit), 0]
+
+
+def _titled(text: str, titles: Sequence[str], first: int) -> Floats:
+    named = signals.titles_named(titles, text)
+    own = np.array([title == titles[first] for title in titles])
+    return np.where(own, 0.0, named)

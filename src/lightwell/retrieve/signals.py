@@ -1,0 +1,133 @@
+"""What speaks for a candidate: numbers from words, meaning, names and links, one row per candidate."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sparse
+from numpy.typing import NDArray
+
+from lightwell.domain import terms
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.intp]
+Matrix = sparse.csr_array
+
+K1, B = 1.2, 0.75
+RAREST = 10
+"""A name in more of the reader's chunks than this links nothing by itself."""
+
+_SHORTEST_TITLE = 3
+_FINE = 9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """What the store says of n candidates, t question terms and e entities, in any order of the candidates.
+
+    `keys` are distinct and order equal scores. `cosine` (n,) lies in [-1, 1]. `frequencies` (n, t) and
+    `lengths` (n,) count terms. `mentions` (n, e) holds 1 where a candidate mentions an entity, `relations`
+    (e, e) the weight of what is stated of two, both ways. `named` are the entities the question names.
+    """
+
+    keys: tuple[str, ...]
+    titles: tuple[str, ...]
+    cosine: Floats
+    frequencies: Floats
+    lengths: Floats
+    mentions: Matrix
+    relations: Matrix
+    named: Places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corpus:
+    """Statistics over all of the reader's chunks: how many, their mean length in terms, and how many hold
+    each question term (t,) and each entity (e,)."""
+
+    chunks: int
+    mean_length: float
+    term_counts: Floats
+    entity_counts: Floats
+
+
+def rarity(corpus: Corpus) -> Floats:
+    """Return BM25's weight of each question term, (t,), above 0; highest for a term no chunk holds."""
+    absent = np.maximum(corpus.chunks - corpus.term_counts, 0.0)
+    return np.log1p((absent + 0.5) / (corpus.term_counts + 0.5))
+
+
+def impacts(candidates: Candidates, corpus: Corpus) -> Floats:
+    """Return each term's share of BM25 in each candidate, (n, t), from 0 to below the term's rarity."""
+    norm = K1 * (1 - B + B * candidates.lengths / max(corpus.mean_length, 1.0))
+    saturated = candidates.frequencies / (candidates.frequencies + norm[:, None])
+    return saturated * rarity(corpus)
+
+
+def cover(candidates: Candidates, corpus: Corpus) -> Floats:
+    """Return which share of the question's terms, by rarity, each candidate holds: (n,) in [0, 1]."""
+    weights = rarity(corpus)
+    return (candidates.frequencies > 0) @ weights / max(float(weights.sum()), 1e-9)
+
+
+def names_held(candidates: Candidates, corpus: Corpus) -> Floats:
+    """Return which share of the question's names, by rarity, each candidate mentions: (n,) in [0, 1]."""
+    counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
+    weights = np.log1p(corpus.chunks / counts)
+    held = cast("Floats", candidates.mentions[:, candidates.named] @ weights)
+    return held / max(float(weights.sum()), 1e-9)
+
+
+def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floats:
+    """Return how strongly rare shared names link first passages to candidates: (firsts, n) in [0, 1]."""
+    counts = corpus.entity_counts
+    is_link = (counts > 1) & (counts <= RAREST)
+    strength = np.where(is_link, 1 / np.log2(np.clip(counts, 2, None)), 0.0)
+    weighted = candidates.mentions[firsts].multiply(strength)
+    shared = np.minimum(cast("Floats", (weighted @ candidates.mentions.T).toarray()), 1.0)
+    shared[np.arange(len(firsts)), firsts] = 0.0
+    return shared
+
+
+def titles_named(titles: Sequence[str], text: str) -> Floats:
+    """Return 1 where the text names a title, 0 elsewhere, (n,); both are compared as folded words."""
+    return np.array([_is_title(title) and title in text for title in titles], np.float64)
+
+
+def matchable(text: str) -> str:
+    """Return the folded words between single blanks, with a blank at either end."""
+    return f" {' '.join(terms.words(text))} "
+
+
+def gains(candidate_impacts: Floats, firsts: Places) -> Floats:
+    """Return what each pair of a first passage and a candidate covers of the question: (firsts, n) in [0, 1].
+
+    Per term the better of the two counts, so this asks what the candidate adds to the first passage.
+    """
+    best = np.maximum(candidate_impacts[firsts][:, None, :], candidate_impacts[None, :, :])
+    return best.sum(axis=2)
+
+
+def spread(values: Floats) -> Floats:
+    """Return the values from 0 for the least to 1 for the greatest; all 0 when they are equal."""
+    if not len(values):
+        return values
+    least, greatest = float(values.min()), float(values.max())
+    width = greatest - least
+    return (values - least) / width if width > 1e-12 else np.zeros_like(values)  # noqa: PLR2004
+
+
+def logarithms(values: Floats, *, floor: float) -> Floats:
+    """Return the spread of the values' logarithms, those below the floor counted as the floor."""
+    return spread(np.log(np.maximum(values, floor)))
+
+
+def nearness(values: Floats) -> Floats:
+    """Return 1 for the greatest, 1/2 for the second ...; equal values share the better place."""
+    rounded = np.round(values, _FINE)
+    return 1 / (np.searchsorted(np.sort(-rounded), -rounded) + 1.0)
+
+
+def _is_title(title: str) -> bool:
+    return len(title.strip()) >= _SHORTEST_TITLE

@@ -1,0 +1,45 @@
+"""Personalised PageRank over chunks and the entities they mention.
+
+Page, Brin, Motwani and Winograd 1999, personalised as in Haveliwala 2002; over passages and names as in
+HippoRAG (Gutiérrez et al. 2024).
+"""
+
+from typing import cast
+
+import numpy as np
+import scipy.sparse as sparse
+
+from lightwell.retrieve.signals import Floats, Matrix
+
+FOLLOWED = 0.5
+"""The probability of following an edge rather than starting anew."""
+
+_STEPS = 20  # what is left to settle after k steps is below FOLLOWED ** k
+
+
+def transitions(mentions: Matrix, relations: Matrix) -> Matrix:
+    """Return the probability of going from column to row, for n chunks and then e entities: (n + e, n + e).
+
+    A step from a chunk goes to one of its entities; from an entity to one of its chunks, or along a relation
+    by its weight. A column without edges is empty.
+    """
+    weights = cast(
+        "Matrix", sparse.block_array([[None, mentions], [mentions.T, relations]], format="csr")
+    )
+    leaving = np.asarray(weights.sum(axis=0), np.float64)
+    return cast("Matrix", weights @ sparse.diags_array(1 / np.where(leaving > 0, leaving, 1.0)))
+
+
+def walk(steps: Matrix, restarts: Floats) -> Floats:
+    """Return where walks dwell, for each column of non-negative restart weights: (nodes, k), columns sum to 1.
+
+    A walk that cannot go on starts anew. A column of zeros stays zero.
+    """
+    total = restarts.sum(axis=0)
+    start = restarts / np.where(total > 0, total, 1.0)
+    stuck = np.asarray(steps.sum(axis=0), np.float64) <= 0
+    dwelling = start
+    for _ in range(_STEPS):
+        onward = cast("Floats", steps @ dwelling) + start * dwelling[stuck].sum(axis=0)
+        dwelling = (1 - FOLLOWED) * start + FOLLOWED * onward
+    return dwelling

@@ -1,0 +1,34 @@
+"""The learned numbers of retrieval, read from `weights.toml`."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from lightwell.retrieve.signals import Floats
+
+OPENING = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
+LINKS = ("pair", "pair_by_names", "titled", "near_rank", "near")
+"""The signals in the order of the columns: those of a passage alone, then those of its links to the best."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """One weight per signal: `opening` in the order of `OPENING`, `fused` of `OPENING` and `LINKS`."""
+
+    opening: Floats
+    fused: Floats
+
+
+@cache
+def weights() -> Weights:
+    """Return the shipped weights."""
+    page = tomllib.loads(
+        resources.files("lightwell.retrieve").joinpath("weights.toml").read_text("utf-8")
+    )
+    return Weights(
+        opening=np.array([float(page["opening"][name]) for name in OPENING]),
+        fused=np.array([float(page["fused"][name]) for name in (*OPENING, *LINKS)]),
+    )
