@@ -2,7 +2,7 @@ import asyncio
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import ModelFailed
@@ -51,6 +51,7 @@ async def test_a_scripted_reply_is_cut_at_its_limit() -> None:
     assert 0 < reply.usage.output_tokens <= 10
 
 
+@example("  ")
 @given(st.text(max_size=50))
 async def test_a_scripted_stream_is_the_reply_in_parts(text: str) -> None:
     model = ScriptedModel([text])

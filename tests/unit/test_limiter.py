@@ -228,6 +228,19 @@ async def test_a_probe_that_fails_turns_the_others_away_and_doubles_the_rest() -
     assert "12:00:30 UTC" in desk.refused["b"]
 
 
+async def test_an_old_call_that_fails_while_another_probes_says_nothing_new() -> None:
+    desk = Desk(Limits(fuse=Fuse(failures=1, rest=10)))
+    for name in ("a", "old"):
+        await desk.call(name)
+    await desk.finish("a", fails)
+    await desk.clock.advance(10)
+    await desk.call("probe")
+    await desk.finish("old", fails)
+    assert desk.limiter.state == "half-open"
+    await desk.finish("probe")
+    assert desk.limiter.state == "closed"
+
+
 async def test_a_cancelled_probe_lets_another_probe() -> None:
     desk = Desk(Limits(fuse=Fuse(failures=1, rest=10)))
     await desk.call("a")
@@ -243,9 +256,9 @@ async def test_who_tries_again_keeps_its_place() -> None:
     desk = Desk(Limits(concurrency=1))
     async with desk.limiter.slot(priority=INGESTION) as slot:
         await desk.call("later")
+    await desk.call("last")
     again = asyncio.create_task(_again(desk, slot.place))
     await settle()
-    await desk.call("last")
     await desk.finish("later")
     await again
     await desk.finish("last")

@@ -76,6 +76,17 @@ async def test_a_reply_comes_whole_with_what_it_cost() -> None:
     }
 
 
+async def test_what_the_environment_means_for_another_endpoint_is_not_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "somebody-else")
+    fake = FakeEndpoint()
+    async with chatting(fake) as chat:
+        await chat.reply(ASKED, most_tokens=50)
+    assert "somebody-else" not in fake.requests[0].headers.values()
+
+
 async def test_a_reply_cut_at_its_limit_says_so() -> None:
     async with chatting(FakeEndpoint(behaves=Behaves(finish_reason="length"))) as chat:
         assert not (await chat.reply(ASKED, most_tokens=2)).complete

@@ -118,7 +118,7 @@ async def test_a_reranker_that_fails_is_asked_once_and_says_why(
     behaves: Behaves, message: str
 ) -> None:
     fake = FakeEndpoint(behaves=behaves)
-    async with reranker(fake, timeout_seconds=0.1) as one:
+    async with reranker(fake, timeout_seconds=0.1 if behaves.latency else 5) as one:
         with pytest.raises(ModelFailed, match=message):
             await one.rerank(QUESTION, PASSAGES)
     assert len(fake.requests) == 1

@@ -187,7 +187,7 @@ class Tries:
             or self._failed >= self._patience.attempts
             or self._busy >= self._patience.busy_attempts
         ):
-            raise failure.error from None
+            raise failure.error
         if not failure.wait and not failure.alive:
             await self._clock.sleep(self._pause(self._failed - 1))
 

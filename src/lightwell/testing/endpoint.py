@@ -95,8 +95,7 @@ class FakeEndpoint:
         class Handler(_Handler):
             fake = endpoint
 
-        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-            server.daemon_threads = False
+        with _Server(("127.0.0.1", 0), Handler) as server:
             self.url = f"http://127.0.0.1:{server.server_port}"
             serving = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
             serving.start()
@@ -187,6 +186,11 @@ def _declining(option: str) -> Behaves:
         "code": "unsupported_parameter",
     }
     return Behaves(status=400, complaint=complaint)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    request_queue_size = 1024  # with the library's 5, a burst of callers waits a second to connect
 
 
 class _Handler(BaseHTTPRequestHandler):

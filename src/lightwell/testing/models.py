@@ -105,7 +105,7 @@ class ScriptedModel:
     async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
         """Yield the scripted reply word by word; raise the scripted `ModelFailed`."""
         text = (await self.reply(messages, most_tokens=most_tokens)).text
-        for word in re.findall(r"\s*\S+\s*", text):
+        for word in re.findall(r"\S+\s*|\s+", text):
             yield word
 
 
