@@ -58,6 +58,6 @@ def _refuse_bombs(text: str) -> None:
 
 
 def _problem(error: Exception) -> str:
-    mark = cast("object", getattr(error, "problem_mark", None))
-    problem = str(getattr(error, "problem", None) or error)
-    return f"line {mark.line + 1}: {problem}" if isinstance(mark, yaml.Mark) else problem
+    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
+        return str(error)
+    return f"line {error.problem_mark.line + 1}: {error.problem}"

@@ -22,7 +22,7 @@ _UNSEEN = frozenset(
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset(
-    """p div section article main header ul ol dl dt dd blockquote figure figcaption address details
+    """p div section article main header ul ol li dl dt dd blockquote figure figcaption address details
     summary form fieldset table tr td th tbody thead tfoot caption hr center body hgroup""".split()
 )
 _CLOSED_BY_OTHERS = frozenset(

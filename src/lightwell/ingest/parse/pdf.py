@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import zip_longest
 from threading import Lock
 from typing import Protocol, cast
 
@@ -177,7 +178,7 @@ def _reflowed(lines: Sequence[str], titles: frozenset[str]) -> str:
     lengths = sorted(map(len, lines))
     width = lengths[len(lengths) * 9 // 10] if lengths else 0
     parts: list[str] = []
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         parts.append(line)
         apart = line in titles or following in titles
         parts.append(" " if not apart and _goes_on(line, following, width) else "\n")

@@ -1,0 +1,258 @@
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from lightwell.connectors.files import Files
+from lightwell.domain.documents import Format
+from lightwell.domain.errors import SourceFailed
+from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
+
+DEFAULT = frozenset({"team:default"})
+
+
+def write(root: Path, files: Mapping[str, str | bytes]) -> None:
+    for name, content in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def read(root: Path, known: Mapping[str, str] | None = None, **limits: int) -> list[Change]:
+    async def collected() -> list[Change]:
+        return [each async for each in Files(root, DEFAULT, **limits).changes(known or {})]
+
+    return asyncio.run(collected())
+
+
+def told(changes: list[Change]) -> list[tuple[str, str]]:
+    """Return what happened to which file, as (name, word)."""
+    return [
+        (change.document.source_id, "changed")
+        if isinstance(change, Changed)
+        else (change.url.rsplit("/", 1)[1], _word(change))
+        for change in changes
+    ]
+
+
+def _word(change: Unchanged | Gone | Broken) -> str:
+    match change:
+        case Unchanged():
+            return "unchanged"
+        case Gone():
+            return "gone"
+        case Broken():
+            return change.reason
+
+
+def hashes(changes: list[Change]) -> dict[str, str]:
+    return {
+        change.document.url: change.document.content_hash
+        for change in changes
+        if isinstance(change, Changed)
+    }
+
+
+def tags(root: Path) -> dict[str, list[str]]:
+    return {
+        change.document.source_id: sorted(change.document.acl_tags)
+        for change in read(root)
+        if isinstance(change, Changed)
+    }
+
+
+def test_a_folder_is_read_in_the_order_of_its_paths(tmp_path: Path) -> None:
+    write(tmp_path, {"b.md": "# B", "a/z.txt": "z", "a/Größe 1.md": "x", "c.html": "<p>c"})
+    changes = read(tmp_path)
+    assert told(changes) == [
+        (name, "changed") for name in ("a/Größe 1.md", "a/z.txt", "b.md", "c.html")
+    ]
+    first = changes[0]
+    assert isinstance(first, Changed)
+    document = first.document
+    assert document.url == (tmp_path.resolve() / "a" / "Größe 1.md").as_uri()
+    assert (document.system, document.kind, document.format) == (
+        "file",
+        "document",
+        Format.MARKDOWN,
+    )
+    assert (document.content, document.acl_tags, document.title) == (b"x", DEFAULT, "")
+    assert document.updated_at is not None
+
+
+def test_only_what_differs_comes_again(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "a", "b.md": "b", "c.md": "c"})
+    known = hashes(read(tmp_path))
+    write(tmp_path, {"b.md": "different"})
+    (tmp_path / "c.md").unlink()
+    elsewhere = {"file:///elsewhere/x.md": "0", tmp_path.as_uri() + "-two/x.md": "0"}
+    changes = read(tmp_path, known | elsewhere)
+    assert told(changes) == [("a.md", "unchanged"), ("b.md", "changed"), ("c.md", "gone")]
+    same = changes[0]
+    assert isinstance(same, Unchanged)
+    assert same.document.content == b""
+
+
+def test_new_tags_leave_content_unchanged_and_a_new_title_does_not(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "a"})
+    known = hashes(read(tmp_path))
+    write(tmp_path, {".lightwell.yaml": "acl_tags: [user:ada]"})
+    (same,) = read(tmp_path, known)
+    assert isinstance(same, Unchanged)
+    assert same.document.acl_tags == {"user:ada"}
+    write(tmp_path, {".lightwell.yaml": "files: {a.txt: {title: New}}"})
+    assert told(read(tmp_path, known)) == [("a.txt", "changed")]
+
+
+def test_the_nearest_word_about_access_wins(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "plain.txt": "x",
+            "in/.lightwell.yaml": "acl_tags: [team:in]\nfiles:\n  '*.md': {acl_tags: team:md}\n"
+            "  deep/**/x.txt: {acl_tags: 'team:x, team:y'}",
+            "in/a.txt": "x",
+            "in/b.md": "x",
+            "in/c.md": "---\nacl_tags: [user:ada]\n---\nx",
+            "in/d.md": "---\nacl_tags: []\n---\nx",
+            "in/deep/two/x.txt": "x",
+            "in/own/.lightwell.yaml": "acl_tags: [team:own]",
+            "in/own/e.md": "x",
+            "in/silent/.lightwell.yaml": "topic: quiet",
+            "in/silent/f.md": "x",
+        },
+    )
+    assert tags(tmp_path) == {
+        "plain.txt": ["team:default"],
+        "in/a.txt": ["team:in"],
+        "in/b.md": ["team:md"],
+        "in/c.md": ["user:ada"],
+        "in/d.md": [],
+        "in/deep/two/x.txt": ["team:x", "team:y"],
+        "in/own/e.md": ["team:own"],
+        "in/silent/f.md": ["team:md"],
+    }
+
+
+def test_title_topic_author_and_metadata_are_taken_over(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".lightwell.yaml": "topic_tag: sales\nauthor: Bob\nmetadata: {region: north, year: 2026}",
+            "a.md": "---\ntitle: Plan\nauthor: Ada\ndate: 2026-01-02\ntags: [x]\n"
+            "metadata: {region: south}\n---\nx",
+        },
+    )
+    (change,) = read(tmp_path)
+    assert isinstance(change, Changed)
+    document = change.document
+    assert (document.title, document.topic) == ("Plan", "sales")
+    assert document.metadata == {
+        "region": "south",
+        "year": "2026",
+        "author": "Ada",
+        "date": "2026-01-02",
+    }
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "message"),
+    [
+        ("acl_tag: [team:x]", "'acl_tag'"),
+        ("acl_tags: [a b]", "'a b' is not an access tag"),
+        ("acl_tags: [12:30]", "quote"),
+        ("acl_tags: {a: b}", "list of words"),
+        ("title: [a]", "'title'"),
+        ("topic: a\ntopic_tag: b", "keep one"),
+        ("metadata: x", "'metadata'"),
+        ("title: 'open", "line"),
+        ("title: &a x\ntopic: *a", "aliases"),
+        ("title: " + "[" * 5000, "nested"),
+    ],
+)
+def test_wrong_front_matter_breaks_its_own_file_only(
+    tmp_path: Path, front_matter: str, message: str
+) -> None:
+    write(tmp_path, {"a.md": f"---\n{front_matter}\n---\nx", "b.md": "x"})
+    broken, fine = read(tmp_path)
+    assert isinstance(broken, Broken)
+    assert broken.reason == "settings"
+    assert message in broken.message
+    assert isinstance(fine, Changed)
+
+
+@pytest.mark.parametrize(
+    "yaml", ["acl: [x]", "- a", "files: {'*': {ignore: x}}", "\xff", "a" * 70_000]
+)
+def test_a_folder_whose_settings_are_wrong_hands_over_nothing(tmp_path: Path, yaml: str) -> None:
+    write(tmp_path, {"in/a.md": "x", "out.md": "x"})
+    known = hashes(read(tmp_path))
+    (tmp_path / "in" / ".lightwell.yaml").write_bytes(yaml.encode("latin-1"))
+    assert told(read(tmp_path, known)) == [("in", "settings"), ("out.md", "unchanged")]
+
+
+def test_hidden_ignored_and_foreign_files_are_passed_over(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            ".lightwell.yaml": "ignore: ['*.log', drafts/, /top/only.md]",
+            ".hidden.md": "x",
+            ".git/a.md": "x",
+            "a.log": "x",
+            "drafts/a.md": "x",
+            "in/drafts/a.md": "x",
+            "in/top/only.md": "x",
+            "top/only.md": "x",
+            "photo.PNG": b"\x89PNG\r\n\x1a\n",
+            "code.xyz": "x",
+        },
+    )
+    os.mkfifo(tmp_path / "pipe.md")
+    assert told(read(tmp_path)) == [("code.xyz", "unsupported"), ("in/top/only.md", "changed")]
+
+
+def test_a_file_that_cannot_be_handed_over_is_broken_and_not_gone(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": "x", "b.md": "x", "c.md": "x"})
+    known = hashes(read(tmp_path))
+    write(tmp_path, {"a.md": "x" * 2000, "b.md": b"\x89PNG\r\n\x1a\n"})
+    changes = read(tmp_path, known, most_bytes=1000)
+    assert told(changes) == [("a.md", "too_large"), ("b.md", "binary"), ("c.md", "unchanged")]
+
+
+def test_links_lead_nowhere_outside(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    write(tmp_path, {"secret/s.md": "x", "root/real.md": "x"})
+    (root / "alias.md").symlink_to(root / "real.md")
+    (root / "dangling.md").symlink_to(root / "nothing.md")
+    (root / "loop").symlink_to(root)
+    (root / "out.md").symlink_to(tmp_path / "secret" / "s.md")
+    (root / "outdir").symlink_to(tmp_path / "secret")
+    assert told(read(root)) == [
+        ("out.md", "outside"),
+        ("outdir", "outside"),
+        ("real.md", "changed"),
+    ]
+
+
+def test_a_single_file_keeps_the_settings_of_its_folder(tmp_path: Path) -> None:
+    write(tmp_path, {".lightwell.yaml": "acl_tags: [team:x]", "a.md": "x", "b.md": "y"})
+    (change,) = read(tmp_path / "a.md")
+    assert isinstance(change, Changed)
+    assert (change.document.source_id, change.document.acl_tags) == ("a.md", {"team:x"})
+    everything = hashes(read(tmp_path))
+    assert told(read(tmp_path / "a.md", everything)) == [("a.md", "unchanged")]
+
+
+def test_a_missing_root_is_a_failure_and_not_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(SourceFailed, match="check the path"):
+        read(tmp_path / "nowhere", {(tmp_path / "nowhere" / "a.md").as_uri(): "0"})
+
+
+def test_names_that_are_no_unicode_are_read(tmp_path: Path) -> None:
+    write(tmp_path, {os.fsdecode(b"caf\xe9.md"): "x"})
+    (change,) = read(tmp_path)
+    assert isinstance(change, Changed)
+    assert change.document.source_id == "caf\\xe9.md"
+    assert change.document.url.endswith("caf%E9.md")

@@ -1,0 +1,68 @@
+import io
+import zipfile
+
+import docx
+import pytest
+
+from lightwell.domain.documents import Format
+from lightwell.domain.errors import Unreadable
+from lightwell.ingest.formats import format_of
+
+
+def archive(member: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr(member, "x")
+    return file.getvalue()
+
+
+def word() -> bytes:
+    file = io.BytesIO()
+    docx.Document().save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.md", b"# x", Format.MARKDOWN),
+        ("A.MARKDOWN", b"# x", Format.MARKDOWN),
+        ("a.htm", b"<p>x", Format.HTML),
+        ("a.csv", b"a,b", Format.TEXT),
+        ("a.rst", b"x", Format.TEXT),
+        ("README", b"x", Format.TEXT),
+        ("a.pdf", b"%PDF-1.7", Format.PDF),
+        ("lies.md", b"%PDF-1.7", Format.PDF),
+        ("lies.txt", b"\xef\xbb\xbf\n<!DOCTYPE HTML><p>x", Format.HTML),
+        ("lies.pdf", b"<html><body>404", Format.HTML),
+        ("lies.md", word(), Format.DOCX),
+        ("cut.docx", b"PK\x03\x04", Format.DOCX),
+    ],
+)
+def test_a_format_is_what_the_bytes_say_and_else_what_the_name_says(
+    name: str, content: bytes, expected: Format
+) -> None:
+    assert format_of(name, content) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("picture.md", b"\x89PNG\r\n\x1a\n", "binary"),
+        ("a.txt", archive("x"), "binary"),
+        ("a.md", b"PK\x03\x04", "binary"),
+        ("a.xyz", b"words", "unsupported"),
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "unsupported"),
+        (
+            "locked.docx",
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"),
+            "encrypted",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_reason(
+    name: str, content: bytes, reason: str
+) -> None:
+    with pytest.raises(Unreadable) as caught:
+        format_of(name, content)
+    assert caught.value.reason == reason
