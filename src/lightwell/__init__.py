@@ -1,0 +1,60 @@
+"""Answers with verified citations, only from what the asking person may see.
+
+    settings = Settings()
+    async with opened(settings) as kb:
+        await kb.ingest(files(Path("handbook"), frozenset({"team:us"}), settings))
+        answer = await kb.ask("How many days of leave are there?", await kb.reader(["team:us"]))
+
+Names are loaded when they are first used, so that `import lightwell` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lightwell.domain.access import Reader
+    from lightwell.domain.errors import Invalid, LightwellError, NotFound
+    from lightwell.domain.evidence import Answer, Citation, Evidence, Retrieval
+    from lightwell.knowledge_base import Ingestion, KnowledgeBase, Status
+    from lightwell.settings import Settings
+    from lightwell.wiring import files, opened
+
+__all__ = [
+    "Answer",
+    "Citation",
+    "Evidence",
+    "Ingestion",
+    "Invalid",
+    "KnowledgeBase",
+    "LightwellError",
+    "NotFound",
+    "Reader",
+    "Retrieval",
+    "Settings",
+    "Status",
+    "files",
+    "opened",
+]
+
+_HOMES = {
+    "Reader": "domain.access",
+    "Invalid": "domain.errors",
+    "LightwellError": "domain.errors",
+    "NotFound": "domain.errors",
+    "Answer": "domain.evidence",
+    "Citation": "domain.evidence",
+    "Evidence": "domain.evidence",
+    "Retrieval": "domain.evidence",
+    "Ingestion": "knowledge_base",
+    "KnowledgeBase": "knowledge_base",
+    "Status": "knowledge_base",
+    "Settings": "settings",
+    "files": "wiring",
+    "opened": "wiring",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lightwell' has no attribute {name!r}")
+    return getattr(import_module(f"lightwell.{_HOMES[name]}"), name)

@@ -1,0 +1,82 @@
+"""The limits of style, held against the code itself."""
+
+import ast
+import statistics
+from pathlib import Path
+
+import lightwell
+
+ROOT = Path(__file__).parents[2]
+SOURCE = sorted((ROOT / "src" / "lightwell").rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION, DEEPEST = 400, 50, 3
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions() -> list[tuple[Path, Function]]:
+    return [
+        (path, node)
+        for path in SOURCE
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def length(function: Function) -> int:
+    return (function.end_lineno or function.lineno) - function.lineno + 1
+
+
+def test_no_file_is_long() -> None:
+    lines = {path: len(path.read_text("utf-8").splitlines()) for path in SOURCE}
+    assert {str(path): count for path, count in lines.items() if count > LONGEST_FILE} == {}
+
+
+def test_no_function_is_long_and_most_are_short() -> None:
+    lengths = {f"{path.name}:{node.name}": length(node) for path, node in functions()}
+    assert {name: count for name, count in lengths.items() if count > LONGEST_FUNCTION} == {}
+    assert statistics.median(lengths.values()) <= 10
+    assert statistics.quantiles(lengths.values(), n=10)[-1] <= 32
+
+
+def test_no_folder_is_deep() -> None:
+    deep = [
+        path for path in SOURCE if len(path.relative_to(ROOT / "src" / "lightwell").parts) > DEEPEST
+    ]
+    assert deep == []
+
+
+def test_only_settings_read_the_environment() -> None:
+    readers = {
+        path.name
+        for path in SOURCE
+        if any(word in path.read_text("utf-8") for word in ("os.environ", "getenv", "load_dotenv"))
+    }
+    assert readers <= {"settings.py"}
+
+
+def test_whatever_reads_for_a_person_takes_the_reader_by_position() -> None:
+    """In the library's verbs a reader never has a default and is never keyword-only."""
+    for path, node in functions():
+        named = [
+            *node.args.kwonlyargs,
+            *node.args.args[len(node.args.args) - len(node.args.defaults) :],
+        ]
+        assert "reader" not in {argument.arg for argument in named}, f"{path}:{node.name}"
+
+
+def test_every_read_of_chunks_names_the_classes() -> None:
+    """A SELECT in retrieval's own module that touches what readers see filters by class."""
+    source = (ROOT / "src" / "lightwell" / "records" / "search.py").read_text("utf-8")
+    texts = [
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "SELECT" in node.value
+    ]
+    queries = [text for text in texts if "FROM" in text and "%(" in text]
+    assert len(queries) >= 6
+    assert [text for text in queries if "class_id = ANY(%(classes)s)" not in text] == []
+
+
+def test_the_public_face_names_what_is_there() -> None:
+    assert [name for name in lightwell.__all__ if not hasattr(lightwell, name)] == []
+    assert len(set(lightwell.__all__)) == len(lightwell.__all__)
