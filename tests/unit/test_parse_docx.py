@@ -1,4 +1,6 @@
+import contextlib
 import io
+import random
 import zipfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -110,3 +112,14 @@ def test_entities_do_not_grow() -> None:
 
 def test_a_document_without_words_is_empty() -> None:
     assert reason(saved(docx.Document())) == "empty"
+
+
+def test_damaged_bytes_are_read_or_refused() -> None:
+    whole = saved(sample())
+    chance = random.Random(5)
+    for _ in range(80):
+        damaged = bytearray(whole)
+        for _ in range(chance.choice((1, 5, 50))):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        with contextlib.suppress(Unreadable):
+            assert read(bytes(damaged)).text

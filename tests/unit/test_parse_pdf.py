@@ -1,5 +1,6 @@
 import contextlib
 import io
+import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -137,3 +138,14 @@ def test_many_threads_may_read_at_once() -> None:
 )
 def test_dates_are_read_in_the_form_of_pdf(word: str, moment: datetime | None) -> None:
     assert pdf._moment(word) == moment  # pyright: ignore[reportPrivateUsage]
+
+
+def test_damaged_bytes_are_read_or_refused() -> None:
+    whole = made([[LONG] * 20] * 3, [("One", 0, 0)])
+    chance = random.Random(5)
+    for _ in range(200):
+        damaged = bytearray(whole)
+        for _ in range(chance.choice((1, 5, 50))):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        with contextlib.suppress(Unreadable):
+            assert read(bytes(damaged)).text

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC
@@ -22,6 +23,7 @@ MOST_UNPACKED = 200 * 1024 * 1024
 MOST_RATIO = 200
 _SMALL_MEMBER = 1024 * 1024
 _ENCRYPTED = 0x1
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OLE = b"\xd0\xcf\x11\xe0"
 _DEEPEST_STYLE = 10
 _BLANKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
@@ -36,6 +38,13 @@ _STYLE, _STYLE_ID, _NAME, _BASE = qn("w:style"), qn("w:styleId"), qn("w:name"), 
 _ABOUT, _STYLED = qn("w:pPr"), qn("w:pStyle")
 _OUTLINE, _NUMBERED, _VALUE = qn("w:outlineLvl"), qn("w:numPr"), qn("w:val")
 _BODY_TEXT = 9
+
+
+_FAILURES = (
+    *(OpcError, SyntaxError, zipfile.BadZipFile, zlib.error),
+    *(OSError, EOFError, LookupError, ValueError, RuntimeError, AttributeError, TypeError),
+)
+"""What a damaged file makes python-docx raise, which takes the parts it expects for granted."""
 
 
 class _Element(Protocol):
@@ -64,18 +73,8 @@ def parse(content: bytes) -> ParsedDocument:
     try:
         document = docx.Document(io.BytesIO(content))
         return _document(document)
-    except (
-        OpcError,
-        SyntaxError,
-        zipfile.BadZipFile,
-        KeyError,
-        ValueError,
-        OSError,
-        EOFError,
-    ) as error:
+    except _FAILURES as error:
         raise _broken() from error
-    except (AttributeError, TypeError, IndexError, NotImplementedError, RecursionError) as error:
-        raise _broken() from error  # python-docx takes the parts it expects for granted
 
 
 def _broken() -> Unreadable:
@@ -89,6 +88,8 @@ def _refuse_hostile(content: bytes) -> None:
         members = zipfile.ZipFile(io.BytesIO(content)).infolist()
     except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
         raise _broken() from error
+    if any(member.compress_type not in _PACKINGS for member in members):
+        raise _broken()
     if any(member.flag_bits & _ENCRYPTED for member in members):
         raise Unreadable("encrypted", "it asks for a password; save it without one")
     if sum(member.file_size for member in members) > MOST_UNPACKED or any(map(_is_bomb, members)):
