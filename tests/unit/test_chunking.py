@@ -78,7 +78,9 @@ def test_small_sections_are_packed_and_large_ones_stay_alone() -> None:
 
 
 def test_a_short_opening_goes_to_its_own_section_and_a_short_tail_to_the_one_before() -> None:
-    document = markdown(f"# A\n{words(1000)}\n## B\nShort.\n\n## C\n{words(1000)}\n## D\nTail.\n")
+    document = markdown(
+        f"# A\n{words(1000)}\n## B\n{words(90)}\n## C\n{words(1070)}\n## D\nTail.\n"
+    )
     assert [draft.text[:4] for draft in chunks(document)] == ["# A\n", "## B"]
     assert chunks(document)[1].text.endswith("Tail.")
 

@@ -28,19 +28,19 @@ def test_headings_of_both_kinds_make_sections_that_cover_the_text() -> None:
     assert document.title == "Guide"
 
 
-def test_a_heading_inside_code_is_none() -> None:
-    document = read("# Real\n\n```sh\n# not a heading\n```\n")
+def test_a_heading_inside_code_or_a_quotation_is_none() -> None:
+    document = read("# Real\n\n```sh\n# not a heading\n```\n\n> # Quoted\n")
     assert [each.path for each in document.sections] == [("Real",)]
 
 
 def test_code_tables_and_formulas_are_found_where_they_stand() -> None:
     text = (
-        "# T\n\n```py\nprice = '$x$'\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+        "# T\n\n    price = $x^2$\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"
         "It costs $5 or $6. But $x^2$ and \\(y\\) and\n\n$$\nE = mc^2\n$$\n"
     )
     document = read(text)
     assert [(span.kind, text[span.start : span.end]) for span in document.spans] == [
-        (SpanKind.CODE, "```py\nprice = '$x$'\n```"),
+        (SpanKind.CODE, "    price = $x^2$"),
         (SpanKind.TABLE, "| a | b |\n|---|---|\n| 1 | 2 |"),
         (SpanKind.FORMULA, "$x^2$"),
         (SpanKind.FORMULA, "\\(y\\)"),

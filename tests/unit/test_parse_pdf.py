@@ -49,14 +49,14 @@ def reason(content: bytes) -> str:
 def test_pages_cover_the_text_and_the_outline_becomes_sections() -> None:
     document = read(
         made(
-            [["Cover."], ["Alpha", LONG + ".", "Beta", LONG + "."], ["Gamma", "End."]],
+            [["Cover."], ["Alpha", LONG, "Beta", LONG + "."], ["Gamma", "End."]],
             [("Alpha", 0, 1), ("Beta", 1, 1), ("Gamma", 0, 2)],
         )
     )
     text = document.text
     assert [text[page.start : page.end].strip() for page in document.pages] == [
         "Cover.",
-        f"Alpha\n{LONG}.\nBeta\n{LONG}.",
+        f"Alpha\n{LONG}\nBeta\n{LONG}.",
         "Gamma\nEnd.",
     ]
     assert [(each.path, text[each.start :][:5]) for each in document.sections] == [
