@@ -7,18 +7,22 @@ python benchmarks/fit_retrieval.py --write    # fit, write weights.toml, report
 import argparse
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
-from retrieval_store import EVALUATION, Asked, Store, load
+from retrieval_sets import EVALUATION, load, worlds
+from retrieval_store import Asked, Flags, Store, opened, texts
 from scipy.optimize import minimize
+from scipy.stats import rankdata
 
-from lightwell.retrieve import fusion, signals
+from lightwell.domain.evidence import ENOUGH
+from lightwell.retrieve import calibration, fusion, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import Floats
-from lightwell.retrieve.weights import LINKS, OPENING, Weights
+from lightwell.retrieve.weights import LINKS, OPENING, RELEVANCE, Logistic, Weights
 
 SETS = (
     ("hotpotqa_train100", False),
@@ -34,6 +38,7 @@ TARGETS = {
 }
 WEIGHTS = Path(learned.__file__).with_name("weights.toml")
 MOST_PER_SET, HARDEST, RIDGE, PASSES = 100, 80, 0.003, 3
+SHOWN, NEGATIVES = 5, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +46,24 @@ class Example:
     """One question's candidates (n, signals), which of them are gold, and what the question counts."""
 
     table: Floats
-    is_gold: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    is_gold: Flags
     weight: float
+
+
+Asking = tuple[Store, list[Asked]]
+
+
+def fit(asking: Sequence[Asking]) -> Weights:
+    """Return fitted weights: the opening's, then those of the second look, which changes what it sees."""
+    weights = learned.weights()
+    tables = [[opened(each, weights).table for each in asked] for _, asked in asking]
+    scores = [[table @ weights.opening for table in its] for its in tables]
+    weights = replace(weights, opening=fitted(_examples(asking, tables, scores)))
+    for _ in range(PASSES):
+        looks = [[_last_look(store, each, weights) for each in asked] for store, asked in asking]
+        scores = [[look @ weights.fused for look in its] for its in looks]
+        weights = replace(weights, fused=fitted(_examples(asking, looks, scores)))
+    return replace(weights, relevance=_judged(asking, weights))
 
 
 def fitted(examples: Sequence[Example]) -> Floats:
@@ -61,111 +82,160 @@ def fitted(examples: Sequence[Example]) -> Floats:
             slope = slope - share * ((1 - chance) @ (each.table[each.is_gold] - typical))
         return total, slope
 
-    found = minimize(loss, np.zeros(examples[0].table.shape[1]), jac=True, method="L-BFGS-B")
-    return np.asarray(found.x)
+    return _least(loss, np.zeros(examples[0].table.shape[1]), None)
 
 
-def examples(asked: Sequence[Sequence[Asked]], tables: Sequence[Sequence[Floats]], scores: Sequence[Sequence[Floats]]) -> list[Example]:  # fmt: skip
-    """Return the development questions with their hardest candidates, every set counting alike."""
+def _least(loss: object, start: Floats, bounds: object) -> Floats:
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    return cast("Floats", found.x)
+
+
+def _examples(
+    asking: Sequence[Asking], tables: Sequence[list[Floats]], scores: Sequence[list[Floats]]
+) -> list[Example]:
     made: list[Example] = []
-    for one, its_tables, its_scores in zip(asked, tables, scores, strict=True):
-        chosen = [at for at, each in enumerate(one) if each.question.split == "dev"][:MOST_PER_SET]
-        for at in chosen:
-            is_gold = one[at].is_gold
-            hard = np.argsort(-its_scores[at], kind="stable")[:HARDEST]
+    for (_, asked), its, values in zip(asking, tables, scores, strict=True):
+        chosen = [at for at, each in enumerate(asked) if each.question.split == "dev"]
+        for at in chosen[:MOST_PER_SET]:
+            is_gold = asked[at].is_gold
+            hard = np.argsort(-values[at], kind="stable")[:HARDEST]
             kept = np.union1d(hard, np.flatnonzero(is_gold))
+            weight = 1 / min(len(chosen), MOST_PER_SET) / len(asking)
             if is_gold.any():
-                made.append(
-                    Example(
-                        table=its_tables[at][kept],
-                        is_gold=is_gold[kept],
-                        weight=1 / len(chosen) / len(asked),
-                    )
-                )
+                made.append(Example(table=its[at][kept], is_gold=is_gold[kept], weight=weight))
     return made
 
 
-def fit(stores: Sequence[Store], asked: Sequence[Sequence[Asked]]) -> Weights:
-    """Return fitted weights: the opening's first, then those of the second look, which changes what it sees."""
-    weights = learned.weights()
-    opened = [
-        [fusion.opened(each.candidates, each.corpus, weights) for each in one] for one in asked
-    ]
-    tables = [[each.table for each in one] for one in opened]
-    scores = [[each.scores for each in one] for one in opened]
-    opening = fitted(examples(asked, tables, scores))
-    scores = [[table @ opening for table in one] for one in tables]
-    weights = Weights(opening=opening, fused=weights.fused)
-    for _ in range(PASSES):
-        looks = [
-            [_last_look(store, each, weights) for each in one]
-            for store, one in zip(stores, asked, strict=True)
-        ]
-        scores = [[look @ weights.fused for look in one] for one in looks]
-        weights = Weights(opening=opening, fused=fitted(examples(asked, looks, scores)))
-    return weights
-
-
 def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:
-    opening = fusion.opened(asked.candidates, asked.corpus, weights)
-    texts = {
-        place: signals.matchable(text) for place, text in _texts(store, asked, opening).items()
-    }
+    opening = opened(asked, weights)
+    readable = {at: signals.matchable(text) for at, text in texts(store, asked, opening).items()}
     titles = [signals.matchable(title) for title in asked.candidates.titles]
     scores = opening.scores
     for _ in range(fusion.ROUNDS - 1):
-        scores = fusion.second_look(opening, scores, texts, titles) @ weights.fused
-    return fusion.second_look(opening, scores, texts, titles)
+        scores = fusion.second_look(opening, scores, readable, titles) @ weights.fused
+    return fusion.second_look(opening, scores, readable, titles)
 
 
-def _texts(store: Store, asked: Asked, opening: fusion.Opening) -> dict[int, str]:
-    return {int(place): store.texts[asked.places[place]] for place in opening.wanted}
+def _ranked(store: Store, asked: Asked, weights: Weights) -> tuple[fusion.Opening, Floats]:
+    opening = opened(asked, weights)
+    return opening, fusion.fused(opening, texts(store, asked, opening), weights)
 
 
-def ranked(store: Store, asked: Asked, weights: Weights) -> Floats:
-    opening = fusion.opened(asked.candidates, asked.corpus, weights)
-    return fusion.fused(opening, _texts(store, asked, opening), weights)
+def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:
+    """Fit relevance: the best gold passage against the best passages of a store without the gold ones."""
+    rows: list[Floats] = []
+    is_evidence: list[bool] = []
+    counts: list[float] = []
+    for store, asked in _plain(asking):
+        chosen = [each for each in asked if each.question.split == "dev"][:MOST_PER_SET]
+        for each in chosen:
+            opening, scores = _ranked(store, each, weights)
+            order = fusion.order(scores, each.candidates.keys)
+            best_gold = [at for at in order if each.is_gold[at]][:1]
+            rows.extend(calibration.measures(opening, scores)[best_gold])
+            gone = store.ask(each.question, without=each.question.gold)
+            opening, scores = _ranked(store, gone, weights)
+            worst = fusion.order(scores, gone.candidates.keys)[:NEGATIVES]
+            rows.extend(calibration.measures(opening, scores)[worst])
+            is_evidence += [True] * len(best_gold) + [False] * len(worst)
+            counts += [1.0] * len(best_gold) + [1 / NEGATIVES] * len(worst)
+    return _logistic(np.array(rows), np.array(is_evidence), np.array(counts))
 
 
-def report(name: str, asked: Sequence[Asked], scores: Sequence[Floats]) -> None:
-    """Print recall at 2, 5 and 10, all gold within the first 5, and the mean reciprocal rank, in per cent."""
+def _logistic(rows: Floats, is_evidence: Flags, counts: Floats) -> Logistic:
+    table = np.column_stack([np.ones(len(rows)), rows])
+    share = counts / counts.sum()
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        chance = 1 / (1 + np.exp(-table @ weights))
+        right = np.where(is_evidence, chance, 1 - chance)
+        slope = table.T @ (share * (chance - is_evidence))
+        ridge = 1e-3 * np.array([0.0, *weights[1:]])
+        return -float(share @ np.log(right + 1e-12)) + float(ridge @ weights) / 2, slope + ridge
+
+    bounds = [(None, None), *[(0.0, None)] * rows.shape[1]]
+    found = _least(loss, np.zeros(table.shape[1]), bounds)
+    return Logistic(base=float(found[0]), weights=found[1:])
+
+
+def _plain(asking: Sequence[Asking]) -> list[Asking]:
+    return [(store, asked) for store, asked in asking if not store.stated]
+
+
+def _best(store: Store, asked: Asked, weights: Weights) -> float:
+    opening, scores = _ranked(store, asked, weights)
+    shown = fusion.order(scores, asked.candidates.keys)[:SHOWN]
+    return float(calibration.relevance(opening, scores)[shown].max(initial=0.0))
+
+
+def _report_ranking(store: Store, asked: Sequence[Asked], weights: Weights) -> None:
+    began = time.process_time()
+    scores = [_ranked(store, each, weights)[1] for each in asked]
+    cost = 1000 * (time.process_time() - began) / len(asked)
     for split in ("dev", "test", "all"):
-        rows: list[list[float]] = []
-        for each, values in zip(asked, scores, strict=True):
-            if split not in ("all", each.question.split):
-                continue
-            gold = each.is_gold[fusion.order(values, each.candidates.keys)]
-            count = len(each.question.gold)
-            first = int(gold.argmax()) + 1 if gold.any() else 10**6
-            rows.append(
-                [
-                    *(gold[:k].sum() / count for k in (2, 5, 10)),
-                    gold[:5].sum() == min(5, count),
-                    1 / first,
-                ]
-            )
+        rows = [
+            _recalls(each, values)
+            for each, values in zip(asked, scores, strict=True)
+            if split in ("all", each.question.split)
+        ]
         r2, r5, r10, every, mrr = 100 * np.mean(rows, axis=0)
-        goal = f"  (target R@5 {TARGETS[name]})" if split == "all" and name in TARGETS else ""
         print(
-            f"{name:26}{split:5} R@2 {r2:5.1f}  R@5 {r5:5.1f}  R@10 {r10:5.1f}  all@5 {every:5.1f}  MRR {mrr:5.1f}{goal}"
+            f"{store.name:26}{split:5} R@2 {r2:5.1f}  R@5 {r5:5.1f}  R@10 {r10:5.1f}"
+            f"  all@5 {every:5.1f}  MRR {mrr:5.1f}"
         )
+    drawn = np.mean([len(each.places) for each in asked])
+    print(f"{'':26}target R@5 {TARGETS[store.name]}; {cost:.1f} ms, {drawn:.0f} candidates")
 
 
-def simple(impacts_and_cosine: Callable[[Floats, Floats], Floats], asked: Asked) -> Floats:
-    words = signals.impacts(asked.candidates, asked.corpus).sum(axis=1)
-    return impacts_and_cosine(words, asked.candidates.cosine)
+def _recalls(asked: Asked, scores: Floats) -> list[float]:
+    gold = asked.is_gold[fusion.order(scores, asked.candidates.keys)]
+    count = len(asked.question.gold)
+    shares = [float(gold[:most].sum()) / count for most in (2, 5, 10)]
+    first = 1 / (1 + int(gold.argmax())) if gold.any() else 0.0
+    return [*shares, float(gold[:5].sum() == min(5, count)), first]
+
+
+def _report_relevance(name: str, answered: Sequence[float], unanswered: Sequence[float]) -> None:
+    ranks = rankdata([*answered, *unanswered])[: len(answered)]
+    pairs = len(answered) * len(unanswered)
+    area = (float(ranks.sum()) - len(answered) * (len(answered) + 1) / 2) / pairs
+    kept = np.mean(np.array(answered) >= ENOUGH)
+    refused = np.mean(np.array(unanswered) < ENOUGH)
+    print(
+        f"{name:26}AUROC {area:.3f}  answered and kept {kept:.2f}  unanswered and refused {refused:.2f}"
+    )
+
+
+def _report_calibration(asking: Sequence[Asking], weights: Weights, cache: Path) -> None:
+    for store, asked in _plain(asking):
+        test = [each for each in asked if each.question.split == "test"][:MOST_PER_SET]
+        gone = [store.ask(each.question, without=each.question.gold) for each in test]
+        _report_relevance(
+            store.name,
+            [_best(store, each, weights) for each in test],
+            [_best(store, each, weights) for each in gone],
+        )
+    asked_there = [(world, each) for world in worlds(cache) for each in world.questions]
+    best = [(_best(world, world.ask(each), weights), each.gold) for world, each in asked_there]
+    _report_relevance(
+        "example world",
+        [one for one, gold in best if gold],
+        [one for one, gold in best if not gold],
+    )
 
 
 def _page(weights: Weights) -> str:
+    both, judged = (*OPENING, *LINKS), weights.relevance
     lines = [
-        "# What each signal of a candidate weighs. Fitted by `python benchmarks/fit_retrieval.py --write`.",
+        "# What each signal of a candidate weighs, and each measure of its relevance.",
+        "# Fitted by `python benchmarks/fit_retrieval.py --write`.",
         "[opening]",
-    ]
-    lines += [f"{name} = {value:.3f}" for name, value in zip(OPENING, weights.opening, strict=True)]
-    lines += ["", "[fused]"]
-    lines += [
-        f"{name} = {value:.3f}"
-        for name, value in zip((*OPENING, *LINKS), weights.fused, strict=True)
+        *(f"{name} = {value:.3f}" for name, value in zip(OPENING, weights.opening, strict=True)),
+        "\n[fused]",
+        *(f"{name} = {value:.3f}" for name, value in zip(both, weights.fused, strict=True)),
+        "\n[relevance]",
+        f"base = {judged.base:.3f}",
+        *(f"{name} = {value:.3f}" for name, value in zip(RELEVANCE, judged.weights, strict=True)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -178,22 +248,17 @@ def main() -> None:
     )
     options = parser.parse_args()
     if not EVALUATION.is_dir():
-        print(f"skipped: no evaluation data at {EVALUATION}")
+        print(f"skipped: there is no evaluation data at {EVALUATION}")
         return
     stores = [load(name, options.cache, triples=triples) for name, triples in SETS]
-    asked = [[store.ask(question) for question in store.questions] for store in stores]
+    asking = [(store, [store.ask(each) for each in store.questions]) for store in stores]
     if options.write:
-        WEIGHTS.write_text(_page(fit(stores, asked)), encoding="utf-8")
+        WEIGHTS.write_text(_page(fit(asking)), encoding="utf-8")
         learned.weights.cache_clear()
     weights = learned.weights()
-    for store, one in zip(stores, asked, strict=True):
-        began = time.process_time()
-        scores = [ranked(store, each, weights) for each in one]
-        cost = 1000 * (time.process_time() - began) / len(one)
-        report(store.name, one, scores)
-        print(
-            f"{'':26}mean {cost:.1f} ms of processor a question, {np.mean([len(each.places) for each in one]):.0f} candidates\n"
-        )
+    for store, asked in asking:
+        _report_ranking(store, asked, weights)
+    _report_calibration(asking, weights, options.cache)
 
 
 if __name__ == "__main__":

@@ -127,7 +127,7 @@ def second_look(
 
 def _walks(candidates: Candidates, corpus: Corpus, steps: Matrix) -> list[Floats]:
     chunks = len(candidates.keys)
-    restarts = np.zeros((steps.shape[0], 2))
+    restarts = np.zeros((chunks + len(corpus.entity_counts), 2))
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
     restarts[chunks + candidates.named] = (1 / counts)[:, None]
     restarts[:chunks, 0] = _DENSE_RESTART * signals.spread(candidates.cosine)
@@ -136,7 +136,7 @@ def _walks(candidates: Candidates, corpus: Corpus, steps: Matrix) -> list[Floats
 
 
 def _near(opening: Opening, firsts: Places, merit: Floats) -> Floats:
-    restarts = np.zeros((opening.steps.shape[0], 1))
+    restarts = np.zeros((len(merit) + len(opening.corpus.entity_counts), 1))
     restarts[firsts, 0] = merit[firsts] ** 2
     return walk(opening.steps, restarts)[: len(merit), 0]
 

@@ -29,6 +29,7 @@ class Candidates:
     `keys` are distinct and order equal scores. `cosine` (n,) lies in [-1, 1]. `frequencies` (n, t) and
     `lengths` (n,) count terms. `mentions` (n, e) holds 1 where a candidate mentions an entity, `relations`
     (e, e) the weight of what is stated of two, both ways. `named` are the entities the question names.
+    `terms` are the question's; without them titles do not count towards relevance.
     """
 
     keys: tuple[str, ...]
@@ -39,12 +40,14 @@ class Candidates:
     mentions: Matrix
     relations: Matrix
     named: Places
+    terms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
     """Statistics over all of the reader's chunks: how many, their mean length in terms, and how many hold
-    each question term (t,) and each entity (e,)."""
+    each question term (t,) and each entity (e,).
+    """
 
     chunks: int
     mean_length: float
@@ -84,8 +87,8 @@ def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floa
     counts = corpus.entity_counts
     is_link = (counts > 1) & (counts <= RAREST)
     strength = np.where(is_link, 1 / np.log2(np.clip(counts, 2, None)), 0.0)
-    weighted = candidates.mentions[firsts].multiply(strength)
-    shared = np.minimum(cast("Floats", (weighted @ candidates.mentions.T).toarray()), 1.0)
+    weighted = cast("Matrix", candidates.mentions[firsts].multiply(strength).tocsr())
+    shared = np.minimum(cast("Matrix", weighted @ candidates.mentions.T).toarray(), 1.0)
     shared[np.arange(len(firsts)), firsts] = 0.0
     return shared
 
@@ -115,7 +118,7 @@ def spread(values: Floats) -> Floats:
         return values
     least, greatest = float(values.min()), float(values.max())
     width = greatest - least
-    return (values - least) / width if width > 1e-12 else np.zeros_like(values)  # noqa: PLR2004
+    return (values - least) / width if width > 1e-12 else np.zeros_like(values)
 
 
 def logarithms(values: Floats, *, floor: float) -> Floats:

@@ -13,6 +13,17 @@ OPENING = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
 LINKS = ("pair", "pair_by_names", "titled", "near_rank", "near")
 """The signals in the order of the columns: those of a passage alone, then those of its links to the best."""
 
+RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
+"""The measures of relevance in the order of their columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logistic:
+    """A probability's logit is `base` plus the measures by their `weights`, in the order of `RELEVANCE`."""
+
+    base: float
+    weights: Floats
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
@@ -20,6 +31,7 @@ class Weights:
 
     opening: Floats
     fused: Floats
+    relevance: Logistic
 
 
 @cache
@@ -31,4 +43,8 @@ def weights() -> Weights:
     return Weights(
         opening=np.array([float(page["opening"][name]) for name in OPENING]),
         fused=np.array([float(page["fused"][name]) for name in (*OPENING, *LINKS)]),
+        relevance=Logistic(
+            base=float(page["relevance"]["base"]),
+            weights=np.array([float(page["relevance"][name]) for name in RELEVANCE]),
+        ),
     )

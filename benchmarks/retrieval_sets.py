@@ -1,0 +1,203 @@
+"""The evaluation sets and the example world as stores."""
+
+import asyncio
+import gzip
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import TypedDict, cast
+
+import numpy as np
+from retrieval_store import Passage, Question, Store
+
+from lightwell.connectors.files import Files
+from lightwell.domain.access import visible
+from lightwell.domain.documents import ChunkDraft, NewDocument
+from lightwell.domain.graph import normalized
+from lightwell.domain.ids import ChunkId
+from lightwell.ingest.chunking import chunks, embedded_text
+from lightwell.ingest.parse import parse
+from lightwell.ingest.rules import read
+from lightwell.models.local import MiniLM
+from lightwell.ports import Changed, ChunkToRead
+from lightwell.retrieve.signals import Floats
+from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
+
+EVALUATION = Path(__file__).parents[2] / "shared" / "eval"
+
+
+class _Document(TypedDict):
+    id: str
+    title: str
+    text: str
+
+
+class _Question(TypedDict):
+    question: str
+    gold: list[str]
+    split: str
+
+
+class _Stated(TypedDict):
+    entities: list[str]
+    triples: list[list[str]]
+
+
+def load(name: str, cache: Path, *, triples: bool = False) -> Store:
+    """Return an evaluation set as a store, one document one chunk; vectors are kept in `cache`."""
+    documents = cast("list[_Document]", _lines(name, "corpus"))
+    asked = cast("list[_Question]", _lines(name, "questions"))
+    stated = cast("list[_Stated]", _lines(name, "openie")) if triples else []
+    drafts = [_draft(each["text"]) for each in documents]
+    passages = [
+        _passage(each["id"], each["title"], draft, is_first=True)
+        for each, draft in zip(documents, drafts, strict=True)
+    ]
+    said = [_said(each) for each in stated]
+    if triples:
+        passages = [
+            Passage(
+                key=one.key,
+                title=one.title,
+                text=one.text,
+                words=one.words,
+                names=one.names | names,
+            )
+            for one, (names, _) in zip(passages, said, strict=True)
+        ]
+    vectors = _vectors(
+        cache / f"{name}.npy",
+        [*(each.words for each in passages), *(each["question"] for each in asked)],
+    )
+    places = {each["id"]: at for at, each in enumerate(documents)}
+    questions = [
+        Question(
+            text=each["question"],
+            gold=tuple(sorted(places[gold] for gold in each["gold"])),
+            split=each["split"],
+            vector=vector,
+        )
+        for each, vector in zip(asked, vectors[len(passages) :], strict=True)
+    ]
+    return Store(
+        name=f"{name}+triples" if triples else name,
+        passages=passages,
+        vectors=vectors[: len(passages)],
+        stated=Counter(pair for _, pairs in said for pair in pairs),
+        questions=questions,
+    )
+
+
+def worlds(cache: Path) -> list[Store]:
+    """Return what each person of the example world may read, with all of its questions.
+
+    Gold are the chunks of the files that a question needs, when the person may hear its answer.
+    """
+    documents = asyncio.run(_world())
+    return [_world_of(name, person.tags, documents, cache) for name, person in PEOPLE.items()]
+
+
+async def _world() -> list[NewDocument]:
+    files = Files(DOCUMENTS, frozenset())
+    return [change.document async for change in files.changes({}) if isinstance(change, Changed)]
+
+
+def _world_of(
+    name: str, tags: frozenset[str], documents: Sequence[NewDocument], cache: Path
+) -> Store:
+    seen = [each for each in documents if visible(each.acl_tags, tags)]
+    passages = [passage for each in seen for passage in _passages(each)]
+    vectors = _vectors(
+        cache / f"world-{name}.npy",
+        [*(each.words for each in passages), *(each.text for each in QUESTIONS)],
+    )
+    questions = [
+        Question(
+            text=each.text,
+            gold=tuple(
+                at
+                for at, passage in enumerate(passages)
+                if name in each.may_answer
+                and passage.key.rsplit("#", 1)[0].endswith(each.answered_by)
+            )
+            if each.answered_by
+            else (),
+            split="world",
+            vector=vector,
+        )
+        for each, vector in zip(QUESTIONS, vectors[len(passages) :], strict=True)
+    ]
+    return Store(
+        name=f"world-{name}",
+        passages=passages,
+        vectors=vectors[: len(passages)],
+        stated=Counter(),
+        questions=questions,
+    )
+
+
+def _passages(document: NewDocument) -> list[Passage]:
+    name = PurePosixPath(document.url).name
+    parsed = parse(document.content, document.format, name=name)
+    title = document.title or parsed.title or PurePosixPath(name).stem
+    return [
+        _passage(f"{document.url}#{draft.index:06}", title, draft, is_first=draft.index == 0)
+        for draft in chunks(parsed)
+    ]
+
+
+def _passage(key: str, title: str, draft: ChunkDraft, *, is_first: bool) -> Passage:
+    chunk = ChunkToRead(
+        id=cast("ChunkId", key), document_title=title, draft=draft, is_first=is_first
+    )
+    names = {normalized(mention.name) for mention in read(chunk).mentions} - {""}
+    return Passage(
+        key=key,
+        title=title,
+        text=draft.text,
+        words=embedded_text(title, draft),
+        names=frozenset(names),
+    )
+
+
+def _draft(text: str) -> ChunkDraft:
+    return ChunkDraft(
+        index=0,
+        start=0,
+        end=len(text),
+        text=text,
+        tokens=1,
+        section_path=(),
+        sections=(),
+        pages=(),
+        has_code=False,
+        has_formula=False,
+        has_table=False,
+        language="en",
+    )
+
+
+def _said(stated: _Stated) -> tuple[frozenset[str], list[tuple[str, str]]]:
+    names = {normalized(name) for name in stated["entities"]}
+    pairs: list[tuple[str, str]] = []
+    for triple in stated["triples"]:
+        ends = sorted({normalized(triple[0]), normalized(triple[-1])} - {""})
+        names.update(ends)
+        if len(ends) == 2:
+            pairs.append((ends[0], ends[1]))
+    return frozenset(names - {""}), pairs
+
+
+def _lines(name: str, part: str) -> list[object]:
+    with gzip.open(EVALUATION / name / f"{part}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _vectors(path: Path, texts: Sequence[str]) -> Floats:
+    if path.exists() and len(kept := np.load(path)) == len(texts):
+        return kept.astype(np.float64)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    vectors = asyncio.run(MiniLM().documents(texts))
+    np.save(path, vectors)
+    return vectors.astype(np.float64)

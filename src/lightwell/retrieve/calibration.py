@@ -1,0 +1,62 @@
+"""How likely a passage is evidence: a probability from absolute measures, so that 0.6 means the same everywhere.
+
+Nothing here is relative to the other candidates' scores: a question that no document answers has no winner.
+"""
+
+import numpy as np
+
+from lightwell.domain import terms
+from lightwell.retrieve import fusion, signals
+from lightwell.retrieve.fusion import Opening
+from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.weights import weights
+
+MOST_PARTNERS = 5
+
+
+def relevance(opening: Opening, scores: Floats) -> Floats:
+    """Return for each candidate the probability that it is evidence, (n,) in [0, 1].
+
+    `scores` are the fused scores; their best are the passages that others may complete.
+    """
+    fitted = weights().relevance
+    logits = fitted.base + measures(opening, scores) @ fitted.weights
+    return 1 / (1 + np.exp(-logits))
+
+
+def measures(opening: Opening, scores: Floats) -> Floats:
+    """Return what relevance is judged by, (n, `weights.RELEVANCE`), each in [0, 1] and never counting against.
+
+    Likeness in meaning; the share of the question's terms held; their weight by BM25; its names; how much of
+    the title the question says; the share held together with a good passage that shares a rare name.
+    """
+    candidates, corpus = opening.candidates, opening.corpus
+    most = max(float(signals.rarity(corpus).sum()), 1e-9)
+    held = signals.cover(candidates, corpus)
+    return np.column_stack(
+        [
+            np.clip(candidates.cosine, 0.0, 1.0),
+            held,
+            opening.impacts.sum(axis=1) / most,
+            signals.names_held(candidates, corpus),
+            _titles_said(opening),
+            np.maximum(held, _held_together(opening, scores)),
+        ]
+    )
+
+
+def _held_together(opening: Opening, scores: Floats) -> Floats:
+    candidates, corpus = opening.candidates, opening.corpus
+    if not len(scores):
+        return scores
+    partners = fusion.order(scores, candidates.keys)[:MOST_PARTNERS]
+    rarity = signals.rarity(corpus)
+    holds = (candidates.frequencies > 0) * rarity
+    together = signals.gains(holds, partners) / max(float(rarity.sum()), 1e-9)
+    return (together * signals.shared_names(candidates, corpus, partners)).max(axis=0)
+
+
+def _titles_said(opening: Opening) -> Floats:
+    asked = frozenset(opening.candidates.terms)
+    titles = [frozenset(terms.terms(title)) for title in opening.candidates.titles]
+    return np.array([len(title & asked) / max(len(title), 1) for title in titles], np.float64)
