@@ -58,10 +58,13 @@ Change = Changed | Unchanged | Gone | Broken
 
 
 class Connector(Protocol):
-    """A source of documents."""
+    """A source of documents; what it speaks of are the URLs that begin with its `scope`."""
+
+    @property
+    def scope(self) -> str: ...
 
     def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield what differs from `known` (URL → content hash), in a stable order."""
+        """Yield what differs from `known` (URL → content hash, those within the scope), in a stable order."""
         ...
 
 
@@ -239,11 +242,11 @@ class Neighbourhood:
     """The part of the graph that a walk needs; every edge is backed by chunks the reader sees.
 
     `mentions` (2, m) are places in `chunks` and in `entities`; `relations` (2, r) places in `entities`, each stated
-    pair once, with `weights` (r,). `counts` (e,) says in how many of the reader's chunks an entity is mentioned.
+    pair once, with `weights` (r,). `entities` are the bytes of their ids: a walk meets thousands of them. `counts` (e,) says in how many of the reader's chunks an entity is mentioned.
     """
 
     chunks: tuple[ChunkId, ...]
-    entities: tuple[EntityId, ...]
+    entities: tuple[bytes, ...]
     counts: NDArray[np.float64]
     mentions: NDArray[np.intp]
     relations: NDArray[np.intp]
@@ -268,6 +271,11 @@ class GraphIndex(Protocol):
         """
         ...
 
-    async def around(self, reader: Reader, chunks: Sequence[ChunkId]) -> Neighbourhood:
-        """Return what these chunks mention and state; chunks that the reader does not see have no edges."""
+    async def around(
+        self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
+    ) -> Neighbourhood:
+        """Return what these chunks mention and state; chunks that the reader does not see have no edges.
+
+        Only the named entities and those that several of the chunks mention are counted; the others count 1.
+        """
         ...

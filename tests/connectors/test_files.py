@@ -256,3 +256,14 @@ def test_names_that_are_no_unicode_are_read(tmp_path: Path) -> None:
     assert isinstance(change, Changed)
     assert change.document.source_id == "caf\\xe9.md"
     assert change.document.url.endswith("caf%E9.md")
+
+
+async def test_a_file_has_the_same_tags_however_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "docs" / "hr").mkdir(parents=True)
+    (tmp_path / "docs" / ".lightwell.yaml").write_text("acl_tags: [team:hr]\n")
+    (tmp_path / "docs" / "hr" / "x.md").write_text("Words.")
+    for root in (tmp_path / "docs", tmp_path / "docs" / "hr", tmp_path / "docs" / "hr" / "x.md"):
+        changes = [change async for change in Files(root, frozenset({"everybody"})).changes({})]
+        assert [change.document.acl_tags for change in changes if isinstance(change, Changed)] == [
+            {"team:hr"}
+        ]

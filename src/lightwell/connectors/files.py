@@ -48,19 +48,32 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """A folder's settings, and where in the path of a file below its own part begins."""
+    """A folder at or above a file, and its settings."""
 
     settings: FolderSettings
-    depth: int
+    folder: Path
+
+    def ignores(self, path: Path) -> bool:
+        return self.settings.ignores(path.relative_to(self.folder).as_posix())
+
+    def about(self, path: Path) -> list[Said]:
+        return self.settings.about(path.relative_to(self.folder).as_posix())
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Everything readable below `root`; `default_tags` hold where nothing nearer names `acl_tags`."""
+    """Everything readable below `root`; `default_tags` hold where nothing nearer names `acl_tags`.
+
+    The settings of the folders above the root hold too: a file has the same tags however it is named.
+    """
 
     root: Path
     default_tags: Tags
     most_bytes: int = MOST_BYTES
+
+    @property
+    def scope(self) -> str:
+        return self.root.resolve().as_uri()
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield every file in the order of its path, then what is gone; raise `SourceFailed` without a root.
@@ -84,14 +97,17 @@ class Files:
     def _walk(self) -> tuple[Path, list[_Found]]:
         try:
             root = self.root.resolve(strict=True)
+            above = _above(root)
             if not root.is_dir():
-                return root, list(_alone(root))
+                return root, list(_alone(root, above))
             os.scandir(root).close()
+        except Invalid as error:
+            raise SourceFailed(str(error)) from error
         except OSError as error:
             raise SourceFailed(
                 f"{self.root} cannot be read: {error.strerror}; check the path"
             ) from error
-        return root, list(_below_folder(root, root, ()))
+        return root, list(_below_folder(root, root, above))
 
     def _change(self, found: _Found, known: Mapping[str, str]) -> Change:
         url = found.path.as_uri()
@@ -143,19 +159,27 @@ class Files:
         return content, datetime.fromtimestamp(about.st_mtime, UTC)
 
 
-def _alone(path: Path) -> Iterator[_Found]:
-    try:
-        settings = _folder_settings(path.parent)
-    except Invalid as error:
-        yield _Found(path, _name(path.name), (), "settings", str(error))
-    else:
-        if S_ISREG(path.stat().st_mode):
-            yield _Found(path, _name(path.name), settings.about(path.name) if settings else ())
+def _above(root: Path) -> list[_Above]:
+    """Return the folders above the root that say something, the outermost first."""
+    found: list[_Above] = []
+    for folder in reversed(root.parents):
+        try:
+            settings = _folder_settings(folder)
+        except PermissionError:
+            continue
+        if settings:
+            found.append(_Above(settings, folder))
+    return found
+
+
+def _alone(path: Path, above: Sequence[_Above]) -> Iterator[_Found]:
+    if S_ISREG(path.stat().st_mode):
+        said = [word for each in above for word in each.about(path)]
+        yield _Found(path, _name(path.name), said)
 
 
 def _below_folder(folder: Path, root: Path, above: Sequence[_Above]) -> Iterator[_Found]:
     """Yield the folder's files and those of its folders, all in the order of their paths."""
-    depth = len(folder.parts) - len(root.parts)
     try:
         settings = _folder_settings(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -166,20 +190,15 @@ def _below_folder(folder: Path, root: Path, above: Sequence[_Above]) -> Iterator
         message = f"{error.strerror}; check its permissions"
         yield _Found(folder, _source_id(folder, root), (), "unreadable", message)
         return
-    here = [*above, _Above(settings, depth)] if settings else above
+    here = [*above, _Above(settings, folder)] if settings else above
     for entry in entries:
         path = Path(entry.path)
-        parts = path.parts[len(root.parts) :]
-        if entry.name.startswith(".") or any(
-            each.settings.ignores("/".join(parts[each.depth :])) for each in here
-        ):
+        if entry.name.startswith(".") or any(each.ignores(path) for each in here):
             continue
-        yield from _entry(entry, root, here, parts)
+        yield from _entry(entry, root, here)
 
 
-def _entry(
-    entry: os.DirEntry[str], root: Path, above: Sequence[_Above], parts: Sequence[str]
-) -> Iterator[_Found]:
+def _entry(entry: os.DirEntry[str], root: Path, above: Sequence[_Above]) -> Iterator[_Found]:
     path = Path(entry.path)
     if entry.is_symlink():
         if _leads_out(path, root):
@@ -188,9 +207,7 @@ def _entry(
     elif entry.is_dir(follow_symlinks=False):
         yield from _below_folder(path, root, above)
     elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _NO_DOCUMENTS:
-        said = [
-            word for each in above for word in each.settings.about("/".join(parts[each.depth :]))
-        ]
+        said = [word for each in above for word in each.about(path)]
         yield _Found(path, _source_id(path, root), said)
 
 

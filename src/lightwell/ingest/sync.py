@@ -45,7 +45,7 @@ async def sync(
     the next sync finds the rest.
     """
     run = await runs.begin(database, project_id, system)
-    known = await documents.known(database, project_id, system)
+    known = await documents.known(database, project_id, system, connector.scope)
     found = Sync()
     try:
         await _follow(database, project_id, connector, known, found)

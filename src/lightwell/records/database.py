@@ -33,8 +33,13 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Connection, None]:
         """Lend a connection inside one transaction; raise `StoreFailed` when the server is gone."""
+        async with self._lent() as connection, connection.transaction():
+            yield connection
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncGenerator[Connection, None]:
         try:
-            async with self._pool.connection() as connection, connection.transaction():
+            async with self._pool.connection() as connection:
                 yield connection
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
@@ -42,16 +47,16 @@ class Database:
     async def rows(
         self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
     ) -> list[Row]:
-        """Run one query in its own transaction and return its rows."""
-        async with self.transaction() as connection:
+        """Run one query by itself and return its rows."""
+        async with self._lent() as connection:
             cursor = await connection.execute(query, parameters)
             return await cursor.fetchall()
 
     async def run(
         self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
     ) -> int:
-        """Run one statement in its own transaction and return how many rows it touched."""
-        async with self.transaction() as connection:
+        """Run one statement by itself and return how many rows it touched."""
+        async with self._lent() as connection:
             cursor = await connection.execute(query, parameters)
             return cursor.rowcount
 
@@ -62,6 +67,7 @@ async def connected(conninfo: str, *, most_connections: int = 10) -> AsyncGenera
     await _migrated(conninfo)
     pool = AsyncConnectionPool[Connection](
         conninfo,
+        kwargs={"autocommit": True},
         min_size=1,
         max_size=most_connections,
         open=False,
@@ -107,7 +113,6 @@ async def pending_migrations(conninfo: str) -> list[str]:
 async def _configured(connection: Connection) -> None:
     await connection.execute("SET TIME ZONE 'UTC'")
     await register_vector_async(connection)
-    await connection.commit()
 
 
 async def _migrated(conninfo: str) -> None:

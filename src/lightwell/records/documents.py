@@ -26,6 +26,7 @@ class Registered:
 _KNOWN = """
 SELECT source_url, document_id, content_hash, acl_tags, error_message FROM source_documents
 WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted
+  AND starts_with(source_url, %(scope)s) AND source_url >= %(scope)s AND source_url < %(beyond)s
   AND (status <> 'failed' OR error_code = 'unreadable_document')
 """
 
@@ -127,12 +128,22 @@ class Known:
     error: str
 
 
-async def known(database: Database, project_id: ProjectId, system: str) -> dict[str, Known]:
-    """Return by URL what need not be read again while its hash is the same.
+async def known(
+    database: Database, project_id: ProjectId, system: str, scope: str
+) -> dict[str, Known]:
+    """Return by URL, of those that begin with `scope`, what need not be read again while its hash is the same.
 
     A document that failed for another reason than its own content is left out, so that it is tried again.
     """
-    rows = await database.rows(_KNOWN, {"project_id": project_id, "system": system})
+    rows = await database.rows(
+        _KNOWN,
+        {
+            "project_id": project_id,
+            "system": system,
+            "scope": scope,
+            "beyond": scope + chr(0x10FFFF),
+        },
+    )
     return {
         url: Known(id=DocumentId(id_), content_hash=hash_, acl_tags=frozenset(tags), error=error)
         for url, id_, hash_, tags, error in rows
@@ -243,7 +254,9 @@ async def held(database: Database, reader: Reader) -> Held:
 
 
 def _ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:
-    return global_ref(document.system, document.kind, document.source_id or str(document_id))
+    """Return the document's reference; a file has its document's id, so that two folders may hold one name."""
+    own = document.source_id if document.system != "file" else str(document_id)
+    return global_ref(document.system, document.kind, own)
 
 
 def _fields(
@@ -255,7 +268,7 @@ def _fields(
         "ref": _ref(document, document_id),
         "system": document.system,
         "kind": document.kind,
-        "source_id": document.source_id or str(document_id),
+        "source_id": document.source_id,
         "url": document.url,
         "title": document.title,
         "format": document.format.value,

@@ -29,7 +29,7 @@ from lightwell.retrieve.weights import weights
 DRAWN = 200
 """Chunks by words, and as many by meaning."""
 
-_MOST_DRAWN_BY_RARE = 1500
+_MOST_DRAWN_BY_RARE = 600
 _NAMED_CHUNKS = 50
 _SEEN_NEAR, _NEIGHBOURS = 10, 60
 _MOST_TERMS = 32
@@ -74,7 +74,7 @@ class Retriever:
         if question.include_graph:
             await self._follow(asked, found, reader)
         chunks = await self._complete(asked, found, reader)
-        near = await self.graph.around(reader, chunks)
+        near = await self.graph.around(reader, chunks, [entity.id for entity in asked.named])
         clock.graph = clock.lap()
         places = await search.places(self.database, reader, chunks)
         ranked = await self._ranked(asked, found, near, places, reader)
@@ -283,7 +283,7 @@ def _arrays(
     rows = np.array([row.get(chunk, -1) for chunk in near.chunks], np.intp)
     kept = rows[near.mentions[0]] >= 0
     shape = (len(chunks), len(near.entities))
-    named = {entity.id for entity in asked.named}
+    named = {entity.id.bytes for entity in asked.named}
     return Candidates(
         keys=tuple(f"{places[chunk].url}\n{places[chunk].index:09}" for chunk in chunks),
         titles=tuple(places[chunk].title for chunk in chunks),

@@ -16,14 +16,16 @@ def written(
     return NewDocument(
         system="file",
         kind="document",
-        source_id="",
+        source_id=name,
         url=f"file:///shelf/{name}",
         format=Format.MARKDOWN if name.endswith(".md") else Format.TEXT,
         title=title,
         topic=topic,
         acl_tags=frozenset(tags),
         content=content,
-        content_hash=hashlib.sha256(b"\n".join([content, title.encode(), topic.encode()])).hexdigest(),
+        content_hash=hashlib.sha256(
+            b"\n".join([content, title.encode(), topic.encode()])
+        ).hexdigest(),
         updated_at=None,
     )
 
@@ -33,6 +35,7 @@ class Shelf:
     """A `Connector` over these documents; what it had before and has no more is gone."""
 
     documents: tuple[NewDocument, ...]
+    scope: str = "file:///shelf/"
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         for document in self.documents:

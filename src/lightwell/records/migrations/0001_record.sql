@@ -188,7 +188,7 @@ CREATE TABLE document_entity_mentions (
     created_at   timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (entity_id, class_id, chunk_id)
 );
-CREATE INDEX document_entity_mentions_chunk ON document_entity_mentions (chunk_id);
+CREATE INDEX document_entity_mentions_chunk ON document_entity_mentions (chunk_id, entity_id) INCLUDE (class_id);
 
 CREATE TABLE relations (
     relation_id uuid PRIMARY KEY,

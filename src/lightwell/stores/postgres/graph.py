@@ -1,16 +1,16 @@
 """The graph in plain PostgreSQL tables: mentions, relations and their counts per class."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import LEAST_CONFIDENCE
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.ports import Neighbourhood
-from lightwell.records.database import Database
+from lightwell.records.database import Database, Row
 
 _MENTIONING = """
 SELECT DISTINCT chunk_id FROM document_entity_mentions
@@ -45,18 +45,9 @@ GROUP BY chunk_id
 """
 
 _COUNTS = """
-SELECT string_agg(uuid_send(counted.entity_id), ''::bytea ORDER BY counted.entity_id),
-       array_agg(counted.mentions ORDER BY counted.entity_id)
-FROM (
-    SELECT mentioned.entity_id, sum(profile.mention_count)::integer AS mentions
-    FROM (
-        SELECT DISTINCT entity_id FROM document_entity_mentions
-        WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
-    ) AS mentioned
-    JOIN profiles AS profile ON profile.subject_id = mentioned.entity_id
-    WHERE profile.class_id = ANY(%(classes)s)
-    GROUP BY mentioned.entity_id
-) AS counted
+SELECT subject_id, sum(mention_count) FROM profiles
+WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
+GROUP BY subject_id
 """
 
 # What was only seen side by side is in the mentions already.
@@ -101,7 +92,9 @@ class PostgresGraph:
         )
         return [ChunkId(row[0]) for row in rows]
 
-    async def around(self, reader: Reader, chunks: Sequence[ChunkId]) -> Neighbourhood:
+    async def around(
+        self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
+    ) -> Neighbourhood:
         parameters = {
             "chunks": list(chunks),
             "classes": list(reader.classes),
@@ -109,35 +102,54 @@ class PostgresGraph:
         }
         async with self._database.transaction() as connection:
             mentions = await (await connection.execute(_MENTIONS, parameters)).fetchall()
-            counts = await (await connection.execute(_COUNTS, parameters)).fetchall()
             relations = await (await connection.execute(_RELATIONS, parameters)).fetchall()
-        raw_ids = bytes(counts[0][0] or b"")
-        ids = [raw_ids[at : at + _ID] for at in range(0, len(raw_ids), _ID)]
-        place = {entity: at for at, entity in enumerate(ids)}
-        places = {chunk: at for at, chunk in enumerate(chunks)}
-        ends = [(row[0].bytes, row[1].bytes, row[2]) for row in relations]
-        ends = [end for end in ends if end[0] in place and end[1] in place]
-        return Neighbourhood(
-            chunks=tuple(chunks),
-            entities=tuple(EntityId(UUID(bytes=entity)) for entity in ids),
-            counts=np.array(counts[0][1] or [], np.float64),
-            mentions=_mentions([(places[row[0]], bytes(row[1])) for row in mentions], place),
-            relations=np.array(
-                [[place[end[0]] for end in ends], [place[end[1]] for end in ends]], np.intp
-            ),
-            weights=np.array([end[2] for end in ends], np.float64),
-        )
+            packed = {row[0]: bytes(row[1]) for row in mentions}
+            linking = _linking(packed.values(), [entity.bytes for entity in named])
+            counts = await connection.execute(
+                _COUNTS,
+                {
+                    "entities": [UUID(bytes=entity) for entity in linking],
+                    "classes": list(reader.classes),
+                },
+            )
+            counted = {row[0].bytes: float(row[1]) for row in await counts.fetchall()}
+        return _neighbourhood(chunks, packed, counted, relations)
 
 
-def _mentions(rows: Sequence[tuple[int, bytes]], place: dict[bytes, int]) -> NDArray[np.intp]:
-    chunk_places: list[int] = []
-    entity_places: list[int] = []
-    for chunk, packed in rows:
-        found = [
-            place[packed[at : at + _ID]]
-            for at in range(0, len(packed), _ID)
-            if packed[at : at + _ID] in place
+def _linking(packed: Iterable[bytes], named: Sequence[bytes]) -> list[bytes]:
+    """Return the entities whose counts matter: named ones, and those that more than one chunk mentions."""
+    times = Counter(entity for ids in packed for entity in _split(ids))
+    return sorted({*named, *(entity for entity, count in times.items() if count > 1)})
+
+
+def _split(ids: bytes) -> list[bytes]:
+    return [ids[at : at + _ID] for at in range(0, len(ids), _ID)]
+
+
+def _neighbourhood(
+    chunks: Sequence[ChunkId],
+    packed: Mapping[ChunkId, bytes],
+    counted: Mapping[bytes, float],
+    relations: Sequence[Row],
+) -> Neighbourhood:
+    place: dict[bytes, int] = {}
+    rows: list[int] = []
+    columns: list[int] = []
+    for at, chunk in enumerate(chunks):
+        mentioned = [
+            place.setdefault(entity, len(place)) for entity in _split(packed.get(chunk, b""))
         ]
-        entity_places.extend(found)
-        chunk_places.extend([chunk] * len(found))
-    return np.array([chunk_places, entity_places], np.intp)
+        columns.extend(mentioned)
+        rows.extend([at] * len(mentioned))
+    ends = [(row[0].bytes, row[1].bytes, row[2]) for row in relations]
+    ends = [end for end in ends if end[0] in place and end[1] in place]
+    return Neighbourhood(
+        chunks=tuple(chunks),
+        entities=tuple(place),
+        counts=np.array([counted.get(entity, 1.0) for entity in place]),
+        mentions=np.array([rows, columns], np.intp),
+        relations=np.array(
+            [[place[end[0]] for end in ends], [place[end[1]] for end in ends]], np.intp
+        ),
+        weights=np.array([end[2] for end in ends], np.float64),
+    )

@@ -56,14 +56,18 @@ SELECT count(*) FROM (
 ) AS visible
 """
 
-# The sum keeps the planner from using the HNSW index, whatever the table's statistics say.
+# The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what has
+# another class by now and whose copy here has still to follow.
 _EXACT = """
-SELECT vectors.chunk_id, 1 - (vectors.embedding <=> %(vector)s) AS similarity
-FROM {table} AS vectors
-JOIN document_chunks AS chunk ON chunk.chunk_id = vectors.chunk_id AND chunk.class_id = vectors.class_id
-WHERE vectors.class_id = ANY(%(classes)s)
-ORDER BY (vectors.embedding <=> %(vector)s) + 0.0, vectors.chunk_id
-LIMIT %(limit)s
+SELECT nearest.chunk_id, nearest.similarity FROM (
+    SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)s) AS similarity
+    FROM {table}
+    WHERE class_id = ANY(%(classes)s)
+    ORDER BY (embedding <=> %(vector)s) + 0.0, chunk_id
+    LIMIT %(limit)s
+) AS nearest
+JOIN document_chunks AS chunk ON chunk.chunk_id = nearest.chunk_id AND chunk.class_id = nearest.class_id
+ORDER BY nearest.similarity DESC, nearest.chunk_id
 """
 
 _APPROXIMATE = """

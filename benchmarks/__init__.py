@@ -1,0 +1,1 @@
+"""What Lightwell claims, measured: each module prints a table; `python -m benchmarks NAME`, or all of them."""

@@ -1,0 +1,244 @@
+"""What one more document costs, and what a question costs, as the store grows.
+
+`python -m benchmarks growth [--sizes 50,800,2000,10000]`: documents of 3 KB made of Zipf-distributed words and of names
+from a pool of 5,000; the free embedder (hashed words, 384 numbers) and the rule-based extractor. CPU counts this
+process and the server's; bytes are what the server's processes handed to the disk, a checkpoint included.
+"""
+
+import argparse
+import asyncio
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from lightwell.answer.compose import Answers
+from lightwell.domain.documents import NewDocument
+from lightwell.ingest.rules import Rules
+from lightwell.ingest.way import Way
+from lightwell.ingest.work import new_worker
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.ports import Change, Changed
+from lightwell.records import access, spaces
+from lightwell.records.database import Database, connected
+from lightwell.records.server import serve, status
+from lightwell.retrieve.pipeline import Retriever
+from lightwell.stores.postgres.graph import PostgresGraph
+from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.testing.models import HashEmbedder
+from lightwell.testing.shelf import written
+
+SIZES = (50, 800, 2000, 10_000)
+ADDED, ASKED = 100, 100
+TAGS = ("team:a", "team:b", "team:c", "team:d")
+
+_SOURCE = random.Random(7)
+_SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split()
+_WORDS = ["".join(_SOURCE.choices(_SYLLABLES, k=_SOURCE.randint(2, 4))) for _ in range(20_000)]
+_NAMES = [
+    f"{''.join(_SOURCE.choices(_SYLLABLES, k=2)).title()} {''.join(_SOURCE.choices(_SYLLABLES, k=3)).title()}"
+    for _ in range(5_000)
+]
+_RANKS = [1 / (rank + 1) for rank in range(len(_WORDS))]
+
+
+def prose(source: random.Random, size: int) -> str:
+    """Return about `size` characters of sentences."""
+    sentences: list[str] = []
+    while sum(map(len, sentences)) < size:
+        words = source.choices(_WORDS, weights=_RANKS, k=source.randint(8, 16))
+        if source.random() < 0.6:
+            words.insert(source.randint(1, len(words)), source.choice(_NAMES))
+        sentences.append(" ".join(words).capitalize() + ".")
+    return " ".join(sentences)
+
+
+def document(number: int) -> NewDocument:
+    source = random.Random(number)
+    return written(
+        f"{number:06}.txt",
+        prose(source, 3000),
+        [TAGS[number % len(TAGS)]],
+        title=source.choice(_NAMES),
+    )
+
+
+@dataclass(frozen=True)
+class Spent:
+    """CPU seconds and bytes handed to the disk, of this process and the server's."""
+
+    cpu: float
+    written: int
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        return Spent(self.cpu - other.cpu, self.written - other.written)
+
+
+def spent(postmaster: psutil.Process) -> Spent:
+    server = [postmaster, *postmaster.children(recursive=True)]
+    own = time.process_time()
+    times = [process.cpu_times() for process in server]
+    return Spent(
+        cpu=own + sum(each.user + each.system for each in times),
+        written=sum(process.io_counters().write_bytes for process in server),
+    )
+
+
+async def project(database: Database) -> KnowledgeBase:
+    embedder = HashEmbedder(dimension=384)
+    project_id = await access.project(database, "benchmarks", "growth")
+    space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
+    vectors = PostgresVectors(database)
+    await vectors.prepare(space.id, space.dimension)
+    way = Way(
+        database=database,
+        vectors=vectors,
+        space=space,
+        embedder=embedder,
+        extractor=Rules(),
+        worker=new_worker(),
+    )
+    retriever = Retriever(
+        database=database,
+        vectors=vectors,
+        graph=PostgresGraph(database),
+        space=space,
+        embedder=embedder,
+    )
+    return KnowledgeBase(
+        database,
+        project_id,
+        way,
+        retriever,
+        Answers(embedder=embedder, model=None, most_tokens=4000),
+    )
+
+
+@dataclass(frozen=True)
+class Arriving:
+    """A source that has these new documents and does not speak of the others."""
+
+    documents: tuple[NewDocument, ...]
+    scope: str = "file:///nowhere/"
+
+    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        del known
+        for document in self.documents:
+            yield Changed(document=document)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Per document: CPU seconds and bytes; per question: milliseconds, at half and at 95 of 100; disk over text."""
+
+    size: int
+    cpu: float
+    written: float
+    half: float
+    most: float
+    asked_cpu: float
+    disk: float
+
+
+async def measured(
+    database: Database, kb: KnowledgeBase, postmaster: psutil.Process, size: int
+) -> Measured:
+    """Add documents one by one to a store of `size`, then ask questions."""
+    arriving = [document(number) for number in range(size, size + ADDED)]
+    await database.run("VACUUM ANALYZE", {})
+    await _checkpoint(database)
+    before = spent(postmaster)
+    for one in arriving:
+        await kb.ingest(Arriving((one,)))
+    await _checkpoint(database)
+    added = spent(postmaster) - before
+    reader = await kb.reader(TAGS[:2])
+    source = random.Random(size)
+    questions = [_question(source) for _ in range(ASKED)]
+    for text in questions[:5]:
+        await kb.search(text, reader)
+    before = spent(postmaster)
+    times: list[float] = []
+    for text in questions:
+        started = time.perf_counter()
+        await kb.search(text, reader)
+        times.append((time.perf_counter() - started) * 1000)
+    asked = spent(postmaster) - before
+    rows = await database.rows(
+        "SELECT pg_database_size(current_database()), sum(file_size) FROM source_documents", {}
+    )
+    return Measured(
+        size=size,
+        cpu=added.cpu / ADDED,
+        written=added.written / ADDED,
+        half=statistics.median(times),
+        most=statistics.quantiles(times, n=20)[-1],
+        asked_cpu=asked.cpu * 1000 / ASKED,
+        disk=float(rows[0][0]) / float(rows[0][1]),
+    )
+
+
+def _question(source: random.Random) -> str:
+    words = source.choices(_WORDS[50:5000], k=5)
+    return f"What did {source.choice(_NAMES)} say about {' '.join(words)}?"
+
+
+async def _checkpoint(database: Database) -> None:
+    await database.run("CHECKPOINT", {})
+
+
+async def grown(uri: str, sizes: list[int], postmaster: psutil.Process) -> list[Measured]:
+    found: list[Measured] = []
+    async with connected(uri) as database:
+        kb = await project(database)
+        at = 0
+        for size in sizes:
+            for start in track(range(at, size, 200), description=f"growing to {size}"):
+                await kb.ingest(
+                    Arriving(
+                        tuple(document(number) for number in range(start, min(start + 200, size)))
+                    )
+                )
+            found.append(await measured(database, kb, postmaster, size))
+            at = size + ADDED
+    return found
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks growth", description=__doc__)
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    sizes = [int(size) for size in parser.parse_args(arguments).sizes.split(",")]
+    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as uri:
+        pid = status(Path(folder)).pid
+        assert pid is not None
+        found = asyncio.run(grown(uri, sizes, psutil.Process(pid)))
+    table = Table(title="One more 3 KB document, and a question, as the store grows")
+    for heading in (
+        "documents",
+        "CPU s / document",
+        "KB written / document",
+        "question p50 ms",
+        "p95 ms",
+        "CPU ms / question",
+        "disk / text",
+    ):
+        table.add_column(heading, justify="right")
+    for one in found:
+        table.add_row(
+            f"{one.size:,}",
+            f"{one.cpu:.3f}",
+            f"{one.written / 1000:,.0f}",
+            f"{one.half:.1f}",
+            f"{one.most:.1f}",
+            f"{one.asked_cpu:.1f}",
+            f"{one.disk:.1f}",
+        )
+    Console(width=120).print(table)
