@@ -1,7 +1,7 @@
 """The one place that reads the environment: every setting, prefix LIGHTWELL_."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -51,6 +51,43 @@ class Settings(BaseSettings):
         default=SecretStr("none"), description="The key of the chat endpoint."
     )
     chat_model: str = Field(default="", description="The chat model's name at its endpoint.")
+
+    chat_price_input: Annotated[float, Field(ge=0)] | None = Field(
+        default=None,
+        description="What a million tokens sent to the chat model cost, for estimates.",
+    )
+    chat_price_output: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="What a million tokens written by the chat model cost."
+    )
+
+    extraction: Literal["rules", "model"] = Field(
+        default="rules",
+        description="Who reads the graph out of documents: `rules`, which cost nothing, or the chat `model`.",
+    )
+    extraction_form: Literal["lines", "json"] = Field(
+        default="lines",
+        description="How the model writes what it reads: `lines` cost least, `json` is held to a schema where the endpoint can.",
+    )
+    extraction_language: str = Field(
+        default="",
+        description="The language of descriptions, such as German; without it each document's own.",
+    )
+    entity_kinds: str = Field(
+        default="person,organization,place,event,product,work,concept",
+        description="The kinds of entities the model is asked for, by commas.",
+    )
+    gleaning_passes: Annotated[int, Field(ge=0, le=5)] = Field(
+        default=1,
+        description="How many second looks a passage may have when the first seems to have missed names; 0 is none.",
+    )
+    description_max_tokens: Annotated[int, Field(ge=100)] = Field(
+        default=500,
+        description="What is said of an entity is summarised by the model above so many tokens, and joined below.",
+    )
+    token_budget: Annotated[int, Field(ge=0)] = Field(
+        default=0,
+        description="Tokens that one ingestion or worker may spend before it stops; 0 is no limit.",
+    )
 
     endpoint_concurrency: Annotated[int, Field(ge=1)] = Field(
         default=8, description="Requests under way at one endpoint at once."

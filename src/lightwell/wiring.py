@@ -14,10 +14,15 @@ from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
 from lightwell.domain.ids import ProjectId
+from lightwell.domain.usage import OperationType
+from lightwell.ingest.asking import Asking
+from lightwell.ingest.extract import ModelReader
+from lightwell.ingest.reading import Form, Wanted
 from lightwell.ingest.rules import Rules
 from lightwell.ingest.way import Way
-from lightwell.ingest.work import new_worker
+from lightwell.ingest.work import JOBS_AT_ONCE, new_worker
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.meter import Meter, Metered
 from lightwell.ports import ChatModel, Embedder, Message
 from lightwell.records import access, spaces
 from lightwell.records.database import Database, connected
@@ -29,13 +34,16 @@ from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.vectors import PostgresVectors
 
 if TYPE_CHECKING:
-    from lightwell.models.endpoint import Endpoint
+    from lightwell.models.endpoint import Connection, Endpoint
 
 
 @asynccontextmanager
-async def opened(settings: Settings | None = None) -> AsyncGenerator[KnowledgeBase, None]:
+async def opened(
+    settings: Settings | None = None, meter: Meter | None = None
+) -> AsyncGenerator[KnowledgeBase, None]:
     """Open the project that the settings name, its database and its models, and close them at the end.
 
+    `meter` collects what the chat model's calls cost; its budget goes before the settings'.
     Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says how to mend it.
     """
     chosen = settings or Settings()
@@ -47,13 +55,20 @@ async def opened(settings: Settings | None = None) -> AsyncGenerator[KnowledgeBa
         space = await _space(database, project_id, embedder)
         vectors = PostgresVectors(database)
         await vectors.prepare(space.id, space.dimension)
+        paid = meter or Meter(chosen.token_budget)
+        chat = await _chat_connection(chosen, stack)
+        extractor = Rules()
+        if chosen.extraction == "model":
+            asking = _asking(chosen, database, project_id, chat, paid)
+            extractor = ModelReader(asking, wanted(chosen), passes=chosen.gleaning_passes)
         way = Way(
             database=database,
             vectors=vectors,
             space=space,
             embedder=embedder,
-            extractor=Rules(),
+            extractor=extractor,
             worker=new_worker(chosen.lease_seconds),
+            batches=_batches(chosen),
         )
         retriever = Retriever(
             database=database,
@@ -64,7 +79,7 @@ async def opened(settings: Settings | None = None) -> AsyncGenerator[KnowledgeBa
         )
         answers = Answers(
             embedder=embedder,
-            model=await _chat_model(chosen, stack),
+            model=_writer(chat, paid),
             most_tokens=chosen.context_max_tokens,
         )
         yield KnowledgeBase(database, project_id, way, retriever, answers)
@@ -129,21 +144,60 @@ async def _embedder(settings: Settings, stack: AsyncExitStack) -> Embedder:
     )
 
 
-async def _chat_model(settings: Settings, stack: AsyncExitStack) -> ChatModel | None:
+async def _chat_connection(settings: Settings, stack: AsyncExitStack) -> "Connection | None":
     if settings.chat_url is None:
         return None
-    from lightwell.models import endpoint, limiter, openai_chat
+    from lightwell.models import endpoint
 
-    connection = await stack.enter_async_context(
-        endpoint.connected(
-            _endpoint(
-                settings,
-                "LIGHTWELL_CHAT",
-                (settings.chat_url, settings.chat_model, settings.chat_api_key),
-            )
-        )
+    named = (settings.chat_url, settings.chat_model, settings.chat_api_key)
+    return await stack.enter_async_context(
+        endpoint.connected(_endpoint(settings, "LIGHTWELL_CHAT", named))
     )
-    return openai_chat.OpenAIChat(connection, priority=limiter.Priority.QUESTION)
+
+
+def _writer(chat: "Connection | None", meter: Meter) -> ChatModel | None:
+    if chat is None:
+        return None
+    from lightwell.models import limiter, openai_chat
+
+    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
+    return Metered(inner=model, meter=meter, operation=OperationType.QUERY)
+
+
+def _asking(
+    settings: Settings,
+    database: Database,
+    project_id: ProjectId,
+    chat: "Connection | None",
+    meter: Meter,
+) -> Asking:
+    """Return how ingestion asks: through the gate that questions go through too, after them."""
+    if chat is None:
+        raise Invalid(
+            "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
+        )
+    from lightwell.models import limiter, openai_chat
+
+    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION)
+    paid = Metered(inner=model, meter=meter, operation=OperationType.INGESTION)
+    return Asking(database, project_id, paid, slots=settings.endpoint_concurrency)
+
+
+def wanted(settings: Settings) -> Wanted:
+    """Return what a model is asked to find, and how it is to write."""
+    kinds = [kind.strip().casefold() for kind in settings.entity_kinds.split(",")]
+    return Wanted(
+        kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),
+        language=settings.extraction_language.strip(),
+        form=Form(settings.extraction_form),
+    )
+
+
+def _batches(settings: Settings) -> int:
+    """Return how many batches of jobs keep an endpoint's slots full while others are cut and published."""
+    if settings.extraction == "rules":
+        return 1
+    return 2 + -(-2 * settings.endpoint_concurrency // JOBS_AT_ONCE)
 
 
 def _endpoint(settings: Settings, prefix: str, named: tuple[str, str, SecretStr]) -> "Endpoint":
@@ -198,7 +252,7 @@ async def _look_at_embedder(settings: Settings, stack: AsyncExitStack) -> str:
 
 
 async def _look_at_chat(settings: Settings, stack: AsyncExitStack) -> str:
-    model = await _chat_model(settings, stack)
+    model = _writer(await _chat_connection(settings, stack), Meter())
     if model is None:
         return "none; answers are extracts (set LIGHTWELL_CHAT_URL for written ones)"
     await model.reply([Message(role="user", content="Say yes.")], most_tokens=5)

@@ -5,7 +5,9 @@ LightwellError
 ├── NotFound            it is not there, or the reader may not see it (the two cannot be told apart)
 ├── Unreadable          one document cannot be read; the rest goes on
 ├── ModelFailed         a model endpoint refused, failed or was not understood
-│   └── ModelBusy       it asked us to come back later
+│   ├── ModelBusy       it asked us to come back later
+│   ├── ModelRefused    it is well and would not answer this, or said nothing
+│   └── BudgetSpent     the next call would cost more tokens than are left to spend
 ├── SourceFailed        a source system refused or failed
 ├── StoreFailed         a database refused or failed
 │   └── ServerFailed    the embedded PostgreSQL could not be started or stopped
@@ -43,6 +45,24 @@ class ModelFailed(LightwellError):
 
 class ModelBusy(ModelFailed):
     code = "model_busy"
+
+
+class ModelRefused(ModelFailed):
+    """The call was answered and paid; `said` is what came instead of a reply, "" for nothing."""
+
+    code = "model_refused"
+
+    def __init__(
+        self, message: str, *, said: str = "", input_tokens: int = 0, output_tokens: int = 0
+    ) -> None:
+        super().__init__(message)
+        self.said = said
+        self.input_tokens = input_tokens
+        self.output_tokens = output_tokens
+
+
+class BudgetSpent(ModelFailed):
+    code = "budget_spent"
 
 
 class SourceFailed(LightwellError):

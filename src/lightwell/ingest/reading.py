@@ -55,6 +55,15 @@ def gleaning_messages(chunk: ChunkToRead, known: Sequence[str], wanted: Wanted) 
     ]
 
 
+def repair_messages(chunk: ChunkToRead, wanted: Wanted) -> list[Message]:
+    """Return the first pass with a word on its form, for when the reply to it could not be used; no history."""
+    passage = _fenced(_passage(chunk))
+    return [
+        _instructions(wanted),
+        Message(role="user", content=f"{passage}\n{_part('repair')}"),
+    ]
+
+
 def reply_schema() -> Mapping[str, object]:
     """Return the JSON schema of `Form.JSON`: rows of strings, in the order of the prompt's fields."""
     return {

@@ -15,7 +15,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """What a batch of jobs needs on its way in."""
+    """What a batch of jobs needs on its way in; `batches` of them are under way at once."""
 
     database: Database
     vectors: VectorIndex
@@ -23,6 +23,7 @@ class Way:
     embedder: Embedder
     extractor: Extractor
     worker: Worker
+    batches: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,13 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import structlog
 
-from lightwell.domain.errors import Lost, ModelFailed
+from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.ingest.pipeline import ingest
 from lightwell.ingest.way import Outcome, Way
@@ -32,47 +33,84 @@ async def drain(way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]
 
     Raises `ModelFailed` when a model does; the jobs then stay open for the next worker or the next command.
     """
-    async with _leased(way):
-        while True:
-            if await _round(way, project_id, tell):
-                continue
-            if await jobs.open_jobs(way.database, project_id) == 0:
-                return
-            await asyncio.sleep(_POLL_SECONDS)
+    while True:
+        await _work_off(way, project_id, tell, asyncio.Event())
+        if await jobs.open_jobs(way.database, project_id) == 0:
+            return
+        await asyncio.sleep(_POLL_SECONDS)
 
 
 async def serve(
     way: Way, project_id: ProjectId, tell: Callable[[Outcome], None], stop: asyncio.Event
 ) -> None:
-    """Work until told to stop; while a model fails, wait twice as long each time, a minute at most."""
+    """Work until told to stop; while a model fails, wait twice as long each time, a minute at most.
+
+    Raises `BudgetSpent`, since waiting does not help there.
+    """
     pause = _POLL_SECONDS
-    async with _leased(way):
-        while not stop.is_set():
-            try:
-                worked = await _round(way, project_id, tell)
-                pause = _POLL_SECONDS
-            except ModelFailed as error:
-                _log.warning("a model failed; the jobs wait", error=str(error), seconds=pause)
-                worked, pause = False, min(pause * 2, 60.0)
-            if not worked:
-                await _wait(stop, pause)
+    while not stop.is_set():
+        try:
+            await _work_off(way, project_id, tell, stop)
+            pause = _POLL_SECONDS
+        except BudgetSpent:
+            raise
+        except ModelFailed as error:
+            _log.warning("a model failed; the jobs wait", error=str(error), seconds=pause)
+            pause = min(pause * 2, 60.0)
+        await _wait(stop, pause)
 
 
-async def _round(way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]) -> bool:
-    """Claim and bring in one batch; return whether there was one."""
-    batch = await jobs.claim(way.database, project_id, way.worker, limit=JOBS_AT_ONCE)
-    if not batch:
-        return False
+async def _work_off(
+    way: Way, project_id: ProjectId, tell: Callable[[Outcome], None], stop: asyncio.Event
+) -> None:
+    """Bring in batch after batch, several at once, until nothing can be claimed or `stop` is set.
+
+    While one batch waits for a model, the next is cut and the one before published; a slow document keeps no other
+    waiting. The first failure ends the others and is raised.
+    """
+    under_way: dict[asyncio.Task[None], Way] = {}
     try:
-        for part in _parts(batch):
-            await ingest(way, part, tell)
-    except Lost:
-        _log.warning("another worker has taken over", jobs=len(batch))
-        await jobs.release(way.database, way.worker)
-    except ModelFailed:
-        await jobs.release(way.database, way.worker)
-        raise
-    return True
+        while True:
+            batch = None
+            if len(under_way) < way.batches and not stop.is_set():
+                batch = await _claimed(way, project_id)
+            if batch:
+                under_way[asyncio.create_task(_brought_in(*batch, tell))] = batch[0]
+                continue
+            if not under_way:
+                return
+            ended, _ = await asyncio.wait(
+                under_way, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in ended:
+                del under_way[task]
+                task.result()
+    finally:
+        await _given_up(under_way)
+
+
+async def _given_up(under_way: Mapping[asyncio.Task[None], Way]) -> None:
+    for task in under_way:
+        task.cancel()
+    await asyncio.gather(*under_way, return_exceptions=True)
+    for own in under_way.values():
+        await jobs.release(own.database, own.worker)
+
+
+async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] | None:
+    """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
+    own = replace(way, worker=replace(way.worker, name=f"{way.worker.name}/{new_id()}"))
+    batch = await jobs.claim(way.database, project_id, own.worker, limit=JOBS_AT_ONCE)
+    return (own, batch) if batch else None
+
+
+async def _brought_in(way: Way, batch: list[Claim], tell: Callable[[Outcome], None]) -> None:
+    async with _leased(way):
+        try:
+            for part in _parts(batch):
+                await ingest(way, part, tell)
+        except Lost:
+            _log.warning("another worker has taken over", jobs=len(batch))
 
 
 def _parts(batch: list[Claim]) -> list[list[Claim]]:

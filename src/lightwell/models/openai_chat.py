@@ -7,7 +7,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import BaseModel, Field
 
-from lightwell.domain.errors import ModelFailed
+from lightwell.domain.errors import ModelFailed, ModelRefused
 from lightwell.domain.tokens import token_count
 from lightwell.models import failures
 from lightwell.models.endpoint import Connection
@@ -52,7 +52,10 @@ class OpenAIChat:
         most_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
-        """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`."""
+        """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`.
+
+        A refusal and an empty reply are paid for too: `ModelRefused` says what they cost.
+        """
         asked = sum(token_count(message.content) for message in messages)
         completion = await self._connection.send(
             lambda: self._ask(messages, most_tokens, schema),
@@ -64,10 +67,10 @@ class OpenAIChat:
         )
         choice = completion.choices[0]
         text = choice.message.content or ""
-        self._check(choice.message.refusal, choice.finish_reason)
-        if not text and choice.finish_reason != "length":
-            raise self._failed("its reply is empty")
         spent = completion.usage or _Spent(prompt_tokens=asked, completion_tokens=token_count(text))
+        self._check(choice.message.refusal, choice.finish_reason, spent)
+        if not text and choice.finish_reason != "length":
+            raise self._refused("said nothing: its reply is empty", "", spent)
         return Reply(
             text=text,
             complete=choice.finish_reason != "length",
@@ -92,7 +95,7 @@ class OpenAIChat:
             ended = False
             async for part in parts:
                 for choice in _Part.model_validate(part.to_dict()).choices[:1]:
-                    self._check(choice.delta.refusal, choice.finish_reason)
+                    self._check(choice.delta.refusal, choice.finish_reason, _NOTHING_SAID)
                     ended = ended or choice.finish_reason is not None
                     if choice.delta.content:
                         yield choice.delta.content
@@ -148,10 +151,18 @@ class OpenAIChat:
         self._declined |= blamed
         return bool(blamed)
 
-    def _check(self, refusal: str | None, finish_reason: str | None) -> None:
+    def _check(self, refusal: str | None, finish_reason: str | None, spent: "_Spent") -> None:
         if refusal or finish_reason == "content_filter":
-            where = self._connection.endpoint.address
-            raise ModelFailed(f"the model {where.model!r} at {where.url} refused to answer")
+            raise self._refused("refused to answer", refusal or "", spent)
+
+    def _refused(self, what: str, said: str, spent: "_Spent") -> ModelRefused:
+        where = self._connection.endpoint.address
+        return ModelRefused(
+            f"the model {where.model!r} at {where.url} {what}",
+            said=said,
+            input_tokens=spent.prompt_tokens,
+            output_tokens=spent.completion_tokens,
+        )
 
     def _failed(self, what: str) -> ModelFailed:
         return failures.garbled(self._connection.endpoint.address, what).error
@@ -175,6 +186,9 @@ class _Choice(BaseModel):
 class _Spent(BaseModel):
     prompt_tokens: int
     completion_tokens: int
+
+
+_NOTHING_SAID = _Spent(prompt_tokens=0, completion_tokens=0)
 
 
 class _Completion(BaseModel):

@@ -1,0 +1,97 @@
+"""A model asked through the cache: what was once replied is never asked again."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from lightwell.domain.errors import LightwellError, ModelRefused
+from lightwell.domain.ids import ChunkId, ProjectId
+from lightwell.ports import ChatModel, Message, Reply, Usage
+from lightwell.records import replies
+from lightwell.records.database import Database
+from lightwell.records.replies import CacheType, Kept
+
+GRACE_SECONDS = 10.0
+"""How long a call under way is waited for when its batch is given up: it is paid for, so its reply is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question to the model; `chunk` is what it is about, where it is about one."""
+
+    kind: CacheType
+    messages: Sequence[Message]
+    most_tokens: int
+    schema: Mapping[str, object] | None = None
+    chunk: ChunkId | None = None
+
+
+class Asking:
+    """Asks `model` for what is not kept yet, `slots` calls at once; belongs to one event loop.
+
+    Each reply is committed before it is returned. Equal questions under way are asked once.
+    """
+
+    def __init__(
+        self, database: Database, project_id: ProjectId, model: ChatModel, *, slots: int
+    ) -> None:
+        self.database = database
+        self.project_id = project_id
+        self.model = model
+        self._slots = asyncio.Semaphore(slots)
+        self._under_way: dict[str, asyncio.Task[Kept]] = {}
+        self._sent: set[str] = set()
+
+    def hash_of(self, asked: Asked) -> str:
+        """Return the hash by which the question's reply is kept."""
+        return replies.content_hash(self.model.model, asked.messages, asked.schema)
+
+    async def reply(self, asked: Asked) -> Kept:
+        """Return the kept reply, or ask and keep it; a refusal is a reply too. Raises `ModelFailed`."""
+        hashed = self.hash_of(asked)
+        key = f"{asked.kind} {hashed}"
+        while (other := self._under_way.get(key)) is not None:
+            await asyncio.wait([other])
+            if not other.cancelled():
+                return other.result()
+        own = self._under_way[key] = asyncio.create_task(self._found_or_sent(asked, hashed, key))
+        try:
+            await asyncio.wait([own])
+            return own.result()
+        finally:
+            await self._ended(own, key)
+
+    async def _found_or_sent(self, asked: Asked, hashed: str, key: str) -> Kept:
+        found = await replies.find(self.database, self.project_id, asked.kind, [hashed])
+        if hashed in found:
+            return found[hashed]
+        async with self._slots:
+            self._sent.add(key)
+            reply = await self._sent_off(asked)
+            return await replies.keep(
+                self.database, self.project_id, asked.kind, hashed, reply, asked.chunk
+            )
+
+    async def _sent_off(self, asked: Asked) -> Reply:
+        try:
+            return await self.model.reply(
+                asked.messages, most_tokens=asked.most_tokens, schema=asked.schema
+            )
+        except ModelRefused as refusal:
+            usage = Usage(
+                model=self.model.model,
+                input_tokens=refusal.input_tokens,
+                output_tokens=refusal.output_tokens,
+            )
+            return Reply(text=refusal.said, complete=True, usage=usage)
+
+    async def _ended(self, own: asyncio.Task[Kept], key: str) -> None:
+        """See to it that the call has ended; one that was sent off may still bring its reply home."""
+        if not own.done() and key in self._sent:
+            await asyncio.wait([own], timeout=GRACE_SECONDS)
+        own.cancel()
+        with suppress(asyncio.CancelledError, LightwellError):
+            await own
+        self._under_way.pop(key, None)
+        self._sent.discard(key)

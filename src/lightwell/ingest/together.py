@@ -1,0 +1,24 @@
+"""Many at once, all of them awaited."""
+
+import asyncio
+from collections.abc import Coroutine, Iterable
+from typing import TypeVar, cast
+
+T = TypeVar("T")
+
+
+async def together(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
+    """Return what each call gives, in order; the first failure ends the others and is raised as it is."""
+    begun: list[asyncio.Task[T]] = []
+    try:
+        async with asyncio.TaskGroup() as group:
+            begun.extend(group.create_task(call) for call in calls)
+    except BaseExceptionGroup as several:
+        raise _first(several) from several
+    return [task.result() for task in begun]
+
+
+def _first(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error

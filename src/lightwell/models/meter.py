@@ -1,0 +1,125 @@
+"""What a command's calls cost, and a budget that stops them in time."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from lightwell.domain.errors import BudgetSpent, ModelRefused
+from lightwell.domain.tokens import token_count
+from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summary
+from lightwell.ports import ChatModel, Message, Reply
+
+
+class Meter:
+    """Collects what one command's calls cost; belongs to one event loop. A `budget` of 0 is none."""
+
+    def __init__(self, budget: int = 0) -> None:
+        self.usages: list[TokenUsage] = []
+        self._budget = budget
+        self._promised = 0
+        self._spent = 0
+        self._changed = asyncio.Condition()
+
+    @property
+    def summary(self) -> TokenSummary:
+        return summary(self.usages)
+
+    @property
+    def spent(self) -> int:
+        """Tokens, input and output together."""
+        return self._spent
+
+    def note(self, operation: OperationType, model: str, asked: int, said: int) -> None:
+        """Write down what one call cost."""
+        self._spent += asked + said
+        self.usages.append(
+            TokenUsage(
+                operation_type=operation,
+                model_name=model,
+                input_tokens=asked,
+                output_tokens=said,
+                timestamp=datetime.now(UTC),
+            )
+        )
+
+    @asynccontextmanager
+    async def promised(self, tokens: int) -> AsyncGenerator[None, None]:
+        """Hold so many tokens for one call, waiting for what other calls hold; raise `BudgetSpent` for want of them."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._is_free(tokens) or self._is_beyond(tokens))
+            if self._is_beyond(tokens):
+                raise BudgetSpent(self._said(tokens))
+            self._promised += tokens
+        try:
+            yield
+        finally:
+            self._promised -= tokens
+            async with self._changed:
+                self._changed.notify_all()
+
+    def _is_free(self, tokens: int) -> bool:
+        return not self._budget or self.spent + self._promised + tokens <= self._budget
+
+    def _is_beyond(self, tokens: int) -> bool:
+        return bool(self._budget) and self.spent + tokens > self._budget
+
+    def _said(self, tokens: int) -> str:
+        return (
+            f"The budget of {self._budget:,} tokens is spent: {self.spent:,} are used, and the next call may cost"
+            f" {tokens:,}. What was read is kept; the rest waits for a larger budget"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metered:
+    """A chat model whose every call is noted as `operation`; all but questions keep to the meter's budget."""
+
+    inner: ChatModel
+    meter: Meter
+    operation: OperationType
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        most_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """Return the reply; raise `ModelFailed`, also when the budget would not bear the call."""
+        if self.operation is OperationType.QUERY:
+            return await self._noted(messages, most_tokens, schema)
+        asked = sum(token_count(message.content) for message in messages)
+        async with self.meter.promised(asked + most_tokens):
+            return await self._noted(messages, most_tokens, schema)
+
+    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+        """Yield the reply's text as it comes; what it cost is counted here, since a stream does not say."""
+        said: list[str] = []
+        try:
+            async for part in self.inner.stream(messages, most_tokens=most_tokens):
+                said.append(part)
+                yield part
+        finally:
+            asked = sum(token_count(message.content) for message in messages)
+            self.meter.note(self.operation, self.model, asked, token_count("".join(said)))
+
+    async def _noted(
+        self,
+        messages: Sequence[Message],
+        most_tokens: int,
+        schema: Mapping[str, object] | None,
+    ) -> Reply:
+        try:
+            reply = await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
+        except ModelRefused as refusal:
+            self.meter.note(self.operation, self.model, refusal.input_tokens, refusal.output_tokens)
+            raise
+        usage = reply.usage
+        self.meter.note(self.operation, usage.model, usage.input_tokens, usage.output_tokens)
+        return reply

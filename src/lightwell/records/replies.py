@@ -1,0 +1,137 @@
+"""What models replied, kept before anybody reads it, so that nothing is paid for twice.
+
+A reply is found by the SHA-256 of the whole input that was sent for it, so another prompt, model or form is
+another question, and another parser is not.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from lightwell.domain.ids import ChunkId, ProjectId, new_id
+from lightwell.ports import Message, Reply
+from lightwell.records.database import Database, Row
+
+
+class CacheType(StrEnum):
+    """What a kept reply was asked for."""
+
+    ENTITY_EXTRACTION = "ENTITY_EXTRACTION"
+    GLEANING = "GLEANING"
+    SUMMARIZATION = "SUMMARIZATION"
+    KEYWORD_EXTRACTION = "KEYWORD_EXTRACTION"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A reply as it came; `complete` is false when it was cut at its token limit."""
+
+    id: UUID
+    text: str
+    complete: bool
+    model: str
+    input_tokens: int
+    output_tokens: int
+
+
+_FIND = """
+SELECT content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
+       coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
+FROM extraction_cache
+WHERE project_id = %(project_id)s AND cache_type = %(type)s AND content_hash = ANY(%(hashes)s)
+"""
+
+# The chunk may have gone while the model thought; its reply is kept all the same.
+_KEEP = """
+WITH chunk AS (SELECT chunk_id FROM document_chunks WHERE chunk_id = %(chunk)s FOR KEY SHARE)
+INSERT INTO extraction_cache (
+    id, project_id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used)
+VALUES (%(id)s, %(project_id)s, %(type)s, (SELECT chunk_id FROM chunk), %(hash)s, %(result)s, %(complete)s,
+        %(model)s, %(input)s, %(used)s)
+ON CONFLICT (project_id, cache_type, content_hash)
+DO UPDATE SET chunk_id = coalesce(extraction_cache.chunk_id, excluded.chunk_id)
+RETURNING content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
+          coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
+"""
+
+_HOLD = "SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) ORDER BY 1 FOR NO KEY UPDATE"
+
+_NOTE = """
+UPDATE document_chunks SET llm_cache_ids = noted.ids
+FROM (SELECT chunk_id, array_agg(id ORDER BY place) AS ids
+      FROM unnest(%(chunks)s::uuid[], %(ids)s::uuid[]) WITH ORDINALITY AS given (chunk_id, id, place)
+      GROUP BY chunk_id) AS noted
+WHERE document_chunks.chunk_id = noted.chunk_id
+"""
+
+_ADOPT = """
+UPDATE extraction_cache SET chunk_id = given.chunk_id
+FROM unnest(%(chunks)s::uuid[], %(ids)s::uuid[]) AS given (chunk_id, id)
+JOIN document_chunks USING (chunk_id)
+WHERE extraction_cache.id = given.id AND extraction_cache.chunk_id IS NULL
+"""
+
+
+def content_hash(model: str, messages: Sequence[Message], schema: object) -> str:
+    """Return the SHA-256, in hexadecimal, of all that is sent."""
+    sent = [model, schema, [[message.role, message.content] for message in messages]]
+    whole = json.dumps(sent, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def find(
+    database: Database, project_id: ProjectId, kind: CacheType, hashes: Sequence[str]
+) -> dict[str, Kept]:
+    """Return the kept replies to these inputs, by hash."""
+    parameters = {"project_id": project_id, "type": kind.value, "hashes": list(hashes)}
+    return {row[0]: _kept(row) for row in await database.rows(_FIND, parameters)}
+
+
+async def keep(
+    database: Database,
+    project_id: ProjectId,
+    kind: CacheType,
+    content_hash: str,
+    reply: Reply,
+    chunk: ChunkId | None,
+) -> Kept:
+    """Commit a raw reply and return it; when another was faster with an equal input, return that one's."""
+    parameters = {
+        "id": new_id(),
+        "project_id": project_id,
+        "type": kind.value,
+        "chunk": chunk,
+        "hash": content_hash,
+        "result": reply.text.replace("\0", ""),
+        "complete": reply.complete,
+        "model": reply.usage.model,
+        "input": reply.usage.input_tokens,
+        "used": reply.usage.input_tokens + reply.usage.output_tokens,
+    }
+    return _kept((await database.rows(_KEEP, parameters))[0])
+
+
+async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> None:
+    """Write down which replies each chunk was read from, in order: the first pass, then gleaning."""
+    pairs = [(chunk, reply) for chunk, replies in read.items() for reply in replies]
+    parameters = {
+        "chunks": [chunk for chunk, _ in pairs],
+        "ids": [reply for _, reply in pairs],
+    }
+    async with database.transaction() as connection:
+        for statement in (_HOLD, _NOTE, _ADOPT):
+            await connection.execute(statement, parameters)
+
+
+def _kept(row: Row) -> Kept:
+    return Kept(
+        id=row[1],
+        text=row[2],
+        complete=row[3],
+        model=row[4],
+        input_tokens=row[5],
+        output_tokens=row[6],
+    )

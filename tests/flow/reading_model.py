@@ -1,0 +1,94 @@
+"""A project whose documents are read by a model behind a real endpoint, and what that model says."""
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import cast
+
+from pydantic import SecretStr
+
+from lightwell.answer.compose import Answers
+from lightwell.domain.usage import OperationType
+from lightwell.ingest.asking import Asking
+from lightwell.ingest.extract import ModelReader
+from lightwell.ingest.reading import Wanted
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.endpoint import Endpoint, Patience, connected
+from lightwell.models.limiter import Priority
+from lightwell.models.meter import Meter, Metered
+from lightwell.models.openai_chat import OpenAIChat
+from lightwell.records.database import Database
+from lightwell.retrieve.pipeline import Retriever
+from lightwell.stores.postgres.graph import PostgresGraph
+from lightwell.testing.endpoint import Body
+
+from .conftest import Project, project_on
+
+SLOTS = 16
+_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a project reads; all but the first two matter to few tests."""
+
+    wanted: Wanted = Wanted()
+    passes: int = 1
+    budget: int = 0
+    batches: int = 6
+    name: str = "project"
+
+
+@asynccontextmanager
+async def read_by_model(
+    database: Database, base_url: str, options: Options | None = None
+) -> AsyncGenerator[tuple[Project, Meter], None]:
+    chosen = options or Options()
+    endpoint = Endpoint(
+        base_url=base_url,
+        api_key=SecretStr("none"),
+        model="reader",
+        concurrency=SLOTS,
+        patience=Patience(attempts=2, first_wait=0.01),
+    )
+    async with connected(endpoint) as connection:
+        project = await project_on(database, chosen.name)
+        meter = Meter(chosen.budget)
+        chat = OpenAIChat(connection, priority=Priority.INGESTION)
+        paid = Metered(inner=chat, meter=meter, operation=OperationType.INGESTION)
+        asking = Asking(database, project.kb.project_id, paid, slots=SLOTS)
+        reader = ModelReader(asking, chosen.wanted, passes=chosen.passes)
+        way = replace(project.way, extractor=reader, batches=chosen.batches)
+        retriever = Retriever(
+            database=database,
+            vectors=way.vectors,
+            graph=PostgresGraph(database),
+            space=way.space,
+            embedder=way.embedder,
+        )
+        answers = Answers(embedder=way.embedder, model=None, most_tokens=4000)
+        kb = KnowledgeBase(database, project.kb.project_id, way, retriever, answers)
+        yield replace(project, kb=kb, way=way), meter
+
+
+def content(body: Body, place: int) -> str:
+    return cast("list[dict[str, str]]", body["messages"])[place]["content"]
+
+
+def passage(body: Body) -> str:
+    """Return what stands between the fences of a request."""
+    fence, _, rest = content(body, 1).partition("\n")
+    assert set(fence) == {"~"}
+    inside, found, _ = rest.partition(f"\n{fence}")
+    assert found
+    return inside
+
+
+def names(body: Body) -> str:
+    """Reply as a dutiful model would: each name of the passage, and each as related to the first."""
+    _, _, text = passage(body).partition("\n\n")
+    found = list(dict.fromkeys(_NAME.findall(text)))
+    entities = [f"E|{name}|organization|{name} stands in the passage" for name in found]
+    relations = [f"R|{found[0]}|{name}|USES|work|They work|5|0.9" for name in found[1:]]
+    return "\n".join([*entities, *relations, "END"])
