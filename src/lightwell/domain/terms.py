@@ -12,6 +12,7 @@ MOST_COUNTED = 8
 """A term's frequency within a chunk is counted up to here; beyond, BM25's curve is flat."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯豈-﫿]")
 _LONGEST_TERM = 60
 
@@ -35,8 +36,16 @@ def _stemmer() -> _Stemmer:
 
 
 def words(text: str) -> list[str]:
-    """Return the words in order, folded: NFKC, lower case, no accents; runs of CJK as pairs of signs."""
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    """Return the words in order, folded: NFKC, lower case, no accents.
+
+    `LiHua` is two words, and runs of CJK are pairs of signs.
+    """
+    parted = _CAMEL.sub(" ", text)
+    if text.isascii():
+        return [
+            word.removesuffix("'s")[:_LONGEST_TERM] for word in _WORD.findall(parted.casefold())
+        ]
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", parted).casefold())
     bare = "".join(sign for sign in folded if not unicodedata.combining(sign))
     found: list[str] = []
     for word in _WORD.findall(bare):

@@ -15,7 +15,7 @@ from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, new_id
 from lightwell.domain.jobs import JobState
-from lightwell.domain.terms import frequencies, terms
+from lightwell.domain.terms import frequencies
 from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
 from lightwell.ingest.parse import parse
 from lightwell.ingest.way import Outcome, Way, refresh, settle
@@ -257,5 +257,5 @@ def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> Publis
 
 
 def _words(title: str, chunk: StagedChunk) -> PublishedTerms:
-    text = embedded_text(title, chunk.draft)
-    return PublishedTerms(chunk_id=chunk.id, length=len(terms(text)), frequencies=frequencies(text))
+    counted = frequencies(embedded_text(title, chunk.draft))
+    return PublishedTerms(chunk_id=chunk.id, length=sum(counted.values()), frequencies=counted)
