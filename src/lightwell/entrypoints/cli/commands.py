@@ -23,7 +23,7 @@ app = typer.Typer(
 documents = typer.Typer(
     help="List, show and delete documents.",
     epilog="\b\nExamples:\n  lightwell documents list --as team:us\n"
-    "  lightwell documents show file:document:leave.md --as team:us",
+    "  lightwell documents show handbook/leave.md --as team:us",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -49,7 +49,7 @@ Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question,
 Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="How many passages, at most.")]
 Name = Annotated[
     str,
-    typer.Argument(metavar="DOCUMENT", help="Its reference, its URL or its id, as `list` shows."),
+    typer.Argument(metavar="DOCUMENT", help="The path of its file, or its URL, reference or id."),
 ]
 
 
@@ -224,8 +224,8 @@ def list_documents(
 
 @documents.command(
     "show",
-    epilog="\b\nExamples:\n  lightwell documents show file:document:leave.md --as team:us\n"
-    "  lightwell documents show file:document:leave.md --as team:us --text",
+    epilog="\b\nExamples:\n  lightwell documents show handbook/leave.md --as team:us\n"
+    "  lightwell documents show handbook/leave.md --as team:us --text",
 )
 def show_document(
     name: Name,
@@ -245,8 +245,8 @@ def show_document(
 
 @documents.command(
     "delete",
-    epilog="\b\nExamples:\n  lightwell documents delete file:document:leave.md --as team:us\n"
-    "  lightwell documents delete file:document:leave.md --as team:us --yes",
+    epilog="\b\nExamples:\n  lightwell documents delete handbook/leave.md --as team:us\n"
+    "  lightwell documents delete handbook/leave.md --as team:us --yes",
 )
 def delete_document(
     name: Name,

@@ -39,7 +39,7 @@ async def demo() -> Report:
     """Bring the example papers in, ask, and report; incomplete when an answer is not what the world promises."""
     chosen = of_its_own(settings())
     console = errors_console()
-    console.print(Text(f"The papers of Halden Instruments, into {chosen.data}"), soft_wrap=True)
+    console.print(Text(f"The papers of Halden Instruments, into {chosen.data}"))
     async with opened(chosen) as kb:
         with following(console) as progress:
             source = files(DOCUMENTS, frozenset(), chosen)
@@ -57,6 +57,7 @@ def of_its_own(chosen: Settings) -> Settings:
         "project": f"demo of {DOCUMENTS}",
         "embedding_url": None,
         "chat_url": None,
+        "extraction": "rules",
     }
     return chosen.model_copy(update=apart)
 

@@ -1,6 +1,7 @@
 """The edge of the program: a command's outcome becomes output and an exit code, our errors become messages."""
 
 import asyncio
+import io
 import json
 import logging
 import signal
@@ -26,7 +27,8 @@ from lightwell.domain.errors import (
 from lightwell.entrypoints.cli.show import clean
 from lightwell.settings import Settings
 
-_WIDTH_OF_A_FILE = 120
+_WIDTH_OF_A_FILE = 10_000
+"""Columns: what goes to a file or a program is not wrapped."""
 
 
 class Exit(IntEnum):
@@ -79,6 +81,9 @@ def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool)
     SIGTERM stops a command as Ctrl-C does: what it opened is closed.
     """
     _log(logging.INFO if verbose else logging.WARNING)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         report = asyncio.run(_carried_out(command))
     except LightwellError as error:
@@ -86,10 +91,10 @@ def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool)
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         raise typer.Exit(Exit.INTERRUPTED) from error
     if as_json:
-        ascii_only = sys.stdout.encoding.lower() != "utf-8"
-        typer.echo(json.dumps(report.document, ensure_ascii=ascii_only, indent=2))
+        is_utf8 = sys.stdout.encoding.lower() == "utf-8"
+        typer.echo(json.dumps(report.document, ensure_ascii=not is_utf8, indent=2))
     else:
-        _console(stderr=False).print(report.text)
+        _print(report.text)
     raise typer.Exit(report.code)
 
 
@@ -102,6 +107,17 @@ async def _carried_out(command: Coroutine[None, None, Report]) -> Report:
     task = asyncio.ensure_future(command)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await task
+
+
+def _print(text: RenderableType) -> None:
+    console = _console(stderr=False)
+    if console.is_terminal:
+        console.print(text)
+        return
+    with console.capture() as captured:
+        console.print(text)
+    lines = captured.get().rstrip("\n").split("\n")
+    typer.echo("\n".join(line.rstrip() for line in lines))  # Rich fills lines up with blanks
 
 
 def _told(error: LightwellError, *, as_json: bool) -> Exit:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from lightwell.entrypoints.cli.show import clean
+from lightwell.entrypoints.cli.show import clean, counted
 from lightwell.ingest.sync import Sync
 from lightwell.ingest.way import Outcome
 
@@ -38,13 +38,15 @@ class Following:
         )
         if not self.console.is_terminal:
             end = (
-                f"failed: {clean(outcome.error)}" if outcome.error else f"{outcome.chunks} passages"
+                f"failed: {clean(outcome.error)}"
+                if outcome.error
+                else counted(outcome.chunks, "passage")
             )
-            self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"), soft_wrap=True)
+            self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"))
 
 
 @contextmanager
-def following(console: Console) -> Generator[Following, None, None]:
+def following(console: Console) -> Generator[Following]:
     """Show progress on the console until the end of the block."""
     bar = Progress(
         TextColumn("{task.description}"),

@@ -1,8 +1,11 @@
 """Commands that read: they open the project, resolve who asks, and report."""
 
+import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.text import Text
@@ -14,8 +17,11 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
 from lightwell.domain.evidence import question
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
-from lightwell.knowledge_base import KnowledgeBase
-from lightwell.wiring import examined, opened
+
+if TYPE_CHECKING:
+    from lightwell.knowledge_base import KnowledgeBase
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 async def ask(text: str, who: Sequence[str], *, topic: str, limit: int) -> Report:
@@ -73,15 +79,15 @@ async def documents(who: Sequence[str], *, after: str, limit: int) -> Report:
 async def document(name: str, who: Sequence[str]) -> Report:
     """Report what is known of one document."""
     async with _open(who) as (kb, reader):
-        held = await kb.document(reader, name)
+        held = await kb.document(reader, _named(name))
     return Report(document=shapes.document(held), text=_about(held))
 
 
 async def document_text(name: str, who: Sequence[str]) -> Report:
     """Report what is known of one document, and its text."""
     async with _open(who) as (kb, reader):
-        held = await kb.document(reader, name)
-        text = await kb.text(reader, name)
+        held = await kb.document(reader, _named(name))
+        text = await kb.text(reader, _named(name))
     return Report(
         document={**shapes.document(held), "text": text},
         text=Group(_about(held), Text(), Text(show.clean(text))),
@@ -91,15 +97,17 @@ async def document_text(name: str, who: Sequence[str]) -> Report:
 async def delete(name: str, who: Sequence[str]) -> Report:
     """Delete one of the reader's documents and report which."""
     async with _open(who) as (kb, reader):
-        gone = await kb.delete(reader, name)
+        gone = await kb.delete(reader, _named(name))
     return Report(
         document={"deleted": {"documentRef": gone.ref, "documentUrl": gone.url}},
-        text=Text(f"Deleted {show.clean(gone.title or gone.url)} ({show.clean(gone.ref)})."),
+        text=Text(show.clean(f"Deleted {gone.title or gone.url}: {gone.url}")),
     )
 
 
 async def doctor() -> Report:
     """Report what is well and what is not, and how to mend it."""
+    from lightwell.wiring import examined
+
     found = await examined(settings())
     well = all(each.ok for each in found)
     checks = [
@@ -114,10 +122,17 @@ async def doctor() -> Report:
 
 
 @asynccontextmanager
-async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
+async def _open(who: Sequence[str]) -> "AsyncGenerator[tuple[KnowledgeBase, Reader], None]":
     tags = people.tags(who)
+    from lightwell.wiring import opened
+
     async with opened(settings()) as kb:
         yield kb, await kb.reader(tags)
+
+
+def _named(name: str) -> str:
+    """Return the name that the project knows: a path becomes its URL, a URL, reference or id stays."""
+    return name if ":" in name or _ID.fullmatch(name) else Path(name).resolve().as_uri()
 
 
 def _since(began: float) -> int:

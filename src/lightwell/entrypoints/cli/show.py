@@ -5,6 +5,7 @@ Everything that comes from a document or a file name passes `clean`, so that no 
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -27,13 +28,19 @@ def clean(text: str) -> str:
     )
 
 
-def place(locator: Locator) -> str:
-    """Return where a text stands, as in `page 3, Radio › Range`; "" for a document without parts."""
+def counted(count: int, what: str) -> str:
+    """Return `1 passage` or `2 passages`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def place(locator: Locator, title: str) -> str:
+    """Return where in the document with this title a text stands, as in `page 3, Radio › Range`; "" for all of it."""
     pages = ""
     if locator.page is not None:
         several = locator.last_page is not None and locator.last_page > locator.page
         pages = f"pages {locator.page}–{locator.last_page}" if several else f"page {locator.page}"
-    return clean(", ".join(part for part in (pages, " › ".join(locator.section)) if part))
+    section = locator.section[1:] if locator.section[:1] == (title,) else locator.section
+    return clean(", ".join(part for part in (pages, " › ".join(section)) if part))
 
 
 def answer(given: Answer) -> RenderableType:
@@ -58,7 +65,7 @@ def retrieval(found: Retrieval) -> RenderableType:
             str(rank),
             f"{each.relevance:.2f}",
             clean(each.chunk.title),
-            place(each.chunk.locator),
+            place(each.chunk.locator, each.chunk.title),
             words[:_FIRST_WORDS] + ("…" if len(words) > _FIRST_WORDS else ""),
         )
     return (
@@ -72,16 +79,15 @@ def documents(held: Sequence[Document], *, following: str | None) -> RenderableT
     """Return a page of documents as a table."""
     if not held:
         return Text("There are no documents that you may see.")
-    table = _table("document", "state", "passages", "access", "reference")
-    table.columns[2].justify = "right"
+    table = _table("state", "passages", "title", "url")
+    table.columns[1].justify = "right"
     for each in held:
-        state = f"{each.state.value}: {each.error}" if each.error else each.state.value
+        title = each.title or unquote(each.url.rsplit("/", 1)[-1])
         table.add_row(
-            clean(each.title or each.url),
-            clean(state),
+            each.state.value,
             str(each.chunk_count),
-            ", ".join(sorted(each.acl_tags)),
-            clean(each.ref),
+            clean(f"{title}: {each.error}" if each.error else title),
+            clean(each.url),
         )
     if following is None:
         return table
@@ -100,16 +106,19 @@ def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
 def checks(found: Sequence[Check]) -> RenderableType:
     """Return what the doctor looked at, with what to do below what is not well."""
     lines: list[RenderableType] = []
+    widest = max((len(each.name) for each in found), default=0)
     for each in found:
         mark = Text("ok   ", style="green") if each.ok else Text("WRONG", style="bold red")
-        lines.append(Text.assemble(mark, "  ", (each.name, "bold"), "  ", clean(each.detail)))
+        lines.append(
+            Text.assemble(mark, "  ", (each.name.ljust(widest), "bold"), "  ", clean(each.detail))
+        )
         if each.mend and not each.ok:
             lines.append(Text(f"       → {clean(each.mend)}"))
     return Group(*lines)
 
 
 def _citation(cited: Citation) -> Iterable[Text]:
-    where = place(cited.locator)
+    where = place(cited.locator, cited.document_title)
     title = clean(cited.document_title)
     yield Text.assemble((cited.id, "bold"), " ", title, f", {where}" if where else "")
     yield _faint(f"    {clean(cited.source_url)}")
@@ -122,7 +131,7 @@ def _nearest(near: Sequence[Citation]) -> Iterable[Text]:
         yield Text()
         yield _faint("What came nearest:")
     for cited in near:
-        where = place(cited.locator)
+        where = place(cited.locator, cited.document_title)
         yield _faint(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
 
 

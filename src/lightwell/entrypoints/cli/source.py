@@ -25,6 +25,11 @@ class Guarded:
     refused: int = 0
     unseen: list[str] = field(default_factory=list[str])
 
+    @property
+    def scope(self) -> str:
+        """Return the source's own."""
+        return self.source.scope
+
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield what the source does, with the topic, and without what nobody could see."""
         # with a topic no hash of the source's own is the known one, so it has to hand over everything

@@ -7,19 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 import lightwell.entrypoints.cli.people as people
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
 from lightwell.entrypoints.cli.progress import following
-from lightwell.entrypoints.cli.show import clean
+from lightwell.entrypoints.cli.show import clean, counted
 from lightwell.entrypoints.cli.source import Guarded
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome
 from lightwell.wiring import files, opened
 
 _LONGEST_TOPIC = 256
+_UNSEEN = (
+    "{} without access tags, which nobody may see any more; "
+    "give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
+)
 _STOPPED = (
     "Stopped. What is in stays in; the rest goes on with the next `lightwell ingest` "
     "or `lightwell worker`."
@@ -60,24 +65,18 @@ class Ingested:
 
     def _text(self, counts: dict[str, int], waiting: int) -> RenderableType:
         said = [f"{count} {word}" for word, count in counts.items() if count or word != "retagged"]
-        lines = [Text(f"{', '.join(said)}, {len(self.troubles)} failed", style="bold")]
+        lines: list[RenderableType] = [
+            Text(f"{', '.join(said)}, {len(self.troubles)} failed", style="bold")
+        ]
         if waiting:
-            lines.append(Text(f"{waiting} documents wait for `lightwell worker`."))
+            lines.append(Text(f"{counted(waiting, 'document')} waiting for `lightwell worker`."))
         for each in self.troubles:
-            lines.append(
-                Text.assemble(("failed  ", "red"), clean(f"{each.url}\n        {each.message}"))
-            )
+            lines.append(Text.assemble(("failed  ", "red"), clean(each.url), overflow="fold"))
+            lines.append(Padding(Text(clean(each.message)), (0, 0, 0, 8)))
+        for url in self.unseen:
+            lines.append(Text.assemble(("hidden  ", "red"), clean(url), overflow="fold"))
         if self.unseen:
-            lines.append(
-                Text(
-                    f"Nobody may see {len(self.unseen)} documents any more, since they have no access tags:",
-                    style="red",
-                )
-            )
-            lines.extend(Text(f"        {clean(url)}") for url in self.unseen)
-            lines.append(
-                Text("Give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml.")
-            )
+            lines.append(Text(_UNSEEN.format(counted(len(self.unseen), "document"))))
         return Group(*lines)
 
 
@@ -126,8 +125,8 @@ async def work() -> Report:
 
     def tell(outcome: Outcome) -> None:
         done.append(outcome)
-        end = f"failed: {outcome.error}" if outcome.error else f"{outcome.chunks} passages"
-        console.print(Text(clean(f"{outcome.url}: {end}")), soft_wrap=True)
+        end = f"failed: {outcome.error}" if outcome.error else counted(outcome.chunks, "passage")
+        console.print(Text(clean(f"{outcome.url}: {end}")))
 
     chosen = settings()
     async with opened(chosen) as kb:

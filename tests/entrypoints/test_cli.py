@@ -1,0 +1,441 @@
+"""The real program, as a shell runs it: its output, its exit codes, its signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
+from typing import cast
+
+import pytest
+
+from lightwell.records.server import serve
+
+LIGHTWELL = Path(sys.executable).with_name("lightwell")
+LEASE = 30
+LEAVE = (
+    "Everyone has 27 days of paid leave a year. It is asked for in the calendar, two weeks ahead."
+)
+SALARY = "The salary band of a senior engineer begins at 71,000 euros and ends at 94,000 euros."
+
+Ended = subprocess.CompletedProcess[str]
+Run = Callable[..., Ended]
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """A folder with papers in `papers/` and the data directory beside them."""
+    folder = Path(tempfile.mkdtemp(prefix="lightwell-cli-"))
+    folder.chmod(0o755)
+    papers = folder / "papers"
+    (papers / "closed").mkdir(parents=True)
+    (papers / "leave.md").write_text(f"# Leave\n\n## Days\n\n{LEAVE}\n")
+    (papers / "closed" / "salaries.md").write_text(
+        f"---\nacl_tags: [team:people]\n---\n# Salaries\n\n{SALARY}\n"
+    )
+    (papers / "hostile\x1b[31m.txt").write_text(
+        "The canteen serves \u202ered [bold]soup on Thursdays, says the kitchen of the canteen."
+    )
+    (papers / "empty.md").write_text("")
+    with serve(folder / "data"):  # or each process would start and stop a server of its own
+        yield folder
+    rmtree(folder, ignore_errors=True)
+
+
+ONE_AFTER_THE_OTHER = """
+import io, json, sys
+from lightwell.entrypoints.cli import main
+commands, ends = sys.stdin, sys.stdout
+sys.stdin = open("/dev/null")
+for line in commands:
+    sys.argv = ["lightwell", *json.loads(line)]
+    sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    code = None
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    except BaseException as error:
+        print("Traceback:", repr(error), file=sys.stderr)
+    said = []
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+        said.append(stream.buffer.getvalue().decode())
+    print(json.dumps([code, *said]), file=ends, flush=True)
+"""
+"""A shell that keeps its Python: to load the libraries anew for each command would take most of the time."""
+
+
+@pytest.fixture(scope="module")
+def run(home: Path) -> Iterator[Run]:
+    with subprocess.Popen(
+        [sys.executable, "-c", ONE_AFTER_THE_OTHER],
+        cwd=home,
+        env=environment(home),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as shell:
+        stdin, stdout = shell.stdin, shell.stdout
+        assert stdin
+        assert stdout
+
+        def run(*arguments: str) -> Ended:
+            print(json.dumps(arguments), file=stdin, flush=True)
+            return subprocess.CompletedProcess(arguments, *json.loads(stdout.readline()))
+
+        yield run
+        stdin.close()
+
+
+def alone(home: Path, *arguments: str, **settings: str) -> Ended:
+    """Run the program in a process of its own."""
+    return subprocess.run(
+        [LIGHTWELL, *arguments],
+        cwd=home,
+        env=environment(home) | settings,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@contextmanager
+def begun(home: Path, *arguments: str, **settings: str) -> Generator[subprocess.Popen[str]]:
+    """Run the program meanwhile; at the end it is gone, whatever became of the test."""
+    with subprocess.Popen(
+        [LIGHTWELL, *arguments],
+        cwd=home,
+        env=environment(home) | settings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def ingested(run: Run) -> Mapping[str, object]:
+    return document(run("ingest", "papers", "--acl", "team:us", "--json"), code=1)
+
+
+def environment(home: Path) -> dict[str, str]:
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith("LIGHTWELL_")
+    }
+    return inherited | {"LIGHTWELL_DATA": str(home / "data")}
+
+
+def document(ended: Ended, *, code: int = 0) -> Mapping[str, object]:
+    """Return the one JSON document on stdout."""
+    assert ended.returncode == code, ended.stderr
+    return cast("Mapping[str, object]", json.loads(ended.stdout))
+
+
+def listed(value: object) -> Sequence[Mapping[str, object]]:
+    return cast("Sequence[Mapping[str, object]]", value)
+
+
+# ── what is wrong before anything is opened ───────────────────────────────────────────────────────────
+
+WRONG = [
+    (["ask", ""], "Error: Query cannot be empty\n"),
+    (["ask", "   ", "--as", "ada"], "Error: Query cannot be empty\n"),
+    (["ask", "x" * 2001, "--as", "ada"], "Error: Query exceeds maximum length\n"),
+    (["search", ""], "Error: Query cannot be empty\n"),
+    (["ask", "Why?"], "Say who asks: --as team:sales (an access tag) or --as ada"),
+    (["status", "--as", ","], "Say who asks"),
+    (["ask", "Why?", "--as", "carol"], "'carol' is neither an access tag nor a person"),
+    (["ask", "Why?", "--as", "carol"], "ada, bob, grace"),
+    (["ask", "Why?", "--as", "team:"], "'team:' is not an access tag"),
+    (["ask", "Why?", "--as", "ada", "--limit", "21"], "--limit"),
+    (["ask", "Why?", "--as", "ada", "--topic", "x" * 257], "A topic has at most 256 characters"),
+    (["ask"], "Missing argument 'QUESTION'"),
+    (["ingest"], "Missing argument"),
+    (["ingest", "nowhere"], "'nowhere' does not exist"),
+    (["ingest", ".", "--acl", "sales"], "'sales' is not an access tag; write it like team:sales"),
+    (["ingest", ".", "--acl", "team:x", "--topic", "x" * 257], "A topic has at most 256"),
+    (["documents", "show", "x"], "Say who asks"),
+    (["documents", "delete", "x", "--as", "ada"], "nobody can be asked here"),
+    (["documents", "list", "--as", "ada", "--limit", "0"], "--limit"),
+    (["reticulate"], "No such command 'reticulate'"),
+    (["ask", "Why?", "--loud"], "No such option: --loud"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
+def test_wrong_input_ends_with_two_and_says_what_is_wrong(
+    run: Run, arguments: Sequence[str], message: str
+) -> None:
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert message in ended.stderr
+    assert "Error: " in ended.stderr
+
+
+def test_the_program_itself_leaves_with_the_code(home: Path) -> None:
+    ended = alone(home, "ask", "")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "Error: Query cannot be empty\n"
+
+
+def test_wrong_settings_are_named_without_their_values(home: Path) -> None:
+    ended = alone(home, "status", "--as", "ada", LIGHTWELL_EMBEDDING_BATCH_SIZE="hunter2")
+    assert ended.returncode == 2
+    assert "LIGHTWELL_EMBEDDING_BATCH_SIZE: " in ended.stderr
+    assert "hunter2" not in ended.stderr
+
+
+def test_with_json_an_error_is_a_document_on_stderr(run: Run) -> None:
+    ended = run("ask", "", "--as", "ada", "--json")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert json.loads(ended.stderr) == {
+        "code": "invalid_request",
+        "detail": "Query cannot be empty",
+    }
+
+
+def test_help_needs_no_models() -> None:
+    code = (
+        "import sys; from lightwell.entrypoints.cli import main\n"
+        "sys.argv = ['lightwell', 'ask', '--help']\n"
+        "try: main()\n"
+        "finally: assert not {'numpy', 'psycopg', 'onnxruntime'} & set(sys.modules)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert b"Examples:" in ended.stdout
+
+
+def test_a_database_that_does_not_answer_ends_with_four(home: Path) -> None:
+    nowhere = "postgresql://nobody@127.0.0.1:1/none"
+    ended = alone(home, "status", "--as", "ada", LIGHTWELL_DATABASE_URL=nowhere)
+    assert ended.returncode == 4
+    assert ended.stderr.startswith("Error: ")
+    assert "lightwell doctor" in ended.stderr
+
+
+# ── in ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ingest_counts_and_names_what_failed(ingested: Mapping[str, object]) -> None:
+    counts = {key: ingested[key] for key in ("new", "changed", "unchanged", "gone", "waiting")}
+    assert counts == {"new": 4, "changed": 0, "unchanged": 0, "gone": 0, "waiting": 0}
+    [failure] = listed(ingested["failed"])
+    assert str(failure["documentUrl"]).endswith("/papers/empty.md")
+    assert failure["errorMessage"]
+
+
+@pytest.mark.usefixtures("ingested")
+def test_progress_goes_to_stderr_line_by_line(run: Run, home: Path) -> None:
+    (home / "more").mkdir()
+    (home / "more" / "bikes.md").write_text(
+        "# Bikes\n\nBicycles stand in the yard, not in the hall."
+    )
+    ended = run("ingest", "more", "--acl", "team:us", "--topic", "house")
+    assert ended.returncode == 0, ended.stderr
+    assert "[1/1] bikes.md: 1 passage" in ended.stderr
+    assert ended.stdout == "1 new, 0 changed, 0 unchanged, 0 gone, 0 failed\n"
+    again = run("ingest", "more", "--acl", "team:us", "--topic", "house")
+    assert again.stdout == "0 new, 0 changed, 1 unchanged, 0 gone, 0 failed\n"
+    found = document(run("search", "bicycles", "--as", "team:us", "--topic", "house", "--json"))
+    assert [listed(found["results"])[0]["rank"]] == [1]
+
+
+@pytest.mark.usefixtures("ingested")
+def test_what_nobody_could_see_is_refused_and_what_lost_its_tags_is_hidden(
+    run: Run, home: Path
+) -> None:
+    folder = home / "untagged"
+    folder.mkdir()
+    (folder / "note.md").write_text("# Note\n\nThe boiler is serviced in October by two people.")
+    refused = run("ingest", "untagged")
+    assert refused.returncode == 1
+    assert "it has no access tags, so nobody could see it; give --acl TAG" in refused.stdout
+    assert run("ingest", "untagged", "--acl", "team:boiler").returncode == 0
+    assert "active" in run("status", "--as", "team:boiler").stdout
+    hidden = run("ingest", "untagged")
+    assert hidden.returncode == 1
+    assert "1 document without access tags, which nobody may see any more" in hidden.stdout
+    assert "active" not in run("status", "--as", "team:boiler").stdout
+
+
+@pytest.mark.usefixtures("ingested")
+def test_a_worker_does_what_was_enqueued_and_stops_when_told(run: Run, home: Path) -> None:
+    folder = home / "later"
+    folder.mkdir()
+    (folder / "roof.md").write_text("# Roof\n\nThe roof terrace closes at nine in the evening.")
+    enqueued = document(run("ingest", "later", "--acl", "team:roof", "--no-wait", "--json"))
+    assert (enqueued["new"], enqueued["waiting"]) == (1, 1)
+    assert document(run("status", "--as", "team:roof", "--json"))["documents"] == {"pending": 1}
+    with begun(home, "worker", "--json") as worker:
+        assert worker.stderr
+        assert "Working on the project 'default'" in worker.stderr.readline()
+        assert "roof.md: 1 passage" in worker.stderr.readline()
+        worker.send_signal(signal.SIGTERM)
+        stdout, _ = worker.communicate(timeout=20)
+    assert worker.returncode == 0
+    assert json.loads(stdout) == {"done": 1, "failed": 0, "chunks": 1}
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_ingest_says_so_and_the_next_one_goes_on_at_once(
+    home: Path, sign: signal.Signals
+) -> None:
+    project = {"LIGHTWELL_PROJECT": sign.name}
+    folder = home / sign.name
+    folder.mkdir()
+    for number in range(24):
+        text = f"Room {number} holds {number + 3} chairs and one table by the window. " * 20
+        (folder / f"{number:03}.md").write_text(f"# Room {number}\n\n{text}")
+    ingest = ("ingest", str(folder), "--acl", "team:rooms")
+    with begun(home, *ingest, **project) as interrupted:
+        assert interrupted.stderr
+        assert "/24]" in interrupted.stderr.readline()
+        interrupted.send_signal(sign)
+        _, stderr = interrupted.communicate(timeout=30)
+    assert interrupted.returncode == 130
+    assert "the rest goes on with the next" in stderr
+    assert "Traceback" not in stderr
+    began = time.monotonic()
+    again = alone(home, *ingest, **project)
+    assert time.monotonic() - began < LEASE, "the interrupted one has kept its documents"
+    assert again.returncode == 0
+    assert again.stdout == "0 new, 0 changed, 24 unchanged, 0 gone, 0 failed\n"
+    assert 0 < again.stderr.count("passage") < 24
+    assert document(alone(home, "status", "--as", "team:rooms", "--json", **project))[
+        "documents"
+    ] == {"active": 24}
+
+
+# ── out ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.usefixtures("ingested")
+def test_ask_answers_with_citations_whoever_may_see_it(run: Run) -> None:
+    answer = document(
+        run("ask", "How many days of paid leave does everyone have?", "--as", "team:us", "--json")
+    )
+    assert "27 days" in str(answer["answer"])
+    assert answer["confidence"] in ("high", "medium", "low")
+    cited = listed(answer["citations"])[0]
+    assert cited["id"] == "[1]"
+    assert str(cited["documentUrl"]).endswith("/papers/leave.md")
+    assert cast("Mapping[str, object]", cited["locator"])["section"] == ["Leave", "Days"]
+    assert set(cited) == {
+        *("id", "chunkId", "chunkRef", "documentRef", "documentTitle", "documentUrl", "sourceUrl"),
+        *("sourceSystem", "sourceType", "createdAt", "snippet", "score", "relevanceScore"),
+        "locator",
+    }
+
+
+@pytest.mark.usefixtures("ingested")
+def test_people_read_the_answer_with_numbered_citations(run: Run) -> None:
+    shown = run("ask", "How many days of paid leave does everyone have?", "--as", "team:us")
+    assert "[1] Leave, Days\n" in shown.stdout
+    assert "/papers/leave.md\n" in shown.stdout
+    assert "27 days of paid leave" in shown.stdout
+
+
+@pytest.mark.usefixtures("ingested")
+def test_insufficient_evidence_is_no_failure_and_names_nothing_hidden(run: Run) -> None:
+    question = "Where does the salary band of a senior engineer begin?"
+    seen = document(run("ask", question, "--as", "team:people", "--json"))
+    hidden = run("ask", question, "--as", "team:us", "--json")
+    answer = document(hidden)
+    assert "71,000" in str(seen["answer"])
+    assert (answer["confidence"], answer["citations"]) == ("insufficient", [])
+    assert "alaries" not in hidden.stdout
+    assert "Insufficient evidence" in run("ask", question, "--as", "team:us").stdout
+
+
+@pytest.mark.usefixtures("ingested")
+def test_search_lists_passages_best_first(run: Run) -> None:
+    found = document(run("search", "days of paid leave", "--as", "team:us", "--json"))
+    results = listed(found["results"])
+    assert [one["rank"] for one in results] == list(range(1, len(results) + 1))
+    assert str(results[0]["content"]).endswith(LEAVE)
+    shown = run("search", "days of paid leave", "--as", "team:us")
+    assert shown.stdout.splitlines()[0].split() == [
+        *("#", "relevance", "document", "where", "first", "words")
+    ]
+
+
+@pytest.mark.usefixtures("ingested")
+def test_no_document_speaks_to_the_terminal(run: Run) -> None:
+    shown = run("documents", "show", "papers/hostile\x1b[31m.txt", "--as", "team:us", "--text")
+    assert "serves red [bold]soup on Thursdays" in shown.stdout
+    answered = run("ask", "What does the canteen serve on Thursdays?", "--as", "team:us")
+    listed = run("documents", "list", "--as", "team:us")
+    for each in (shown, answered, listed):
+        assert "hostile" in each.stdout
+        assert not {"\x1b", "\u202e"} & set(each.stdout)
+
+
+@pytest.mark.usefixtures("ingested")
+def test_documents_are_listed_in_pages(run: Run) -> None:
+    first = document(run("documents", "list", "--as", "team:people", "--json"))
+    assert [one["title"] for one in listed(first["documents"])] == ["Salaries"]
+    assert first["nextAfter"] is None
+    one = document(run("documents", "list", "--as", "team:us", "--limit", "1", "--json"))
+    after = str(one["nextAfter"])
+    two = document(
+        run("documents", "list", "--as", "team:us", "--limit", "1", "--after", after, "--json")
+    )
+    assert after == listed(one["documents"])[0]["documentUrl"]
+    assert str(listed(two["documents"])[0]["documentUrl"]) > after
+
+
+@pytest.mark.usefixtures("ingested")
+@pytest.mark.parametrize("name", ["papers/closed/salaries.md", "papers/none.md"])
+def test_what_one_may_not_see_and_what_is_not_there_end_alike(
+    run: Run, home: Path, name: str
+) -> None:
+    ended = run("documents", "show", name, "--as", "team:us")
+    assert ended.returncode == 3
+    url = (home / name).resolve().as_uri()
+    assert ended.stderr == f"Error: There is no document {url!r} that you may see\n"
+    assert run("documents", "delete", name, "--as", "team:us", "--yes").returncode == 3
+
+
+@pytest.mark.usefixtures("ingested")
+def test_a_deleted_document_is_gone(run: Run, home: Path) -> None:
+    folder = home / "passing"
+    folder.mkdir()
+    (folder / "passing.md").write_text("# Passing\n\nThis note is here today and gone tomorrow.")
+    assert run("ingest", "passing", "--acl", "team:passing").returncode == 0
+    shown = document(
+        run("documents", "show", "passing/passing.md", "--as", "team:passing", "--json")
+    )
+    for name in (shown["documentRef"], shown["documentId"], shown["documentUrl"]):
+        assert run("documents", "show", str(name), "--as", "team:passing").returncode == 0
+    deleted = run("documents", "delete", "passing/passing.md", "--as", "team:passing", "--yes")
+    assert deleted.stdout == f"Deleted Passing: {shown['documentUrl']}\n"
+    assert (
+        run("documents", "show", str(shown["documentId"]), "--as", "team:passing").returncode == 3
+    )
+
+
+@pytest.mark.usefixtures("ingested")
+def test_status_counts_what_the_reader_sees(run: Run) -> None:
+    counted = document(run("status", "--as", "team:people", "--json"))
+    assert set(counted) == {"documents", "chunks", "entities", "relations", "openJobs"}
+    assert (counted["documents"], counted["chunks"]) == ({"active": 1}, 1)
+
+
+@pytest.mark.usefixtures("ingested")
+def test_doctor_says_what_it_looked_at(run: Run) -> None:
+    found = document(run("doctor", "--json"))
+    assert found["ok"] is True
+    assert all(set(check) == {"name", "ok", "detail", "mend"} for check in listed(found["checks"]))
