@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
-from lightwell.domain.errors import LightwellError, ModelRefused
+from lightwell.domain.errors import ModelRefused
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.ports import ChatModel, Message, Reply, Usage
 from lightwell.records import replies
@@ -91,7 +90,6 @@ class Asking:
         if not own.done() and key in self._sent:
             await asyncio.wait([own], timeout=GRACE_SECONDS)
         own.cancel()
-        with suppress(asyncio.CancelledError, LightwellError):
-            await own
+        await asyncio.wait([own])
         self._under_way.pop(key, None)
         self._sent.discard(key)

@@ -57,7 +57,8 @@ RETURNING content_hash, id, result, is_complete, model, coalesce(input_tokens, 0
           coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
 """
 
-_HOLD = "SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) ORDER BY 1 FOR NO KEY UPDATE"
+_HOLD_CHUNKS = "SELECT FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) ORDER BY chunk_id FOR NO KEY UPDATE"
+_HOLD_REPLIES = "SELECT FROM extraction_cache WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE"
 
 _NOTE = """
 UPDATE document_chunks SET llm_cache_ids = noted.ids
@@ -71,7 +72,7 @@ _ADOPT = """
 UPDATE extraction_cache SET chunk_id = given.chunk_id
 FROM unnest(%(chunks)s::uuid[], %(ids)s::uuid[]) AS given (chunk_id, id)
 JOIN document_chunks USING (chunk_id)
-WHERE extraction_cache.id = given.id AND extraction_cache.chunk_id IS NULL
+WHERE extraction_cache.id = given.id
 """
 
 
@@ -122,7 +123,7 @@ async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> N
         "ids": [reply for _, reply in pairs],
     }
     async with database.transaction() as connection:
-        for statement in (_HOLD, _NOTE, _ADOPT):
+        for statement in (_HOLD_CHUNKS, _HOLD_REPLIES, _NOTE, _ADOPT):
             await connection.execute(statement, parameters)
 
 
