@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 
 from lightwell.domain.ids import ClassId, EntityId
 
@@ -25,6 +26,15 @@ class Predicate(StrEnum):
     USES = "USES"
     IMPLEMENTS = "IMPLEMENTS"
     EXAMPLE_OF = "EXAMPLE_OF"
+
+
+class MergeStrategy(StrEnum):
+    """What becomes of the descriptions when entities are merged."""
+
+    CONCATENATE = "CONCATENATE"
+    KEEP_FIRST = "KEEP_FIRST"
+    KEEP_LONGEST = "KEEP_LONGEST"
+    LLM_SUMMARIZE = "LLM_SUMMARIZE"
 
 
 class MentionType(StrEnum):
@@ -138,6 +148,21 @@ def joined(descriptions: Sequence[str]) -> str:
     return DESCRIPTION_SEPARATOR.join(
         dict.fromkeys(text.strip() for text in descriptions if text.strip())
     )
+
+
+def brought_together(strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return what is kept of what merged entities say, the target's first; parts that say nothing do not count.
+
+    Without a model at hand, LLM_SUMMARIZE keeps what CONCATENATE keeps.
+    """
+    said = [part for part in parts if any(part)]
+    match strategy:
+        case MergeStrategy.KEEP_FIRST:
+            return said[0] if said else ()
+        case MergeStrategy.KEEP_LONGEST:
+            return max(said, key=lambda part: len(joined(part)), default=())
+        case MergeStrategy.CONCATENATE | MergeStrategy.LLM_SUMMARIZE:
+            return tuple(dict.fromkeys(chain.from_iterable(said)))
 
 
 def first_in_first_out(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import LiteralString
 
 from lightwell.domain.ids import ProjectId
+from lightwell.records import curated
 from lightwell.records.database import Connection
 
 _TAKE = """
@@ -31,11 +32,11 @@ CROSS JOIN LATERAL (
            mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
            coalesce((SELECT string_agg(said.description, ' | ' ORDER BY said.first)
                      FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
-                              ORDER BY mention.chunk_id)) WITH ORDINALITY AS each (description, place)
+                              ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
                            WHERE description <> '' GROUP BY description) AS said), '') AS description,
-           (array_agg(mention.attributes ORDER BY mention.chunk_id DESC)
+           (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
-           array_agg(mention.chunk_id ORDER BY mention.chunk_id) AS sources,
+           array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
            (SELECT array_agg(path ORDER BY first) FROM (
                 SELECT path, min(place) AS first
                 FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
@@ -43,7 +44,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT * FROM document_entity_mentions
         WHERE entity_id = stale.subject_id AND class_id = stale.class_id
-        ORDER BY chunk_id DESC LIMIT 50
+        ORDER BY chunk_id DESC, name LIMIT 50
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
@@ -51,7 +52,7 @@ CROSS JOIN LATERAL (
 WHERE latest.name IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    attributes = excluded.attributes, mention_count = profile.mention_count + excluded.mention_count,
+    attributes = excluded.attributes, named_as = NULL, by_hand = '{}', mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
 """
 
@@ -68,10 +69,10 @@ CROSS JOIN LATERAL (
     SELECT coalesce(string_agg(DISTINCT mention.keywords, ', ') FILTER (WHERE mention.keywords <> ''), '') AS keywords,
            coalesce((SELECT string_agg(said.description, ' | ' ORDER BY said.first)
                      FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
-                              ORDER BY mention.chunk_id)) WITH ORDINALITY AS each (description, place)
+                              ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
                            WHERE description <> '' GROUP BY description) AS said), '') AS description,
            sum(mention.weight) AS weight,
-           array_agg(mention.chunk_id ORDER BY mention.chunk_id) AS sources,
+           array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
            (SELECT array_agg(path ORDER BY first) FROM (
                 SELECT path, min(place) AS first
                 FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
@@ -79,7 +80,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT * FROM relation_mentions
         WHERE relation_id = stale.subject_id AND class_id = stale.class_id
-        ORDER BY chunk_id DESC LIMIT 50
+        ORDER BY chunk_id DESC, description LIMIT 50
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
@@ -87,7 +88,7 @@ CROSS JOIN LATERAL (
 WHERE latest.sources IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    weight = excluded.weight, mention_count = profile.mention_count + excluded.mention_count,
+    weight = excluded.weight, by_hand = '{}', mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
 """
 
@@ -98,17 +99,35 @@ WHERE profiles.subject_id = stale.subject_id AND profiles.class_id = stale.class
                   WHERE mention.entity_id = stale.subject_id AND mention.class_id = stale.class_id)
   AND NOT EXISTS (SELECT FROM relation_mentions AS mention
                   WHERE mention.relation_id = stale.subject_id AND mention.class_id = stale.class_id)
+  AND NOT EXISTS (SELECT FROM entity_edits AS edit
+                  WHERE edit.entity_id = stale.subject_id AND edit.class_id = stale.class_id)
+  AND NOT EXISTS (SELECT FROM relation_edits AS edit
+                  WHERE edit.relation_id = stale.subject_id AND edit.class_id = stale.class_id)
 """
 
 _DROP_RELATIONS = """
-DELETE FROM relations WHERE relation_id = ANY(%(subjects)s)
+DELETE FROM relations WHERE relation_id = ANY(%(subjects)s) AND hidden_for IS NULL
   AND NOT EXISTS (SELECT FROM relation_mentions AS mention WHERE mention.relation_id = relations.relation_id)
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention
+                  WHERE mention.stated_as = relations.relation_id
+                    AND mention.relation_id IS DISTINCT FROM mention.stated_as)
+  AND NOT EXISTS (SELECT FROM relation_edits AS edit
+                  WHERE relations.relation_id IN (edit.stated_as, edit.relation_id))
 """
 
 _DROP_ENTITIES = """
-DELETE FROM entities WHERE entity_id = ANY(%(subjects)s)
+DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL AND merged_into IS NULL
   AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention WHERE mention.entity_id = entities.entity_id)
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.named_as = entities.entity_id
+                    AND mention.entity_id IS DISTINCT FROM mention.named_as)
   AND NOT EXISTS (SELECT FROM entities AS alias WHERE alias.merged_into = entities.entity_id)
+  AND NOT EXISTS (SELECT FROM entity_edits AS edit WHERE entities.entity_id IN (edit.named_as, edit.entity_id))
+  AND NOT EXISTS (SELECT FROM relations AS relation
+                  WHERE entities.entity_id IN (relation.source_id, relation.target_id)
+                    AND (relation.hidden_for IS NOT NULL
+                         OR EXISTS (SELECT FROM relation_edits AS edit
+                                    WHERE relation.relation_id IN (edit.stated_as, edit.relation_id))))
   AND NOT EXISTS (SELECT FROM entity_links AS link WHERE entities.entity_id IN (link.from_ref, link.to_ref))
 """
 
@@ -138,7 +157,8 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
             }
             await connection.execute(statement, keys)
     subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
-    shrunk = {"subjects": [row[0] for row in rows if row[3] < 0]}
+    await curated.refresh(connection, [(row[0], row[1]) for row in rows])
+    shrunk = {"subjects": [row[0] for row in rows if row[3] <= 0]}
     await connection.execute(_DROP_EMPTY, subjects)
     if shrunk["subjects"]:
         await connection.execute(_DROP_RELATIONS, shrunk)

@@ -13,6 +13,7 @@ from psycopg.types.json import Jsonb
 
 from lightwell.domain.graph import Extraction, normalized, text_ref
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId, new_id
+from lightwell.records import resolving
 from lightwell.records.database import Connection
 
 
@@ -98,18 +99,27 @@ WHERE term_counts.class_id = gone.class_id AND term_counts.term = gone.lexeme AN
 
 _STALE = """
 WITH counted AS (
-    SELECT entity_id AS subject_id, mention.class_id, 'entity' AS subject, count(*) AS mentions
+    SELECT entity_id AS subject_id, mention.class_id, 'entity' AS subject, count(DISTINCT chunk_id) AS mentions
     FROM document_entity_mentions AS mention JOIN document_chunks USING (chunk_id)
-    WHERE document_id = ANY(%(documents)s)
+    WHERE document_id = ANY(%(documents)s) AND entity_id IS NOT NULL
     GROUP BY entity_id, mention.class_id
     UNION ALL
-    SELECT relation_id, mention.class_id, 'relation', count(*)
+    SELECT named_as, mention.class_id, 'entity', 0
+    FROM document_entity_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s) AND entity_id IS DISTINCT FROM named_as
+    UNION ALL
+    SELECT relation_id, mention.class_id, 'relation', count(DISTINCT chunk_id)
     FROM relation_mentions AS mention JOIN document_chunks USING (chunk_id)
-    WHERE document_id = ANY(%(documents)s)
+    WHERE document_id = ANY(%(documents)s) AND relation_id IS NOT NULL
     GROUP BY relation_id, mention.class_id
+    UNION ALL
+    SELECT stated_as, mention.class_id, 'relation', 0
+    FROM relation_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s) AND relation_id IS DISTINCT FROM stated_as
 )
 INSERT INTO stale_profiles (subject_id, class_id, subject, delta)
-SELECT subject_id, class_id, subject, %(sign)s * mentions FROM counted
+SELECT subject_id, class_id, subject, %(sign)s * sum(mentions) FROM counted
+GROUP BY subject_id, class_id, subject
 ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
 """
 
@@ -133,40 +143,59 @@ ON CONFLICT (project_id, entity_ref) DO NOTHING
 
 _MENTIONS = """
 INSERT INTO document_entity_mentions (
-    entity_id, chunk_id, class_id, name, entity_kind, description, mention_type, confidence, frequency, attributes)
-SELECT DISTINCT ON (coalesce(entity.merged_into, entity.entity_id), given.chunk_id)
-       coalesce(entity.merged_into, entity.entity_id), given.chunk_id, chunk.class_id, given.name, given.kind,
-       given.description, given.type, given.confidence, given.frequency, given.attributes
+    named_as, chunk_id, entity_id, class_id, name, entity_kind, description, mention_type, confidence, frequency,
+    attributes)
+SELECT DISTINCT ON (entity.entity_id, given.chunk_id)
+       entity.entity_id, given.chunk_id,
+       CASE WHEN class.tags && root.hidden_for OR class.tags && entity.hidden_for THEN NULL ELSE root.entity_id END,
+       chunk.class_id, given.name, given.kind, given.description, given.type, given.confidence, given.frequency,
+       given.attributes
 FROM unnest(%(chunks)s::uuid[], %(refs)s::text[], %(names)s::text[], %(kinds)s::text[], %(descriptions)s::text[],
             %(types)s::text[], %(confidences)s::real[], %(frequencies)s::integer[], %(attributes)s::jsonb[])
     AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes)
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.ref
+JOIN entities AS root ON root.entity_id = coalesce(entity.merged_into, entity.entity_id)
+LEFT JOIN access_classes AS class ON class.class_id = chunk.class_id
 ORDER BY 1, 2, given.frequency DESC, given.name
 """
 
+# Each statement as it is stated, and what it stands for since a merge.
 _RELATIONS = """
+WITH stated AS (
+    SELECT given.stated_id, given.resolved_id, given.predicate,
+           source.entity_id AS source_id, target.entity_id AS target_id,
+           coalesce(source.merged_into, source.entity_id) AS source_root,
+           coalesce(target.merged_into, target.entity_id) AS target_root
+    FROM unnest(%(ids)s::uuid[], %(more_ids)s::uuid[], %(sources)s::text[], %(targets)s::text[],
+                %(predicates)s::text[])
+        AS given (stated_id, resolved_id, source, target, predicate)
+    JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
+    JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
+    WHERE source.entity_id <> target.entity_id
+)
 INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
 SELECT DISTINCT ON (source_id, target_id, predicate) relation_id, %(project_id)s, source_id, target_id, predicate
 FROM (
-    SELECT given.relation_id, given.predicate,
-           coalesce(source.merged_into, source.entity_id) AS source_id,
-           coalesce(target.merged_into, target.entity_id) AS target_id
-    FROM unnest(%(ids)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(predicates)s::text[])
-        AS given (relation_id, source, target, predicate)
-    JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
-    JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
-) AS resolved
-WHERE source_id <> target_id
+    SELECT stated_id AS relation_id, source_id, target_id, predicate FROM stated
+    UNION ALL
+    SELECT resolved_id, source_root, target_root, predicate FROM stated
+    WHERE source_root <> target_root AND (source_root <> source_id OR target_root <> target_id)
+) AS wanted
 ON CONFLICT (source_id, target_id, predicate) DO NOTHING
 """
 
 _RELATION_MENTIONS = """
 INSERT INTO relation_mentions (
-    relation_id, chunk_id, class_id, keywords, description, weight, confidence, comparison, use_case)
-SELECT DISTINCT ON (relation.relation_id, given.chunk_id)
-       relation.relation_id, given.chunk_id, chunk.class_id, given.keywords, given.description, given.weight,
-       given.confidence, given.comparison, given.use_case
+    stated_as, chunk_id, relation_id, class_id, keywords, description, weight, confidence, comparison, use_case)
+SELECT DISTINCT ON (stated.relation_id, given.chunk_id)
+       stated.relation_id, given.chunk_id,
+       CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
+              OR class.tags && source_root.hidden_for OR class.tags && target_root.hidden_for
+              OR class.tags && stated.hidden_for OR class.tags && resolved.hidden_for
+            THEN NULL ELSE resolved.relation_id END,
+       chunk.class_id, given.keywords, given.description, given.weight, given.confidence, given.comparison,
+       given.use_case
 FROM unnest(%(chunks)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(predicates)s::text[],
             %(keywords)s::text[], %(descriptions)s::text[], %(weights)s::real[], %(confidences)s::real[],
             %(comparisons)s::text[], %(use_cases)s::text[])
@@ -174,10 +203,15 @@ FROM unnest(%(chunks)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(pred
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
 JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
-JOIN relations AS relation
-  ON relation.source_id = coalesce(source.merged_into, source.entity_id)
- AND relation.target_id = coalesce(target.merged_into, target.entity_id)
- AND relation.predicate = given.predicate
+JOIN entities AS source_root ON source_root.entity_id = coalesce(source.merged_into, source.entity_id)
+JOIN entities AS target_root ON target_root.entity_id = coalesce(target.merged_into, target.entity_id)
+JOIN relations AS stated
+  ON stated.source_id = source.entity_id AND stated.target_id = target.entity_id
+ AND stated.predicate = given.predicate
+LEFT JOIN relations AS resolved
+  ON resolved.source_id = source_root.entity_id AND resolved.target_id = target_root.entity_id
+ AND resolved.predicate = given.predicate
+LEFT JOIN access_classes AS class ON class.class_id = chunk.class_id
 ORDER BY 1, 2, given.weight DESC, given.description
 """
 
@@ -260,6 +294,7 @@ async def reclassify(
         await connection.execute(
             statement, {"documents": documents, "class_id": class_id, "project_id": project_id}
         )
+    await resolving.resolve_documents(connection, documents)
     await _count(connection, documents, sign=1)
 
 
@@ -316,14 +351,15 @@ async def _write_statements(
         for chunk_id, extraction in extractions.items()
         for statement in extraction.statements
     ]
-    ids: list[UUID] = [new_id() for _ in given]
     ends: dict[str, object] = {
         "project_id": project_id,
         "sources": [text_ref(statement.subject) for _, statement in given],
         "targets": [text_ref(statement.object) for _, statement in given],
         "predicates": [statement.predicate.value for _, statement in given],
     }
-    await connection.execute(_RELATIONS, {"ids": ids, **ends})
+    ids: list[UUID] = [new_id() for _ in given]
+    more_ids: list[UUID] = [new_id() for _ in given]
+    await connection.execute(_RELATIONS, {"ids": ids, "more_ids": more_ids, **ends})
     await connection.execute(
         _RELATION_MENTIONS,
         {

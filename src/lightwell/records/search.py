@@ -77,14 +77,26 @@ WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
   AND (%(topic)s = '' OR topic_tag = %(topic)s)
 """
 
+# A merged name counts only where one of the reader's chunks, or a word by hand that the reader sees, has it.
 _NAMED = """
-SELECT entity.entity_id, entity.normalized_name, sum(profile.mention_count)
-FROM entities AS entity
-JOIN profiles AS profile ON profile.subject_id = coalesce(entity.merged_into, entity.entity_id)
-WHERE entity.project_id = %(project_id)s AND entity.normalized_name = ANY(%(names)s)
-  AND profile.class_id = ANY(%(classes)s)
-GROUP BY entity.entity_id, entity.normalized_name
-ORDER BY entity.normalized_name, entity.entity_id
+WITH named AS (
+    SELECT coalesce(entity.merged_into, entity.entity_id) AS entity_id, entity.normalized_name
+    FROM entities AS entity
+    WHERE entity.project_id = %(project_id)s AND entity.normalized_name = ANY(%(names)s)
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = coalesce(entity.merged_into, entity.entity_id)
+                    AND mention.named_as = entity.entity_id AND mention.class_id = ANY(%(classes)s))
+    UNION
+    SELECT edit.entity_id, edit.normalized_name
+    FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
+    WHERE entity.project_id = %(project_id)s AND edit.normalized_name = ANY(%(names)s)
+      AND edit.class_id = ANY(%(classes)s)
+)
+SELECT named.entity_id, named.normalized_name, sum(profile.mention_count)
+FROM named JOIN profiles AS profile ON profile.subject_id = named.entity_id
+WHERE profile.class_id = ANY(%(classes)s)
+GROUP BY named.entity_id, named.normalized_name
+ORDER BY named.normalized_name, named.entity_id
 """
 
 _CHUNKS = """

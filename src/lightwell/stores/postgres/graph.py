@@ -29,8 +29,12 @@ WITH near AS (
     GROUP BY near.entity_id
     HAVING sum(profile.mention_count) BETWEEN 2 AND %(rarest)s
 )
-SELECT mention.chunk_id FROM document_entity_mentions AS mention JOIN rare USING (entity_id)
-WHERE mention.class_id = ANY(%(classes)s)
+SELECT mention.chunk_id
+FROM (
+    SELECT DISTINCT entity_id, chunk_id FROM document_entity_mentions
+    WHERE entity_id IN (SELECT entity_id FROM rare) AND class_id = ANY(%(classes)s)
+) AS mention
+JOIN rare USING (entity_id)
 GROUP BY mention.chunk_id
 ORDER BY sum(1.0 / rare.mentions) DESC, mention.chunk_id
 LIMIT %(limit)s
@@ -38,9 +42,9 @@ LIMIT %(limit)s
 
 # Identifiers travel as one string of bytes per chunk: thousands of rows would cost more than the search.
 _MENTIONS = """
-SELECT chunk_id, string_agg(uuid_send(entity_id), ''::bytea ORDER BY entity_id)
+SELECT chunk_id, string_agg(DISTINCT uuid_send(entity_id), ''::bytea ORDER BY uuid_send(entity_id))
 FROM document_entity_mentions
-WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
+WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s) AND entity_id IS NOT NULL
 GROUP BY chunk_id
 """
 
