@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass
 
 from lightwell.answer.compose import Answers
+from lightwell.curate import exporting
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Answer, Question, Retrieval, question
+from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
 from lightwell.ingest import sync as following
@@ -169,6 +171,21 @@ class KnowledgeBase:
             relations=held.relations,
             open_jobs=await jobs.open_for(self._database, reader),
         )
+
+    async def export(
+        self,
+        reader: Reader,
+        config: ExportConfig,
+        *,
+        tell: Callable[[ExportProgress], None] = lambda progress: None,
+    ) -> Exported:
+        """Write what the reader sees at this moment to files, and return which; raise `Invalid` where it cannot be.
+
+        `tell` is told after each batch. A file that is there is kept unless the config says otherwise.
+        """
+        way = self._way
+        await follow_up(way, self.project_id)  # no profile speaks of what is hidden or gone
+        return await exporting.export(self._database, way.vectors, way.space, reader, config, tell)
 
     def _question(self, text: str, topic: str, limit: int) -> Question:
         if len(topic) > 256:

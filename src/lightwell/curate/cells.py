@@ -1,0 +1,129 @@
+"""What is exported as cells: columns, values, and the texts that a spreadsheet must not take for more than text."""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.exports import ExportRecord, ExportTable, Passage, PassageVector, Relation
+from lightwell.domain.graph import Entity
+
+Cell = str | int | float | None | NDArray[np.float32]
+
+COLUMNS: Mapping[ExportTable, tuple[str, ...]] = {
+    ExportTable.ENTITIES: tuple("ref name kind description chunk_count sources paths".split()),
+    ExportTable.RELATIONS: tuple(
+        "source source_name predicate target target_name keywords description weight"
+        " chunk_count sources paths".split()
+    ),
+    ExportTable.CHUNKS: tuple(
+        "ref document title url index page last_page section start end tokens language topic text".split()
+    ),
+    ExportTable.VECTORS: tuple("chunk model dimension vector".split()),
+}
+
+LONGEST_CELL = 32_767
+"""What a spreadsheet's cell holds, in UTF-16 units."""
+
+_CUT = " […] cut here; csv, md and txt hold all of it"
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_BREAK = re.compile("\r\n?")
+_BEFORE_A_FORMULA = re.compile(r"['\s\u200b-\u200f\u2060\ufeff]*")
+_FORMULA = "=+-@"
+
+
+def cells(record: ExportRecord) -> tuple[Cell, ...]:
+    """Return the record's values in the order of its table's columns; lists have a line for each of theirs."""
+    match record:
+        case Entity():
+            return (
+                record.ref,
+                record.name,
+                record.kind,
+                record.description,
+                record.chunk_count,
+                "\n".join(record.sources),
+                "\n".join(record.paths),
+            )
+        case Relation():
+            return (
+                record.source,
+                record.source_name,
+                record.predicate.value,
+                record.target,
+                record.target_name,
+                ", ".join(record.keywords),
+                record.description,
+                record.weight,
+                record.chunk_count,
+                "\n".join(record.sources),
+                "\n".join(record.paths),
+            )
+        case Passage():
+            return _passage(record)
+        case PassageVector():
+            return (record.chunk_ref, record.model, record.numbers.size, record.numbers)
+
+
+def legible(text: str) -> str:
+    """Return the text without control signs, save for tabs and line breaks, which become line feeds."""
+    return _UNPRINTABLE.sub("", _BREAK.sub("\n", text))
+
+
+def like_a_formula(text: str) -> bool:
+    """Return whether a spreadsheet might calculate the text: = + - @ or their wide forms come first, or a tab.
+
+    Blanks, apostrophes and signs without width before them do not count.
+    """
+    if text[:1] in ("\t", "\r"):
+        return True
+    before = _BEFORE_A_FORMULA.match(text)
+    first = text[before.end() : before.end() + 1] if before else ""
+    return unicodedata.normalize("NFKC", first)[:1] in tuple(_FORMULA)
+
+
+def harmless(text: str) -> str:
+    """Return the text with an apostrophe before it if it is like a formula.
+
+    No two texts become the same: to undo it, take the apostrophe from what is like a formula after it.
+    """
+    return f"'{text}" if like_a_formula(text) else text
+
+
+def fitting(text: str) -> str:
+    """Return the text, cut with a note at its end when a spreadsheet's cell cannot hold it."""
+    if len(text) * 2 <= LONGEST_CELL or _units(text) <= LONGEST_CELL:
+        return text
+    kept = text.encode("utf-16-le")[: 2 * (LONGEST_CELL - _units(_CUT))]
+    return kept.decode("utf-16-le", errors="ignore") + _CUT
+
+
+def numerals(vector: NDArray[np.float32]) -> str:
+    """Return the numbers as a JSON list, each with as many digits as tell it from its neighbours."""
+    return f"[{', '.join(vector.astype(np.float32).astype(str).tolist())}]"
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _passage(record: Passage) -> tuple[Cell, ...]:
+    place = record.locator
+    return (
+        record.ref,
+        record.document_ref,
+        record.title,
+        record.url,
+        record.index,
+        place.page,
+        place.last_page,
+        " › ".join(place.section),
+        place.start,
+        place.end,
+        record.tokens,
+        record.language,
+        record.topic,
+        record.text,
+    )

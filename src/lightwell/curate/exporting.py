@@ -1,0 +1,177 @@
+"""Exports what a reader sees to files: a batch at a time, from one snapshot, whole or not at all."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ParamSpec, Protocol, TypeVar
+
+from xlsxwriter.exceptions import XlsxWriterException
+
+from lightwell.curate import pages
+from lightwell.curate.sheets import CsvFiles, XlsxSheets
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import Invalid
+from lightwell.domain.exports import (
+    ExportConfig,
+    Exported,
+    ExportFormat,
+    ExportProgress,
+    ExportRecord,
+    ExportTable,
+    PassageVector,
+)
+from lightwell.ports import VectorIndex
+from lightwell.records.database import Database
+from lightwell.records.exporting import Snapshot, snapshot
+from lightwell.records.spaces import Space
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Sink(Protocol):
+    """Where the rows go, table after table."""
+
+    @property
+    def cut(self) -> int:
+        """How many texts did not fit whole."""
+        ...
+
+    def begin(self, table: ExportTable) -> None: ...
+    def add(self, records: Sequence[ExportRecord]) -> None: ...
+    def close(self) -> None: ...
+    def abandon(self) -> None:
+        """Let go of the files, which nobody will look at."""
+        ...
+
+
+async def export(
+    database: Database,
+    index: VectorIndex,
+    space: Space,
+    reader: Reader,
+    config: ExportConfig,
+    tell: Callable[[ExportProgress], None],
+) -> Exported:
+    """Write what the reader sees at this moment, and return what was written; raise `Invalid` where it cannot be.
+
+    Everything is written beside its place first and moved there at the end: nobody ever sees half a file.
+    """
+    require_writable(config)
+    rows: dict[ExportTable, int] = {}
+    with _workshop(config.output_path) as workshop:
+        sink = await _apart(_opened, config, workshop, space.dimension)
+        try:
+            async with snapshot(database, reader, batch_size=config.batch_size) as seen:
+                totals = await seen.counts()
+                for table in config.tables:
+                    await _apart(sink.begin, table)
+                    rows[table] = 0
+                    tell(ExportProgress(table=table, done=0, total=totals[table]))
+                    async for batch in _records(seen, table, index, space):
+                        await _apart(sink.add, batch)
+                        rows[table] += len(batch)
+                        total = max(totals[table], rows[table])
+                        tell(ExportProgress(table=table, done=rows[table], total=total))
+            await _apart(sink.close)
+        except BaseException:
+            sink.abandon()
+            raise
+        await _apart(_deliver, config, workshop)
+    return Exported(files=config.paths, rows=rows, cut=sink.cut)
+
+
+def require_writable(config: ExportConfig) -> None:
+    """Raise `Invalid` when the files cannot be written where they should, or are there already."""
+    folder = config.output_path.parent
+    if not folder.is_dir():
+        raise Invalid(f"There is no folder {str(folder)!r} to write to; make it first")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise Invalid(f"The folder {str(folder)!r} may not be written to")
+    for path in config.paths:
+        if path.is_dir():
+            raise Invalid(f"{str(path)!r} is a folder; name a file in it")
+        if path.exists() and not config.replace:
+            raise Invalid(f"{str(path)!r} is there already; name another file, or have it replaced")
+
+
+async def _records(
+    seen: Snapshot, table: ExportTable, index: VectorIndex, space: Space
+) -> AsyncGenerator[Sequence[ExportRecord], None]:
+    match table:
+        case ExportTable.ENTITIES:
+            batches: AsyncIterator[Sequence[ExportRecord]] = seen.entities()
+        case ExportTable.RELATIONS:
+            batches = seen.relations()
+        case ExportTable.CHUNKS:
+            batches = seen.chunks()
+        case ExportTable.VECTORS:
+            batches = _vectors(seen, index, space)
+    async for batch in batches:
+        yield batch
+
+
+async def _vectors(
+    seen: Snapshot, index: VectorIndex, space: Space
+) -> AsyncGenerator[Sequence[PassageVector], None]:
+    """Yield the vectors of the reader's chunks; one whose vector is still on its way is left out."""
+    async for batch in seen.chunks():
+        found = await index.vectors(space.id, [each.id for each in batch])
+        yield [
+            PassageVector(chunk_ref=each.ref, model=space.model, numbers=found[each.id])
+            for each in batch
+            if each.id in found
+        ]
+
+
+def _opened(config: ExportConfig, workshop: Path, dimension: int) -> Sink:
+    path = workshop / config.output_path.name
+    match config.format:
+        case ExportFormat.CSV:
+            return CsvFiles(lambda table: workshop / config.path_of(table).name)
+        case ExportFormat.XLSX:
+            return XlsxSheets(path, dimension)
+        case ExportFormat.MD:
+            return pages.Pages(path, pages.markdown_title, pages.markdown)
+        case ExportFormat.TXT:
+            return pages.Pages(path, pages.text_title, pages.text)
+
+
+@contextmanager
+def _workshop(beside: Path) -> Generator[Path, None, None]:
+    """Lend a folder of our own on the same file system, removed with all that is in it at the end."""
+    try:
+        made = tempfile.TemporaryDirectory(prefix=".lightwell-export-", dir=beside.parent)
+    except OSError as error:
+        raise _unwritable(error) from error
+    with made as folder:
+        yield Path(folder)
+
+
+def _deliver(config: ExportConfig, workshop: Path) -> None:
+    for path in config.paths:
+        with (workshop / path.name).open("rb") as file:
+            os.fsync(file.fileno())
+    require_writable(config)  # it took a while: another file may be there by now
+    for path in config.paths:
+        (workshop / path.name).replace(path)
+
+
+async def _apart(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what the call returns, made in a thread; a cancelled one is waited for, since it has files open."""
+    made = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
+    try:
+        return await asyncio.shield(made)
+    except asyncio.CancelledError:
+        await asyncio.wait([made])
+        raise
+    except (OSError, XlsxWriterException) as error:
+        raise _unwritable(error) from error
+
+
+def _unwritable(error: Exception) -> Invalid:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return Invalid(f"The export could not be written: {reason}")

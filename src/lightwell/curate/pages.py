@@ -1,0 +1,157 @@
+"""Exports for people: markdown and plain text, a paragraph for each thing."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lightwell.curate.cells import legible, numerals
+from lightwell.domain.documents import Locator
+from lightwell.domain.exports import ExportRecord, ExportTable, Passage, PassageVector, Relation
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
+
+_MARKS = re.compile(r"([\\`*_\[\]<>#|!~&])")
+_BACKTICKS = re.compile(r"`{3,}")
+_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_INDENT = "    "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paragraph:
+    """One thing as people read it: a heading, facts on a line, what is said of it, where from, its text."""
+
+    heading: str
+    facts: tuple[str, ...]
+    said: tuple[str, ...] = ()
+    sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    text: str = ""
+
+
+def paragraph(record: ExportRecord) -> Paragraph:
+    """Return the record as a paragraph."""
+    match record:
+        case Entity():
+            return Paragraph(
+                heading=record.name,
+                facts=(record.kind, record.ref, _passages(record.chunk_count)),
+                said=_said(record.description),
+                sources=(("Passages", record.sources), ("Documents", record.paths)),
+            )
+        case Relation():
+            return Paragraph(
+                heading=f"{record.source_name} → {record.predicate.value} → {record.target_name}",
+                facts=(
+                    f"{record.source} → {record.target}",
+                    f"weight {record.weight:g}",
+                    ", ".join(record.keywords),
+                    _passages(record.chunk_count),
+                ),
+                said=_said(record.description),
+                sources=(("Passages", record.sources), ("Documents", record.paths)),
+            )
+        case Passage():
+            return Paragraph(
+                heading=", ".join(part for part in (record.title, _place(record.locator)) if part)
+                or record.ref,
+                facts=(record.ref, record.url, f"{record.tokens} tokens", record.topic),
+                text=record.text,
+            )
+        case PassageVector():
+            return Paragraph(
+                heading=record.chunk_ref,
+                facts=(record.model, f"{record.numbers.size} dimensions"),
+                text=numerals(record.numbers),
+            )
+
+
+class Pages:
+    """One file of paragraphs under a heading for each table; nothing in it reads as anything but text."""
+
+    cut = 0
+
+    def __init__(
+        self, path: Path, title: Callable[[str], str], shown: Callable[[Paragraph], str]
+    ) -> None:
+        self._file = path.open("x", encoding="utf-8", newline="\n")
+        self._title = title
+        self._shown = shown
+        self._begun = False
+
+    def begin(self, table: ExportTable) -> None:
+        self._file.write(("\n" if self._begun else "") + self._title(table.value.capitalize()))
+        self._begun = True
+
+    def add(self, records: Sequence[ExportRecord]) -> None:
+        self._file.writelines(self._shown(paragraph(each)) for each in records)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def abandon(self) -> None:
+        self._file.close()
+
+
+def markdown_title(words: str) -> str:
+    """Return a heading of the first level."""
+    return f"# {words}\n"
+
+
+def markdown(shown: Paragraph) -> str:
+    """Return the paragraph as markdown; its words hold no marks, links, images or tags."""
+    lines = [f"\n## {_escaped(shown.heading)}\n", _escaped(" · ".join(filter(None, shown.facts)))]
+    if shown.said:
+        lines += ["", *(f"- {_escaped(said)}" for said in shown.said)]
+    for label, names in shown.sources:
+        if names:
+            lines += ["", f"{label}: {', '.join(map(_escaped, names))}"]
+    if shown.text:
+        text = _visible(shown.text)
+        longest = max(map(len, _BACKTICKS.findall(text)), default=2)
+        fence = "`" * (longest + 1)
+        lines += ["", fence, text, fence]
+    return "\n".join(lines) + "\n"
+
+
+def text_title(words: str) -> str:
+    """Return the words, underlined."""
+    return f"{words.upper()}\n{'=' * len(words)}\n"
+
+
+def text(shown: Paragraph) -> str:
+    """Return the paragraph as plain text; only headings begin at the margin."""
+    lines = [
+        f"\n{_line(shown.heading)}",
+        f"{_INDENT}{_line(' · '.join(filter(None, shown.facts)))}",
+    ]
+    lines += [f"{_INDENT}- {_line(said)}" for said in shown.said]
+    for label, names in shown.sources:
+        if names:
+            lines.append(f"{_INDENT}{label}: {', '.join(map(_line, names))}")
+    if shown.text:
+        lines += ["", *(_INDENT + line for line in _visible(shown.text).split("\n"))]
+    return "\n".join(lines) + "\n"
+
+
+def _visible(words: str) -> str:
+    return _DIRECTIONS.sub("", legible(words))
+
+
+def _line(words: str) -> str:
+    return " ".join(_visible(words).split())
+
+
+def _escaped(words: str) -> str:
+    return _MARKS.sub(r"\\\1", _line(words))
+
+
+def _said(description: str) -> tuple[str, ...]:
+    return tuple(said for said in description.split(DESCRIPTION_SEPARATOR) if said)
+
+
+def _passages(count: int) -> str:
+    return "in 1 passage" if count == 1 else f"in {count:,} passages"
+
+
+def _place(locator: Locator) -> str:
+    page = "" if locator.page is None else f"page {locator.page}"
+    return ", ".join(part for part in (page, " › ".join(locator.section)) if part)

@@ -1,0 +1,213 @@
+"""What an export reads: one snapshot of what a reader sees, in batches by stable keys.
+
+Names, kinds and texts come from the profiles of the reader's classes alone, brought together here. Where two of
+them differ in name or kind, the one with more mentions speaks; no order depends on an id.
+"""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import LiteralString, TypeVar
+
+from lightwell.domain.access import Reader
+from lightwell.domain.documents import Locator
+from lightwell.domain.errors import NotFound
+from lightwell.domain.exports import ExportTable, Passage, Relation
+from lightwell.domain.graph import (
+    DESCRIPTION_SEPARATOR,
+    MOST_SOURCES,
+    Entity,
+    Predicate,
+    joined,
+    shown_ref,
+)
+from lightwell.domain.ids import ChunkId, EntityId
+from lightwell.records.database import Connection, Database, Row
+
+T = TypeVar("T")
+
+_PROJECT = "SELECT FROM projects WHERE project_id = %(project_id)s"
+
+_COUNTS = """
+SELECT count(DISTINCT subject_id) FILTER (WHERE subject = 'entity'),
+       count(DISTINCT subject_id) FILTER (WHERE subject = 'relation'),
+       (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%(classes)s))
+FROM profiles WHERE class_id = ANY(%(classes)s)
+"""
+
+# Every entity as the reader sees it; its name and kind are those of the profile with the most mentions.
+_SEEN = """
+WITH entity AS (
+    SELECT entities.entity_id, entities.entity_ref, sum(mention_count) AS mentions,
+           (array_agg(display_name ORDER BY mention_count DESC, display_name COLLATE "C", entity_kind COLLATE "C"))[1]
+               AS name,
+           (array_agg(entity_kind ORDER BY mention_count DESC, display_name COLLATE "C", entity_kind COLLATE "C"))[1]
+               AS kind,
+           array_agg(description ORDER BY source_ids[1], description COLLATE "C") AS descriptions
+    FROM profiles JOIN entities ON entities.entity_id = profiles.subject_id
+    WHERE profiles.subject = 'entity' AND class_id = ANY(%(classes)s)
+    GROUP BY entities.entity_id
+), relation AS (
+    SELECT relations.*, sum(mention_count) AS mentions, sum(weight::numeric) AS weight,
+           array_agg(display_name ORDER BY source_ids[1], display_name COLLATE "C") AS keywords,
+           array_agg(description ORDER BY source_ids[1], description COLLATE "C") AS descriptions
+    FROM profiles JOIN relations ON relations.relation_id = profiles.subject_id
+    WHERE profiles.subject = 'relation' AND class_id = ANY(%(classes)s) AND source_id <> target_id
+    GROUP BY relations.relation_id
+)
+"""
+
+# The latest sources of one of them, over all profiles the reader sees, first in first out.
+_SOURCES = """
+    SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
+           array_agg(latest.source_url ORDER BY latest.chunk_id) AS urls
+    FROM (
+        SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
+        FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+        WHERE chunk.chunk_id = ANY (SELECT unnest(source_ids) FROM profiles
+                                    WHERE subject_id = {subject} AND class_id = ANY(%(classes)s))
+          AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+        ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
+    ) AS latest
+"""
+_ENTITY_SOURCES = _SOURCES.replace("{subject}", "entity.entity_id")
+_RELATION_SOURCES = _SOURCES.replace("{subject}", "relation.relation_id")
+
+_ENTITIES = f"""
+{_SEEN}
+SELECT entity_id, entity_ref, name, kind, descriptions, mentions, source.refs, source.urls
+FROM entity CROSS JOIN LATERAL ({_ENTITY_SOURCES}) AS source
+ORDER BY entity_ref COLLATE "C"
+"""  # noqa: S608 - only our own words
+
+_RELATIONS = f"""
+{_SEEN}
+SELECT subject.entity_ref, subject.name, subject.kind, predicate, object.entity_ref, object.name, object.kind,
+       keywords, relation.descriptions, weight, relation.mentions, source.refs, source.urls
+FROM relation
+JOIN entity AS subject ON subject.entity_id = relation.source_id
+JOIN entity AS object ON object.entity_id = relation.target_id
+CROSS JOIN LATERAL ({_RELATION_SOURCES}) AS source
+ORDER BY subject.entity_ref COLLATE "C", object.entity_ref COLLATE "C", predicate COLLATE "C"
+"""  # noqa: S608 - only our own words
+
+_CHUNKS = """
+SELECT chunk_id, chunk_ref, global_ref, title, source_url, chunk_index, page_number, last_page, section_path,
+       start_offset, end_offset, chunk_text, token_count, chunk.language, topic_tag
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+ORDER BY source_url COLLATE "C", chunk_index
+"""
+
+
+class Snapshot:
+    """What a reader saw at one moment, however long it takes to read it."""
+
+    def __init__(self, connection: Connection, reader: Reader, batch_size: int) -> None:
+        self._connection = connection
+        self._batch_size = batch_size
+        self._parameters: Mapping[str, object] = {
+            "classes": list(reader.classes),
+            "most_sources": MOST_SOURCES,
+        }
+
+    async def counts(self) -> dict[ExportTable, int]:
+        """Return about how many rows each table has; a chunk has at most one vector."""
+        cursor = await self._connection.execute(_COUNTS, self._parameters)
+        entities, relations, chunks = (await cursor.fetchall())[0]
+        return {
+            ExportTable.ENTITIES: entities,
+            ExportTable.RELATIONS: relations,
+            ExportTable.CHUNKS: int(chunks),
+            ExportTable.VECTORS: int(chunks),
+        }
+
+    def entities(self) -> AsyncIterator[list[Entity]]:
+        """Yield the reader's entities by stored reference."""
+        return self._batches(_ENTITIES, _entity)
+
+    def relations(self) -> AsyncIterator[list[Relation]]:
+        """Yield the reader's relations by the references of source and target, then by predicate."""
+        return self._batches(_RELATIONS, _relation)
+
+    def chunks(self) -> AsyncIterator[list[Passage]]:
+        """Yield the reader's chunks by URL and index."""
+        return self._batches(_CHUNKS, _passage)
+
+    async def _batches(
+        self, query: LiteralString, made: Callable[[Row], T]
+    ) -> AsyncGenerator[list[T], None]:
+        async with self._connection.cursor(
+            name="export"
+        ) as cursor:  # a named one stays on the server
+            await cursor.execute(query, self._parameters)
+            while rows := await cursor.fetchmany(self._batch_size):
+                yield [made(row) for row in rows]
+
+
+@asynccontextmanager
+async def snapshot(
+    database: Database, reader: Reader, *, batch_size: int
+) -> AsyncGenerator[Snapshot, None]:
+    """Hold one snapshot of what the reader sees; raise `NotFound` when the project is gone."""
+    async with database.transaction() as connection:
+        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        found = await connection.execute(_PROJECT, {"project_id": reader.project_id})
+        if await found.fetchone() is None:
+            raise NotFound(f"There is no project {reader.project_id}")
+        yield Snapshot(connection, reader, batch_size)
+
+
+def _entity(row: Row) -> Entity:
+    return Entity(
+        id=EntityId(row[0]),
+        ref=shown_ref(row[1], row[3]),
+        name=row[2],
+        kind=row[3],
+        description=_description(row[4]),
+        chunk_count=int(row[5]),
+        sources=tuple(row[6] or ()),
+        paths=tuple(dict.fromkeys(row[7] or ())),
+    )
+
+
+def _relation(row: Row) -> Relation:
+    return Relation(
+        source=shown_ref(row[0], row[2]),
+        source_name=row[1],
+        predicate=Predicate(row[3]),
+        target=shown_ref(row[4], row[6]),
+        target_name=row[5],
+        keywords=_keywords(row[7]),
+        description=_description(row[8]),
+        weight=float(row[9]),
+        chunk_count=int(row[10]),
+        sources=tuple(row[11] or ()),
+        paths=tuple(dict.fromkeys(row[12] or ())),
+    )
+
+
+def _passage(row: Row) -> Passage:
+    return Passage(
+        id=ChunkId(row[0]),
+        ref=row[1],
+        document_ref=row[2],
+        title=row[3],
+        url=row[4],
+        index=row[5],
+        locator=Locator(
+            page=row[6], last_page=row[7], section=tuple(row[8]), start=row[9], end=row[10]
+        ),
+        text=row[11],
+        tokens=row[12],
+        language=row[13],
+        topic=row[14],
+    )
+
+
+def _description(profiles: list[str]) -> str:
+    return joined([said for text in profiles for said in text.split(DESCRIPTION_SEPARATOR)])
+
+
+def _keywords(profiles: list[str]) -> tuple[str, ...]:
+    words = (word.strip() for text in profiles for word in text.split(","))
+    return tuple(dict.fromkeys(word for word in words if word))
