@@ -52,6 +52,27 @@ Name = Annotated[
     typer.Argument(metavar="DOCUMENT", help="The path of its file, or its URL, reference or id."),
 ]
 
+ExportPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PATH",
+        help="The file to write. csv has a file for each table: the first one goes to graph.csv, "
+        "the others beside it, to graph-relations.csv, graph-chunks.csv, graph-vectors.csv.",
+    ),
+]
+ExportFormat = Annotated[
+    str,
+    typer.Option("--format", metavar="FORMAT", help="csv, xlsx, md or txt; else as PATH ends."),
+]
+NoEntities = Annotated[bool, typer.Option("--no-entities", help="Leave the entities out.")]
+NoRelations = Annotated[bool, typer.Option("--no-relations", help="Leave the relations out.")]
+Chunks = Annotated[bool, typer.Option("--chunks", help="The passages too, with their text.")]
+Vectors = Annotated[bool, typer.Option("--vectors", help="The passages' embedding vectors too.")]
+BatchSize = Annotated[
+    int, typer.Option("--batch-size", metavar="N", help="How many rows to hold in memory at once.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+
 
 @app.callback(invoke_without_command=True)
 def lightwell(
@@ -172,6 +193,47 @@ def status(*, who: As = None, as_json: Json = False, verbose: Verbose = False) -
     from lightwell.entrypoints.cli.edge import run
 
     run(reading.status(who or []), as_json=as_json, verbose=verbose)
+
+
+@app.command(
+    epilog="\b\nExamples:\n  lightwell export graph.xlsx --as team:us\n"
+    "  lightwell export graph.csv --as team:sales --chunks --vectors\n"
+    "  lightwell export passages.csv --as ada --chunks --no-entities --no-relations"
+)
+def export(  # noqa: PLR0913 - the options of a command are its arguments
+    path: ExportPath,
+    *,
+    who: As = None,
+    file_format: ExportFormat = "",
+    no_entities: NoEntities = False,
+    no_relations: NoRelations = False,
+    chunks: Chunks = False,
+    vectors: Vectors = False,
+    batch_size: BatchSize = 1000,
+    force: Force = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write the entities and relations that the asking person may see to files, and more on request.
+
+    All of it is as it was at one moment, and a file appears only when it is complete. Texts that a
+    spreadsheet would calculate (they begin with = + - @) have an apostrophe before them in csv, and are
+    marked as text in xlsx.
+    """
+    import lightwell.entrypoints.cli.exporting as exporting
+    from lightwell.entrypoints.cli.edge import run
+
+    asked = exporting.Asked(
+        path=path,
+        format=file_format,
+        entities=not no_entities,
+        relations=not no_relations,
+        chunks=chunks,
+        vectors=vectors,
+        batch_size=batch_size,
+        replace=force,
+    )
+    run(exporting.export(asked, who or []), as_json=as_json, verbose=verbose)
 
 
 @app.command(epilog="\b\nExamples:\n  lightwell worker\n  lightwell worker --verbose")

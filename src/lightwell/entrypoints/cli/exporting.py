@@ -1,0 +1,130 @@
+"""The command that writes what one may see to files: `export`."""
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+import lightwell.entrypoints.cli.people as people
+from lightwell.domain.errors import Invalid
+from lightwell.domain.exports import (
+    ExportConfig,
+    Exported,
+    ExportFormat,
+    ExportProgress,
+    ExportTable,
+    export_format,
+)
+from lightwell.entrypoints.cli.edge import Report, errors_console, settings
+from lightwell.entrypoints.cli.show import clean, counted
+
+_ONE: Mapping[ExportTable, str] = {
+    ExportTable.ENTITIES: "entity",
+    ExportTable.RELATIONS: "relation",
+    ExportTable.CHUNKS: "passage",
+    ExportTable.VECTORS: "vector",
+}
+_ENDINGS = ", ".join(f".{each}" for each in ExportFormat)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What was said on the command line; `format` is "" when PATH says it."""
+
+    path: Path
+    format: str
+    entities: bool
+    relations: bool
+    chunks: bool
+    vectors: bool
+    batch_size: int
+    replace: bool
+
+    def config(self) -> ExportConfig:
+        """Return it as the library wants it; raise `Invalid` for what makes no sense."""
+        suffix = self.path.suffix.removeprefix(".").lower()
+        if not (self.format or suffix):
+            raise Invalid(f"Say the format: --format, or a PATH that ends in {_ENDINGS}")
+        return ExportConfig(
+            format=export_format(self.format or suffix),
+            output_path=self.path,
+            include_entities=self.entities,
+            include_relations=self.relations,
+            include_chunks=self.chunks,
+            include_vectors=self.vectors,
+            batch_size=self.batch_size,
+            replace=self.replace,
+        )
+
+
+@dataclass(slots=True)
+class _Bars:
+    """A bar for each table in a terminal, a line at each one's end elsewhere."""
+
+    console: Console
+    bars: Progress
+    current: ExportTable | None = None
+
+    def tell(self, progress: ExportProgress) -> None:
+        if progress.table is not self.current:
+            self.current = progress.table
+            self.bars.add_task(progress.table.value, total=progress.total)
+        self.bars.update(
+            self.bars.task_ids[-1], completed=progress.done, total=max(progress.total, 1)
+        )
+        if not self.console.is_terminal and progress.done:
+            self.console.print(
+                Text(f"{progress.table.value}: {progress.done:,}/{progress.total:,}")
+            )
+
+
+async def export(asked: Asked, who: Sequence[str]) -> Report:
+    """Write what the asking person may see to files, and report which and how much."""
+    from lightwell.curate.exporting import require_writable
+
+    tags = people.tags(who)
+    config = asked.config()
+    require_writable(config)
+    chosen = settings()
+    from lightwell.wiring import opened
+
+    async with opened(chosen) as kb:
+        with _bars(errors_console()) as bars:
+            done = await kb.export(await kb.reader(tags), config, tell=bars.tell)
+    return Report(document=_document(done), text=Group(*_lines(done)))
+
+
+@contextmanager
+def _bars(console: Console) -> Generator[_Bars, None, None]:
+    bars = Progress(
+        TextColumn("{task.description:>9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bars:
+        yield _Bars(console, bars)
+
+
+def _document(done: Exported) -> Mapping[str, object]:
+    counts = {table.value: count for table, count in done.rows.items()}
+    return {"files": [str(file.absolute()) for file in done.files], **counts, "cut": done.cut}
+
+
+def _lines(done: Exported) -> Sequence[Text]:
+    said = ", ".join(_counted(count, _ONE[table]) for table, count in done.rows.items())
+    lines = [Text(said, style="bold"), *(Text(clean(str(file))) for file in done.files)]
+    if done.cut:
+        cut = "1 text was" if done.cut == 1 else f"{done.cut:,} texts were"
+        lines.append(Text(f"{cut} cut, since a cell holds 32,767 characters; csv holds all of it."))
+    return lines
+
+
+def _counted(count: int, word: str) -> str:
+    return counted(count, word).replace("entitys", "entities")
