@@ -118,7 +118,7 @@ async def project(database: Database) -> KnowledgeBase:
         project_id,
         way,
         retriever,
-        Answers(embedder=embedder, model=None, most_tokens=4000),
+        Answers(model=None, most_tokens=4000),
     )
 
 

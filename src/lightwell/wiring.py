@@ -78,7 +78,6 @@ async def opened(
             embedder=embedder,
         )
         answers = Answers(
-            embedder=embedder,
             model=_writer(chat, paid),
             most_tokens=chosen.context_max_tokens,
         )

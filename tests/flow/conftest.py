@@ -73,7 +73,7 @@ async def project_on(database: Database, name: str = "project") -> Project:
         space=space,
         embedder=embedder,
     )
-    answers = Answers(embedder=embedder, model=None, most_tokens=4000)
+    answers = Answers(model=None, most_tokens=4000)
     kb = KnowledgeBase(database, project_id, way, retriever, answers)
     return Project(kb=kb, way=way, database=database, embedder=embedder)
 

@@ -67,7 +67,7 @@ async def read_by_model(
             space=way.space,
             embedder=way.embedder,
         )
-        answers = Answers(embedder=way.embedder, model=None, most_tokens=4000)
+        answers = Answers(model=None, most_tokens=4000)
         kb = KnowledgeBase(database, project.kb.project_id, way, retriever, answers)
         yield replace(project, kb=kb, way=way), meter
 

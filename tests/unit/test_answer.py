@@ -7,7 +7,7 @@ import pytest
 
 from lightwell.answer.compose import Answers
 from lightwell.answer.extracts import extracted
-from lightwell.answer.quotes import LONGEST_SNIPPET, citation, quotes
+from lightwell.answer.quotes import LONGEST_SNIPPET, citation, cover, quotes
 from lightwell.answer.writing import checked, messages
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.errors import Invalid
@@ -15,19 +15,22 @@ from lightwell.domain.evidence import (
     INSUFFICIENT,
     Confidence,
     Evidence,
+    Highlight,
     Metrics,
     Retrieval,
     confidence,
     question,
 )
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.sentences import sentences
-from lightwell.testing.models import HashEmbedder, ScriptedModel
+from lightwell.domain.terms import terms
+from lightwell.domain.units import units
+from lightwell.testing.models import ScriptedModel
 
 TEXT = (
     "# Contract\n\nNordwind receives a discount of 18 percent on all items. The term is three years.\n\n"
     "| Item | Price |\n|---|---|\n| Tarn 4 | 480 EUR |\n\nOrders end on 1 May 2027."
 )
+WEIGHTS = {"discount": 3.0, "nordwind": 3.0, "receiv": 1.0}
 OTHER = "The gateway was down for 31 hours. Eleven manholes were opened."
 
 
@@ -62,7 +65,20 @@ def evidence(
         relevance=relevance,
         score=1.0,
         cosine_distance=0.2,
+        highlights=tuple(
+            Highlight(
+                start=unit.start,
+                end=unit.end,
+                cover=share(text[unit.start : unit.end]),
+                similarity=0.3,
+            )
+            for unit in units(text)
+        ),
     )
+
+
+def share(text: str) -> float:
+    return cover(frozenset(terms(text)), WEIGHTS)
 
 
 def retrieval(*found: Evidence, text: str = "What discount does Nordwind receive?") -> Retrieval:
@@ -72,7 +88,7 @@ def retrieval(*found: Evidence, text: str = "What discount does Nordwind receive
     )  # fmt: skip
     return Retrieval(
         question=question(text),
-        weights={"discount": 3.0, "nordwind": 3.0, "receiv": 1.0},
+        weights=WEIGHTS,
         evidence=found,
         best=max((one.relevance for one in found), default=0.0),
         metrics=nothing,
@@ -80,7 +96,7 @@ def retrieval(*found: Evidence, text: str = "What discount does Nordwind receive
 
 
 def test_units_are_sentences_rows_and_headings() -> None:
-    assert [TEXT[start:end] for start, end in sentences(TEXT)] == [
+    assert [TEXT[unit.start : unit.end] for unit in units(TEXT)] == [
         "# Contract",
         "Nordwind receives a discount of 18 percent on all items.",
         "The term is three years.",
@@ -114,7 +130,7 @@ def test_a_long_snippet_is_cut_at_a_word() -> None:
 
 def test_extracts_are_the_sentences_that_carry_the_question() -> None:
     asked = retrieval(evidence(), evidence(OTHER, 2, relevance=0.3))
-    chosen = extracted(asked.evidence, asked.weights, {})
+    chosen = extracted(asked.evidence, asked.weights)
     assert [quote.text for quote in chosen] == [
         "Nordwind receives a discount of 18 percent on all items."
     ]
@@ -154,8 +170,7 @@ def test_what_a_model_wrote_stands_only_on_what_it_cites(reply: str, kept: list[
 
 
 async def test_an_answer_has_citations_or_is_insufficient() -> None:
-    embedder = HashEmbedder(dimension=64)
-    answers = Answers(embedder=embedder, model=None, most_tokens=4000)
+    answers = Answers(model=None, most_tokens=4000)
     answer = await answers.compose(retrieval(evidence()))
     assert answer.text == "Nordwind receives a discount of 18 percent on all items. [1]"
     assert [one.id for one in answer.citations] == ["[1]"]
@@ -168,15 +183,14 @@ async def test_an_answer_has_citations_or_is_insufficient() -> None:
 
 
 async def test_a_model_that_invents_gets_no_answer() -> None:
-    embedder = HashEmbedder(dimension=64)
     for reply in ("Nordwind owns the moon [1].", "INSUFFICIENT", "I think it is 18 percent."):
-        answers = Answers(embedder=embedder, model=ScriptedModel([reply]), most_tokens=4000)
+        answers = Answers(model=ScriptedModel([reply]), most_tokens=4000)
         assert (await answers.compose(retrieval(evidence()))).text == INSUFFICIENT
 
 
 async def test_a_model_that_cites_well_is_quoted() -> None:
     model = ScriptedModel(["Nordwind receives a discount of 18 percent [1]."])
-    answers = Answers(embedder=HashEmbedder(dimension=64), model=model, most_tokens=4000)
+    answers = Answers(model=model, most_tokens=4000)
     answer = await answers.compose(retrieval(evidence()))
     assert answer.text == "Nordwind receives a discount of 18 percent. [1]"
     assert answer.citations[0].snippet in TEXT

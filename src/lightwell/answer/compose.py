@@ -7,11 +7,10 @@ enough? ─ no ─► insufficient evidence, with what came nearest
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import structlog
 
 from lightwell.answer import extracts, writing
-from lightwell.answer.quotes import citation, nearest, quotes
+from lightwell.answer.quotes import citation, nearest
 from lightwell.answer.writing import Statement
 from lightwell.domain.evidence import (
     INSUFFICIENT,
@@ -23,14 +22,13 @@ from lightwell.domain.evidence import (
     confidence,
 )
 from lightwell.domain.ids import QueryId, new_id
-from lightwell.ports import ChatModel, Embedder
+from lightwell.ports import ChatModel
 
 EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
 
 MOST_REPLY_TOKENS = 800
 _MOST_NEAREST = 3
-_EMBEDDED_SENTENCES = 24
 
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +37,6 @@ _log = structlog.get_logger(__name__)
 class Answers:
     """How answers are made: by `model` where there is one, else by extracts; `most_tokens` of evidence are used."""
 
-    embedder: Embedder
     model: ChatModel | None
     most_tokens: int
 
@@ -49,7 +46,7 @@ class Answers:
             return _insufficient(retrieval, self._name)
         evidence = _within(retrieval.evidence, self.most_tokens)
         if self.model is None:
-            statements = await self._extracted(retrieval, evidence)
+            statements = _extracted(retrieval, evidence)
         else:
             statements = await _written(self.model, retrieval, evidence)
         if not statements:
@@ -60,18 +57,10 @@ class Answers:
     def _name(self) -> str:
         return EXTRACTS if self.model is None else self.model.model
 
-    async def _extracted(
-        self, retrieval: Retrieval, evidence: Sequence[Evidence]
-    ) -> list[Statement]:
-        candidates = [quote.text for entry in evidence for quote in quotes(entry)]
-        candidates = list(dict.fromkeys(candidates))[:_EMBEDDED_SENTENCES]
-        asked = await self.embedder.query(retrieval.question.text)
-        given = await self.embedder.documents(candidates)
-        similar = np.asarray(given @ asked[0], dtype=float).tolist()
-        chosen = extracts.extracted(
-            evidence, retrieval.weights, dict(zip(candidates, similar, strict=True))
-        )
-        return [Statement(text=quote.text, quotes=(quote,)) for quote in chosen]
+
+def _extracted(retrieval: Retrieval, evidence: Sequence[Evidence]) -> list[Statement]:
+    chosen = extracts.extracted(evidence, retrieval.weights)
+    return [Statement(text=quote.text, quotes=(quote,)) for quote in chosen]
 
 
 async def _written(

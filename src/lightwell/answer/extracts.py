@@ -2,52 +2,34 @@
 
 from collections.abc import Mapping, Sequence
 
-from lightwell.answer.quotes import Quote, cover, quotes
+from lightwell.answer.quotes import Quote, cover, quote
 from lightwell.domain.evidence import Evidence
 
-MOST_SENTENCES = 4
-_LEAST_SCORE = 0.2
-_LEAST_GAIN = 0.12
-_SHORTEST = 3
-"""Terms: a heading or a label of one or two words is no statement."""
+MOST_QUOTES = 4
+_LEAST_WORTH = 0.3
+_LEAST_SHARE = 0.75
+_LEAST_GAIN = 0.1
 
 
-def extracted(
-    evidence: Sequence[Evidence],
-    weights: Mapping[str, float],
-    similarities: Mapping[str, float],
-) -> list[Quote]:
-    """Return up to four quotes that together cover the question, in the order of their worth.
+def extracted(evidence: Sequence[Evidence], weights: Mapping[str, float]) -> list[Quote]:
+    """Return up to four of the evidence's highlights that together cover the question, the best first.
 
-    A quote's worth is the share of the question's term weights it carries and its similarity to the question, times
-    its chunk's relevance; each further quote must add to what the ones before it cover.
+    A further quote must either be worth nearly as much as the best, or add terms of the question that the ones
+    before it lack.
     """
-    candidates = [quote for entry in evidence for quote in quotes(entry)]
-    scored = [(quote, _worth(quote, weights, similarities)) for quote in candidates]
-    scored = [(quote, worth) for quote, worth in scored if worth >= _LEAST_SCORE]
-    chosen: list[Quote] = []
-    covered = frozenset[str]()
-    while scored and len(chosen) < MOST_SENTENCES:
-        gains = [_gain(quote, worth, covered, weights) for quote, worth in scored]
-        best = max(range(len(gains)), key=gains.__getitem__)
-        if chosen and gains[best] < _LEAST_GAIN:
+    left = [
+        (quote(entry, each.start, each.end), each.worth)
+        for entry in evidence
+        for each in entry.highlights
+        if each.worth >= _LEAST_WORTH
+    ]
+    left.sort(key=lambda pair: (-pair[1], pair[0].evidence.chunk.url, pair[0].start))
+    chosen = [each for each, _ in left[:1]]
+    for each, worth in left[1:]:
+        covered = frozenset[str]().union(*(one.terms for one in chosen))
+        adds = worth * cover(each.terms - covered, weights)
+        if worth >= _LEAST_SHARE * left[0][1] or adds >= _LEAST_GAIN:
+            chosen.append(each)
+        if len(chosen) == MOST_QUOTES:
             break
-        quote = scored[best][0]
-        chosen.append(quote)
-        covered |= quote.terms
-        scored = [pair for pair in scored if pair[0].text != quote.text]
     return chosen
-
-
-def _worth(quote: Quote, weights: Mapping[str, float], similarities: Mapping[str, float]) -> float:
-    similar = max(0.0, similarities.get(quote.text, 0.0))
-    label = 0.5 if len(quote.terms) < _SHORTEST else 1.0
-    return label * (0.5 * cover(quote.terms, weights) + 0.5 * similar) * quote.evidence.relevance
-
-
-def _gain(
-    quote: Quote, worth: float, covered: frozenset[str], weights: Mapping[str, float]
-) -> float:
-    if not covered:
-        return worth
-    return worth * cover(quote.terms - covered, weights)

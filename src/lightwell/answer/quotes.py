@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.evidence import Citation, Evidence
-from lightwell.domain.sentences import sentences
 from lightwell.domain.terms import terms
+from lightwell.domain.units import units
 
 LONGEST_SNIPPET = 400
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
@@ -26,17 +26,13 @@ class Quote:
 
 def quotes(evidence: Evidence) -> list[Quote]:
     """Return every sentence, list item and table row of the evidence, in order."""
-    text = evidence.chunk.text
-    return [
-        Quote(
-            evidence=evidence,
-            start=start,
-            end=end,
-            text=text[start:end],
-            terms=frozenset(terms(text[start:end])),
-        )
-        for start, end in sentences(text)
-    ]
+    return [quote(evidence, unit.start, unit.end) for unit in units(evidence.chunk.text)]
+
+
+def quote(evidence: Evidence, start: int, end: int) -> Quote:
+    """Return a part of the evidence's text as a quote."""
+    text = evidence.chunk.text[start:end]
+    return Quote(evidence=evidence, start=start, end=end, text=text, terms=frozenset(terms(text)))
 
 
 def cover(words: frozenset[str], weights: Mapping[str, float]) -> float:
@@ -94,17 +90,10 @@ def citation(number: int, quote: Quote) -> Citation:
 
 
 def nearest(evidence: Evidence) -> Citation:
-    """Return a citation of the evidence's beginning, for what came close and was not enough."""
-    whole = quotes(evidence)
-    chunk = evidence.chunk
-    first = (
-        whole[0]
-        if whole
-        else Quote(
-            evidence=evidence, start=0, end=len(chunk.text), text=chunk.text, terms=frozenset()
-        )
-    )
-    return citation(0, first)
+    """Return a citation of what came close and was not enough: the evidence's best unit, or its beginning."""
+    best = evidence.highlights[0] if evidence.highlights else None
+    start, end = (best.start, best.end) if best else (0, len(evidence.chunk.text))
+    return citation(0, quote(evidence, start, end))
 
 
 def _located(chunk: Chunk, quote: Quote) -> Locator:

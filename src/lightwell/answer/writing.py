@@ -7,7 +7,7 @@ from importlib import resources
 
 from lightwell.answer.quotes import Quote, quotes, support
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.sentences import sentences
+from lightwell.domain.units import units
 from lightwell.ports import Message
 
 LEAST_SUPPORT = 0.5
@@ -66,8 +66,8 @@ def _cited(reply: str) -> list[tuple[str, list[int]]]:
     """Return each sentence of the reply without its marks, with the numbers in them."""
     moved = re.sub(r"([.!?])((?:\s*\[\d[\d,;\s]*\])+)", r"\2\1", reply)
     found: list[tuple[str, list[int]]] = []
-    for start, end in sentences(moved):
-        sentence = moved[start:end]
+    for unit in units(moved):
+        sentence = moved[unit.start : unit.end]
         numbers = [int(n) for mark in _MARK.findall(sentence) for n in re.findall(r"\d+", mark)]
         found.append((_MARK.sub("", sentence).strip(), list(dict.fromkeys(numbers))))
     return found

@@ -47,10 +47,27 @@ class Channel(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Highlight:
+    """A unit of a passage that speaks to the question: `chunk.text[start:end]`.
+
+    `cover` is the share of the question's term weights it holds, `similarity` its likeness in meaning; both 0 to 1.
+    """
+
+    start: int
+    end: int
+    cover: float
+    similarity: float
+
+    @property
+    def worth(self) -> float:
+        return 0.5 * self.cover + 0.5 * self.similarity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A chunk that bears on the question, with why.
 
-    `relevance` is calibrated to [0, 1]; `score` is the fusion's own and orders the evidence; `ranks` are
+    `highlights` are its best units, best first. `relevance` is calibrated to [0, 1]; `score` is the fusion's own and orders the evidence; `ranks` are
     the places, from 0, that each channel gave it; `cosine_distance` lies in [0, 1].
     """
 
@@ -59,6 +76,7 @@ class Evidence:
     score: float
     cosine_distance: float | None
     ranks: Mapping[Channel, int] = field(default_factory=dict[Channel, int])
+    highlights: tuple[Highlight, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

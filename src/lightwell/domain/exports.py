@@ -81,7 +81,7 @@ class ExportConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
+class ExportedRelation:
     """What one reader sees of one relation: the profiles of the reader's classes, brought together.
 
     `source` and `target` are references as `Entity.ref` shows them. `sources` are at most 50 chunk references,
@@ -127,7 +127,7 @@ class PassageVector:
     numbers: NDArray[np.float32]
 
 
-ExportRecord = Entity | Relation | Passage | PassageVector
+ExportRecord = Entity | ExportedRelation | Passage | PassageVector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
 
-from lightwell.domain.ids import ClassId, EntityId
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ClassId, EntityId, MergeId
 
 DESCRIPTION_SEPARATOR = " | "
 MOST_SOURCES = 50
@@ -121,6 +122,128 @@ class Entity:
     chunk_count: int
     sources: tuple[str, ...]
     paths: tuple[str, ...]
+
+    def merge_with(self, other: "Entity", strategy: MergeStrategy) -> "Entity":
+        """Return this entity with the other's description brought in by the strategy, and its sources.
+
+        Chunks that mention both are counted twice. A summary needs a model: raises `Invalid` for LLM_SUMMARIZE.
+        """
+        if strategy is MergeStrategy.LLM_SUMMARIZE:
+            raise Invalid(
+                "LLM_SUMMARIZE needs a chat model; merge with one, or name another strategy"
+            )
+        said = brought_together(strategy, [(self.description,), (other.description,)])
+        return replace(
+            self,
+            description=joined(said),
+            chunk_count=self.chunk_count + other.chunk_count,
+            sources=first_in_first_out(self.sources, other.sources),
+            paths=first_in_first_out(self.paths, other.paths),
+        )
+
+    def has_source_chunk(self, chunk_ref: str) -> bool:
+        """Return whether this chunk is among the sources shown."""
+        return chunk_ref in self.sources
+
+    def remove_source_chunk(self, chunk_ref: str) -> "Entity":
+        """Return the entity without this source; the others keep their places."""
+        return self.with_sources([source for source in self.sources if source != chunk_ref])
+
+    def with_sources(self, chunk_refs: Sequence[str]) -> "Entity":
+        """Return the entity with these sources, the last fifty of them."""
+        return replace(self, sources=first_in_first_out((), chunk_refs))
+
+    def add_source(self, chunk_ref: str) -> "Entity":
+        """Return the entity with one more source; a known one keeps its place."""
+        return replace(self, sources=first_in_first_out(self.sources, [chunk_ref]))
+
+    def with_paths(self, paths: Sequence[str]) -> "Entity":
+        """Return the entity with these paths, the last fifty of them."""
+        return replace(self, paths=first_in_first_out((), paths))
+
+    def add_path(self, path: str) -> "Entity":
+        """Return the entity with one more path; a known one keeps its place."""
+        return replace(self, paths=first_in_first_out(self.paths, [path]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """What one reader sees of one relation; `source` and `target` are the names of its ends."""
+
+    source: str
+    target: str
+    predicate: Predicate
+    keywords: str
+    description: str
+    weight: float
+    chunk_count: int
+    sources: tuple[str, ...]
+    paths: tuple[str, ...]
+
+    def redirect(self, old: str, new: str) -> "Relation":
+        """Return the relation with the end named `old` now at `new`."""
+        ends = {"source": self.source, "target": self.target}
+        return replace(self, **{end: new for end, name in ends.items() if name == old})
+
+    def merge_with(self, other: "Relation") -> "Relation":
+        """Return both as one: weights summed, keywords and descriptions joined, the sources of both."""
+        return replace(
+            self,
+            keywords=", ".join(
+                dict.fromkeys(word for word in (self.keywords, other.keywords) if word)
+            ),
+            description=joined([self.description, other.description]),
+            weight=self.weight + other.weight,
+            chunk_count=self.chunk_count + other.chunk_count,
+            sources=first_in_first_out(self.sources, other.sources),
+            paths=first_in_first_out(self.paths, other.paths),
+        )
+
+    def is_self_loop(self) -> bool:
+        """Return whether both ends are the same."""
+        return self.source == self.target
+
+    def add_source(self, chunk_ref: str) -> "Relation":
+        """Return the relation with one more source; a known one keeps its place."""
+        return replace(self, sources=first_in_first_out(self.sources, [chunk_ref]))
+
+    def add_path(self, path: str) -> "Relation":
+        """Return the relation with one more path; a known one keeps its place."""
+        return replace(self, paths=first_in_first_out(self.paths, [path]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portrait:
+    """What one reader sees of one entity, with its other names and its relations, the weightiest first."""
+
+    entity: Entity
+    aliases: tuple[str, ...]
+    relations: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeResult:
+    """What a merge did, in the eyes of the person who made it; `merge_id` takes it back."""
+
+    merge_id: MergeId
+    target_entity: Entity
+    relations_redirected: int
+    source_entities_deleted: int
+    relations_deduped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeProposal:
+    """Two entities that may be one, and why; `confidence` lies in [0, 1].
+
+    `evidence` says which of `email`, `domain`, `alias`, `name` speaks for it, and with what.
+    """
+
+    one: Entity
+    other: Entity
+    confidence: float
+    evidence: Mapping[str, str]
+    shared_neighbours: tuple[str, ...]
 
 
 _GAPS = re.compile(r"[\s_\-–—]+")

@@ -22,7 +22,7 @@ from lightwell.records.database import Database
 from lightwell.records.search import NamedEntity, Place, WordHit, WordQuestion, WordStatistics
 from lightwell.records.spaces import Space
 from lightwell.retrieve import asked as naming
-from lightwell.retrieve import calibration, fusion, signals
+from lightwell.retrieve import calibration, fusion, reading, signals
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 from lightwell.retrieve.weights import weights
 
@@ -79,10 +79,13 @@ class Retriever:
         places = await search.places(self.database, reader, chunks)
         ranked = await self._ranked(asked, found, near, places, reader)
         evidence = await self._evidence(asked, found, ranked, reader)
+        weighed = _weights(asked)
         clock.fusion = clock.lap()
+        evidence = await reading.read(self.embedder, asked.vector, weighed, evidence)
+        clock.rerank = clock.lap()
         return Retrieval(
             question=question,
-            weights=_weights(asked),
+            weights=weighed,
             evidence=evidence,
             best=max((entry.relevance for entry in evidence), default=0.0),
             metrics=_metrics(clock, found, near, evidence),
@@ -229,6 +232,7 @@ class _Clock:
     vector: int = 0
     graph: int = 0
     fusion: int = 0
+    rerank: int = 0
 
     def __post_init__(self) -> None:
         self.started = time.perf_counter()
@@ -363,6 +367,6 @@ def _metrics(
         fusion_ms=clock.fusion,
         overlap=sum(Channel.DENSE in ranks for ranks in graph_ranks),
         fused_top=evidence[0].score if evidence else 0.0,
-        rerank_ms=0,
+        rerank_ms=clock.rerank,
         rerank_top=max((entry.relevance for entry in evidence), default=0.0),
     )

@@ -1,0 +1,100 @@
+"""The last look: what in the best passages speaks to the question, sentence by sentence.
+
+It is the local reranker: a passage is as relevant as its best unit says, not as its thousand words average out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.documents import Chunk
+from lightwell.domain.evidence import Evidence, Highlight
+from lightwell.domain.terms import terms
+from lightwell.domain.units import units
+from lightwell.ports import Embedder
+
+MOST_COMPARED = 32
+"""Units whose likeness to the question is looked at: those that hold most of its terms."""
+
+CONTEXT_COUNTS = 0.5
+"""A term that only the context or the title holds counts this much."""
+
+_SHORTEST = 2
+_PER_PASSAGE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    place: int
+    start: int
+    end: int
+    context: str
+    text: str
+    cover: float
+
+
+async def read(
+    embedder: Embedder,
+    vector: NDArray[np.float32],
+    weights: Mapping[str, float],
+    evidence: Sequence[Evidence],
+) -> tuple[Evidence, ...]:
+    """Return the evidence with its highlights, in the same order; `vector` is the question's."""
+    parts = _parts([entry.chunk for entry in evidence], weights)
+    given = await embedder.documents([_readable(part) for part in parts]) if parts else None
+    similar: list[float] = [] if given is None else np.asarray(given @ vector, float).tolist()
+    found: dict[int, list[Highlight]] = {}
+    for part, likeness in zip(parts, similar, strict=True):
+        found.setdefault(part.place, []).append(
+            Highlight(
+                start=part.start,
+                end=part.end,
+                cover=round(part.cover, 6),
+                similarity=round(max(0.0, likeness), 6),
+            )
+        )
+    return tuple(
+        replace(entry, highlights=tuple(_best(found.get(place, []))))
+        for place, entry in enumerate(evidence)
+    )
+
+
+def _parts(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Part]:
+    found: dict[str, _Part] = {}
+    for place, chunk in enumerate(chunks):
+        title = frozenset(terms(chunk.title))
+        for unit in units(chunk.text):
+            text = chunk.text[unit.start : unit.end]
+            own = frozenset(terms(text))
+            if len(own) >= _SHORTEST and text not in found:
+                around = (title | frozenset(terms(unit.context))) - own
+                found[text] = _Part(
+                    place=place,
+                    start=unit.start,
+                    end=unit.end,
+                    context=unit.context,
+                    text=text,
+                    cover=_cover(own, around, weights),
+                )
+    ordered = sorted(
+        found.values(), key=lambda part: (-round(part.cover, 9), part.place, part.start)
+    )
+    return ordered[:MOST_COMPARED]
+
+
+def _cover(own: frozenset[str], around: frozenset[str], weights: Mapping[str, float]) -> float:
+    """Return the share of the question's term weights that the unit holds, its surroundings at half: 0 to 1."""
+    whole = sum(weights.values())
+    held = sum(weight for word, weight in weights.items() if word in own)
+    near = sum(weight for word, weight in weights.items() if word in around)
+    return (held + CONTEXT_COUNTS * near) / whole if whole else 0.0
+
+
+def _readable(part: _Part) -> str:
+    return f"{part.context}: {part.text}" if part.context else part.text
+
+
+def _best(highlights: Sequence[Highlight]) -> list[Highlight]:
+    return sorted(highlights, key=lambda each: (-each.worth, each.start))[:_PER_PASSAGE]
