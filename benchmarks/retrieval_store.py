@@ -82,14 +82,14 @@ class Store:
 
     @cached_property
     def by_entity(self) -> Matrix:
-        return sparse.csr_array(self.mentions.T)
+        return cast("Matrix", self.mentions.T.tocsr())
 
     @cached_property
     def relations(self) -> Matrix:
         known = {ends: count for ends, count in self.stated.items() if {*ends} <= {*self.entities}}
         pairs = [(self.entities[one], self.entities[other]) for one, other in known]
         half = _matrix(pairs, [*map(float, known.values())], (len(self.entities),) * 2)
-        return sparse.csr_array(half + half.T)
+        return cast("Matrix", half + half.T)
 
     @cached_property
     def frequencies(self) -> list[Counter[str]]:
@@ -104,16 +104,17 @@ class Store:
         is_there = ~np.isin(np.arange(len(self.passages)), without)
         everything, corpus = self._everything(question, is_there)
         places = self._drawn(everything, corpus, is_there)
-        mentions = sparse.csr_array(everything.mentions[places])
-        kept = np.union1d(mentions.indices, everything.named)
+        drawn = [self.passages[int(at)] for at in places]
+        mentions = _rows(everything.mentions, places)
+        kept = np.union1d(_columns_of(mentions), everything.named)
         candidates = Candidates(
-            keys=tuple(self.passages[at].key for at in places),
-            titles=tuple(self.passages[at].title for at in places),
+            keys=tuple(each.key for each in drawn),
+            titles=tuple(each.title for each in drawn),
             cosine=everything.cosine[places],
             frequencies=everything.frequencies[places],
             lengths=self.lengths[places],
-            mentions=sparse.csr_array(mentions[:, kept]),
-            relations=sparse.csr_array(sparse.csr_array(self.relations[kept])[:, kept]),
+            mentions=_columns(mentions, kept),
+            relations=_columns(_rows(self.relations, kept), kept),
             named=np.searchsorted(kept, everything.named),
             terms=tuple(sorted(set(terms.terms(question.text)))),
         )
@@ -155,18 +156,20 @@ class Store:
     def _drawn(self, everything: Candidates, corpus: Corpus, is_there: Flags) -> Places:
         words = np.where(is_there, signals.impacts(everything, corpus).sum(axis=1), 0.0)
         cosine = np.where(is_there, everything.cosine, -1.0)
-        by_words = [at for at in np.argsort(-words, kind="stable")[:BEST].tolist() if words[at] > 0]
-        by_meaning = np.argsort(-cosine, kind="stable")[:BEST].tolist()
-        best = np.argsort(-(signals.spread(words) + signals.spread(cosine)), kind="stable")[:NEAR]
-        near = np.unique(sparse.csr_array(self.mentions[best]).indices)
+        by_words = _best(words)[:BEST]
+        best = _best(signals.spread(words) + signals.spread(cosine))[:NEAR]
+        near = np.unique(_columns_of(_rows(self.mentions, best)))
         counts = corpus.entity_counts
         few = everything.named[counts[everything.named] <= MOST_NAMED]
-        named = sparse.csr_array(self.by_entity[few]).indices.tolist()
         rare = near[(counts[near] > 1) & (counts[near] <= signals.RAREST)]
-        shared = Counter(sparse.csr_array(self.by_entity[rare]).indices.tolist())
-        nearest = sorted(shared, key=lambda at: (-shared[at], at))[:MOST_NEAR]
-        drawn = {*by_words, *by_meaning, *named, *nearest}
-        return np.array(sorted(at for at in drawn if is_there[at]), np.intp)
+        shared = np.bincount(_columns_of(_rows(self.by_entity, rare)), minlength=len(is_there))
+        nearest = _best(shared.astype(float))[:MOST_NEAR]
+        drawn = np.zeros(len(is_there), bool)
+        drawn[by_words[words[by_words] > 0]] = True
+        drawn[_best(cosine)[:BEST]] = True
+        drawn[_columns_of(_rows(self.by_entity, few))] = True
+        drawn[nearest[shared[nearest] > 0]] = True
+        return np.flatnonzero(drawn & is_there)
 
 
 def opened(asked: Asked, weights: Weights) -> fusion.Opening:
@@ -176,7 +179,7 @@ def opened(asked: Asked, weights: Weights) -> fusion.Opening:
 
 def texts(store: Store, asked: Asked, opening: fusion.Opening) -> dict[int, str]:
     """Return what the store hands over for the second look."""
-    return {int(place): store.passages[asked.places[place]].text for place in opening.wanted}
+    return {at: store.passages[int(asked.places[at])].text for at in opening.wanted.tolist()}
 
 
 def _matrix(
@@ -184,3 +187,19 @@ def _matrix(
 ) -> Matrix:
     ends = np.array(pairs, np.intp).reshape(-1, 2)
     return sparse.csr_array((np.array(values), (ends[:, 0], ends[:, 1])), shape=shape)
+
+
+def _best(scores: Floats) -> Places:
+    return np.argsort(-scores, kind="stable")
+
+
+def _rows(matrix: Matrix, at: Places) -> Matrix:
+    return cast("Matrix", matrix[at])
+
+
+def _columns(matrix: Matrix, at: Places) -> Matrix:
+    return cast("Matrix", matrix[:, at])
+
+
+def _columns_of(matrix: Matrix) -> Places:
+    return cast("Places", matrix.indices).astype(np.intp)

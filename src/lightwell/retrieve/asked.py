@@ -14,7 +14,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
 def possible_names(question: str) -> tuple[str, ...]:
     """Return every run of up to eight words that may be a name, normalised, each once, in order.
 
-    A single word may be one when it has a capital or a digit; a run of small words from two on.
+    A single word may be one when it has a capital, a digit or an @; a run of small words from two on.
     """
     words = _words(question)
     return tuple(dict.fromkeys(name for _, _, name in _runs(words)))
@@ -52,4 +52,4 @@ def _may_be_name(run: list[str]) -> bool:
         return False
     if all(word.casefold() in STOP_WORDS for word in run):
         return False
-    return len(run) > 1 or run[0] != run[0].lower() or any(sign.isdigit() for sign in run[0])
+    return len(run) > 1 or any(sign.isupper() or sign.isdigit() or sign == "@" for sign in run[0])

@@ -5,7 +5,6 @@ Nothing here is relative to the other candidates' scores: a question that no doc
 
 import numpy as np
 
-from lightwell.domain import terms
 from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.fusion import Opening
 from lightwell.retrieve.signals import Floats
@@ -58,5 +57,5 @@ def _held_together(opening: Opening, scores: Floats) -> Floats:
 
 def _titles_said(opening: Opening) -> Floats:
     asked = frozenset(opening.candidates.terms)
-    titles = [frozenset(terms.terms(title)) for title in opening.candidates.titles]
+    titles = [signals.title_terms(title) for title in opening.candidates.titles]
     return np.array([len(title & asked) / max(len(title), 1) for title in titles], np.float64)

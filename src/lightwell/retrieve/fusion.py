@@ -1,14 +1,17 @@
 """Many signals to one order: reciprocal ranks, or learned weights and a second look from the first passages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from lightwell.retrieve import signals
 from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
 from lightwell.retrieve.walk import transitions, walk
-from lightwell.retrieve.weights import Weights
+from lightwell.retrieve.weights import LINKS, OPENING, Weights
+
+Titled = Callable[[int], Floats]
 
 RANK_OFFSET = 60
 """The k of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)."""
@@ -57,10 +60,7 @@ def reciprocal_ranks(
 
 def order(scores: Floats, keys: Sequence[str]) -> Places:
     """Return the places of the scores, best first; scores equal to nine decimals are ordered by key."""
-    return np.array(
-        sorted(range(len(keys)), key=lambda at: (-round(float(scores[at]), _FINE), keys[at])),
-        np.intp,
-    )
+    return np.lexsort((np.array(keys, np.str_), -np.round(scores, _FINE)))
 
 
 def opened(candidates: Candidates, corpus: Corpus, weights: Weights) -> Opening:
@@ -91,34 +91,43 @@ def fused(opening: Opening, texts: Mapping[int, str], weights: Weights) -> Float
 
     `texts` holds the texts of `opening.wanted` by their places; without one, a passage names no title.
     """
-    readable = {place: signals.matchable(text) for place, text in texts.items()}
-    titles = [signals.matchable(title) for title in opening.candidates.titles]
+    titled = titles_in(opening, texts)
     scores = opening.scores
     for _ in range(ROUNDS):
-        scores = second_look(opening, scores, readable, titles) @ weights.fused
+        scores = second_look(opening, scores, titled) @ weights.fused
     return scores
 
 
-def second_look(
-    opening: Opening, scores: Floats, texts: Mapping[int, str], titles: Sequence[str]
-) -> Floats:
+def titles_in(opening: Opening, texts: Mapping[int, str]) -> Titled:
+    """Return what says, for the place of a passage with a text, which candidates' titles it names, (n,)."""
+    titles = [signals.matchable_title(title) for title in opening.candidates.titles]
+
+    @cache
+    def titled(place: int) -> Floats:
+        return signals.titles_named(titles, texts.get(place, ""), besides=titles[place])
+
+    return titled
+
+
+def second_look(opening: Opening, scores: Floats, titled: Titled) -> Floats:
     """Return the opening's signals and those of links to the best passages by these scores: (n, signals)."""
     candidates = opening.candidates
+    if not candidates.keys:
+        return np.zeros((0, len(OPENING) + len(LINKS)))
     merit = signals.spread(scores)
     firsts = order(scores, candidates.keys)[:FIRSTS]
     worth = merit[firsts][:, None]
-    covered = signals.gains(opening.impacts, firsts) / max(
-        float(signals.rarity(opening.corpus).sum()), 1e-9
-    )
+    most = max(float(signals.rarity(opening.corpus).sum()), 1e-9)
+    covered = signals.gains(opening.impacts, firsts) / most
     shared = signals.shared_names(candidates, opening.corpus, firsts)
-    titled = np.array([_titled(texts.get(int(first), ""), titles, int(first)) for first in firsts])
+    naming = np.array([titled(int(first)) for first in firsts])
     near = _near(opening, firsts, merit)
     return np.column_stack(
         [
             opening.table,
             signals.spread((worth * covered).max(axis=0)),
             (worth * covered * shared).max(axis=0),
-            (worth * titled).max(axis=0),
+            (worth * naming).max(axis=0),
             signals.nearness(near),
             signals.logarithms(near, floor=_NEAR_FLOOR),
         ]
@@ -139,9 +148,3 @@ def _near(opening: Opening, firsts: Places, merit: Floats) -> Floats:
     restarts = np.zeros((len(merit) + len(opening.corpus.entity_counts), 1))
     restarts[firsts, 0] = merit[firsts] ** 2
     return walk(opening.steps, restarts)[: len(merit), 0]
-
-
-def _titled(text: str, titles: Sequence[str], first: int) -> Floats:
-    named = signals.titles_named(titles, text)
-    own = np.array([title == titles[first] for title in titles])
-    return np.where(own, 0.0, named)

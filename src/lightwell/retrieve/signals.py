@@ -1,7 +1,9 @@
 """What speaks for a candidate: numbers from words, meaning, names and links, one row per candidate."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -19,7 +21,9 @@ RAREST = 10
 """A name in more of the reader's chunks than this links nothing by itself."""
 
 _SHORTEST_TITLE = 3
+_BRACKETED = re.compile(r"(?<=\S) *\([^()]*\)$")
 _FINE = 9
+_KEPT_TITLES = 20_000  # titles come again with every question; reading them was a third of the work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,19 +92,37 @@ def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floa
     is_link = (counts > 1) & (counts <= RAREST)
     strength = np.where(is_link, 1 / np.log2(np.clip(counts, 2, None)), 0.0)
     weighted = cast("Matrix", candidates.mentions[firsts].multiply(strength).tocsr())
-    shared = np.minimum(cast("Matrix", weighted @ candidates.mentions.T).toarray(), 1.0)
+    links = cast("Floats", cast("Matrix", weighted @ candidates.mentions.T).toarray())
+    shared = np.minimum(links, 1.0)
     shared[np.arange(len(firsts)), firsts] = 0.0
     return shared
 
 
-def titles_named(titles: Sequence[str], text: str) -> Floats:
-    """Return 1 where the text names a title, 0 elsewhere, (n,); both are compared as folded words."""
-    return np.array([_is_title(title) and title in text for title in titles], np.float64)
+def titles_named(titles: Sequence[str], text: str, *, besides: str) -> Floats:
+    """Return 1 where the text names a title other than `besides`, 0 elsewhere, (n,); titles are `matchable`."""
+    within = matchable(text)
+    return np.array([title != besides and title in within for title in titles], np.float64)
 
 
 def matchable(text: str) -> str:
     """Return the folded words between single blanks, with a blank at either end."""
     return f" {' '.join(terms.words(text))} "
+
+
+@lru_cache(maxsize=_KEPT_TITLES)
+def matchable_title(title: str) -> str:
+    """Return the title as `matchable`, without what stands in brackets at its end: "Mercury (planet)".
+
+    A title too short to be told from a word in passing becomes a mark that no text holds.
+    """
+    matched = matchable(_BRACKETED.sub("", title))
+    return matched if len(matched.strip()) >= _SHORTEST_TITLE else "\0"
+
+
+@lru_cache(maxsize=_KEPT_TITLES)
+def title_terms(title: str) -> frozenset[str]:
+    """Return the distinct terms of a title."""
+    return frozenset(terms.terms(title))
 
 
 def gains(candidate_impacts: Floats, firsts: Places) -> Floats:
@@ -130,7 +152,3 @@ def nearness(values: Floats) -> Floats:
     """Return 1 for the greatest, 1/2 for the second ...; equal values share the better place."""
     rounded = np.round(values, _FINE)
     return 1 / (np.searchsorted(np.sort(-rounded), -rounded) + 1.0)
-
-
-def _is_title(title: str) -> bool:
-    return len(title.strip()) >= _SHORTEST_TITLE

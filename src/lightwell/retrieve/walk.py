@@ -14,7 +14,7 @@ from lightwell.retrieve.signals import Floats, Matrix
 FOLLOWED = 0.5
 """The probability of following an edge rather than starting anew."""
 
-_STEPS = 20  # what is left to settle after k steps is below FOLLOWED ** k
+_STEPS = 14  # what is left to settle after k steps is below FOLLOWED ** k
 
 
 def transitions(mentions: Matrix, relations: Matrix) -> Matrix:

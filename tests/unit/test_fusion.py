@@ -1,0 +1,166 @@
+import random
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from lightwell.retrieve import fusion
+from lightwell.retrieve.signals import Candidates, Corpus, Matrix
+from lightwell.retrieve.weights import LINKS, OPENING, weights
+
+RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4)
+
+
+def asked(
+    seed: int, *, count: int = 30, terms: int = 4, entities: int = 12
+) -> tuple[Candidates, Corpus]:
+    """Return made-up candidates of a store of 200 chunks; some of them are alike in everything but their key."""
+    numbers = np.random.default_rng(seed)
+    mentions = (numbers.random((count, entities)) < 0.2).astype(float)
+    related = np.triu((numbers.random((entities, entities)) < 0.1).astype(float), 1)
+    frequencies = np.floor(numbers.random((count, terms)) * 3)
+    mentions[1], frequencies[1] = mentions[0], frequencies[0]
+    cosine = np.round(numbers.random(count), 3)
+    cosine[1] = cosine[0]
+    return Candidates(
+        keys=tuple(f"doc-{at:03}" for at in range(count)),
+        titles=tuple("same" if at < 2 else f"title {at}" for at in range(count)),
+        cosine=cosine,
+        frequencies=frequencies,
+        lengths=np.full(count, 40.0),
+        mentions=sparse.csr_array(mentions),
+        relations=sparse.csr_array(related + related.T),
+        named=np.array([0, 3], np.intp),
+    ), Corpus(
+        chunks=200,
+        mean_length=40.0,
+        term_counts=np.array([3.0, 10.0, 50.0, 120.0])[:terms],
+        entity_counts=np.maximum(mentions.sum(axis=0), 1.0),
+    )
+
+
+def moved(candidates: Candidates, places: list[int]) -> Candidates:
+    return replace(
+        candidates,
+        keys=tuple(candidates.keys[at] for at in places),
+        titles=tuple(candidates.titles[at] for at in places),
+        cosine=candidates.cosine[places],
+        frequencies=candidates.frequencies[places],
+        lengths=candidates.lengths[places],
+        mentions=cast("Matrix", candidates.mentions[np.array(places, np.intp)]),
+    )
+
+
+def scores(candidates: Candidates, corpus: Corpus) -> dict[str, float]:
+    """Return the fused scores by key, in their order; every passage's text names the third title."""
+    opening = fusion.opened(candidates, corpus, weights())
+    texts = {int(place): "it speaks of Title 3" for place in opening.wanted}
+    values = fusion.fused(opening, texts, weights())
+    places = fusion.order(values, candidates.keys)
+    return {candidates.keys[at]: float(values[at]) for at in places}
+
+
+@given(RANKINGS, st.randoms(use_true_random=False))
+def test_reciprocal_ranks_do_not_depend_on_the_order_of_the_rankings(
+    rankings: list[list[str]], chance: random.Random
+) -> None:
+    shuffled = [*rankings]
+    chance.shuffle(shuffled)
+    assert [*fusion.reciprocal_ranks(rankings).items()] == [
+        *fusion.reciprocal_ranks(shuffled).items()
+    ]
+
+
+def test_reciprocal_ranks_are_those_of_the_paper() -> None:
+    sums = fusion.reciprocal_ranks([["a", "b"], ["b"]])
+    assert [*sums] == ["b", "a"]
+    assert sums["b"] == pytest.approx(1 / 62 + 1 / 61)
+
+
+def test_equal_reciprocal_ranks_are_ordered_by_key() -> None:
+    assert [*fusion.reciprocal_ranks([["b"], ["a"]])] == ["a", "b"]
+
+
+def test_equal_scores_are_ordered_by_key() -> None:
+    assert fusion.order(np.array([0.5, 0.9, 0.5]), ["b", "c", "a"]).tolist() == [1, 2, 0]
+
+
+def test_a_difference_below_nine_decimals_is_none() -> None:
+    assert fusion.order(np.array([0.5, 0.5 + 1e-12]), ["a", "b"]).tolist() == [0, 1]
+
+
+@given(st.integers(0, 50), st.randoms(use_true_random=False))
+def test_the_order_of_the_candidates_does_not_change_their_scores(
+    seed: int, chance: random.Random
+) -> None:
+    candidates, corpus = asked(seed)
+    places = [*range(len(candidates.keys))]
+    chance.shuffle(places)
+    plain, shuffled = scores(candidates, corpus), scores(moved(candidates, places), corpus)
+    assert [*plain] == [*shuffled]
+    assert [*plain.values()] == pytest.approx([*shuffled.values()], abs=1e-9)
+
+
+def test_candidates_alike_in_everything_score_alike() -> None:
+    candidates, corpus = asked(7)
+    values = scores(candidates, corpus)
+    assert values["doc-000"] == pytest.approx(values["doc-001"], abs=1e-9)
+
+
+def test_a_passage_whose_title_the_best_one_names_rises() -> None:
+    candidates, corpus = asked(3)
+    opening = fusion.opened(candidates, corpus, weights())
+    best = int(opening.wanted[0])
+    last = int(fusion.order(opening.scores, candidates.keys)[-1])
+    silent = fusion.fused(opening, {}, weights())
+    speaking = fusion.fused(opening, {best: f"see {candidates.titles[last]}."}, weights())
+    assert speaking[last] > silent[last]
+
+
+def test_the_passage_that_holds_the_missing_half_comes_second() -> None:
+    # The first passage holds two terms and leads by a rare name to the one that holds the third; another
+    # holds as much without a link.
+    mentions = np.array([[1.0], [0.0], [1.0], [0.0]])
+    candidates = Candidates(
+        keys=("first", "alone", "linked", "idle"),
+        titles=("", "", "", ""),
+        cosine=np.array([0.6, 0.3, 0.3, 0.0]),
+        frequencies=np.array([[1.0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]]),
+        lengths=np.full(4, 20.0),
+        mentions=sparse.csr_array(mentions),
+        relations=sparse.csr_array((1, 1)),
+        named=np.array([], np.intp),
+    )
+    corpus = Corpus(
+        chunks=100,
+        mean_length=20.0,
+        term_counts=np.array([2.0, 2.0, 2.0]),
+        entity_counts=np.array([2.0]),
+    )
+    assert [*scores(candidates, corpus)][:2] == ["first", "linked"]
+
+
+def test_nothing_found_is_ranked_as_nothing() -> None:
+    candidates, corpus = asked(1)
+    opening = fusion.opened(moved(candidates, []), corpus, weights())
+    assert fusion.fused(opening, {}, weights()).shape == (0,)
+    assert opening.wanted.tolist() == []
+
+
+def test_a_question_without_known_words_or_names_is_ranked_by_meaning() -> None:
+    candidates, corpus = asked(2, terms=0)
+    candidates = replace(candidates, named=np.array([], np.intp))
+    values = scores(candidates, corpus)
+    assert all(np.isfinite(value) for value in values.values())
+    best = candidates.keys[int(candidates.cosine.argmax())]
+    assert next(iter(values)) == best
+
+
+def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
+    shipped = weights()
+    assert shipped.opening.shape == (len(OPENING),)
+    assert shipped.fused.shape == (len(OPENING) + len(LINKS),)
