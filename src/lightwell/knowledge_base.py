@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
+from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.errors import Invalid
@@ -71,6 +72,12 @@ class KnowledgeBase:
         self._way = way
         self._retriever = retriever
         self._answers = answers
+        self._graph = Graph(database=database, model=answers.model)
+
+    @property
+    def graph(self) -> Graph:
+        """What people see and correct of entities and relations."""
+        return self._graph
 
     async def reader(self, tags: Iterable[str]) -> Reader:
         """Return who these access tags make of the asking person; raise `Invalid` for a malformed tag."""

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import LiteralString
 from uuid import UUID
 
-from lightwell.domain.graph import DESCRIPTION_SEPARATOR, MergeStrategy, brought_together
+from lightwell.domain.graph import (
+    DESCRIPTION_SEPARATOR,
+    MergeStrategy,
+    brought_together,
+    text_ref,
+)
 from lightwell.records.database import Connection, Row
 
 Key = tuple[UUID, int]
@@ -142,16 +147,16 @@ WHERE merge_summaries.merge_id = now.merge_id AND merge_summaries.class_id = now
 
 _WRITE = """
 INSERT INTO profiles AS profile (
-    subject_id, class_id, subject, display_name, entity_kind, description, named_as, by_hand, mention_count,
+    subject_id, class_id, subject, display_name, entity_kind, description, entity_ref, by_hand, mention_count,
     source_ids, source_paths)
-SELECT subject_id, class_id, 'entity', name, kind, description, nullif(named_as, subject_id),
+SELECT subject_id, class_id, 'entity', name, kind, description, nullif(ref, ''),
        string_to_array(by_hand, ' '), 0, '{}', '{}'
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(names)s::text[], %(kinds)s::text[],
-            %(descriptions)s::text[], %(named)s::uuid[], %(by_hand)s::text[])
-    AS given (subject_id, class_id, name, kind, description, named_as, by_hand)
+            %(descriptions)s::text[], %(refs)s::text[], %(by_hand)s::text[])
+    AS given (subject_id, class_id, name, kind, description, ref, by_hand)
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    named_as = excluded.named_as, by_hand = excluded.by_hand, updated_at = now()
+    entity_ref = excluded.entity_ref, by_hand = excluded.by_hand, updated_at = now()
 """
 
 # What only people say any more has no sources.
@@ -232,7 +237,7 @@ async def _write(connection: Connection, found: Mapping[Key, Tree]) -> None:
             "names": [row[2].word.get("name", row[2].name) for row in rows],
             "kinds": [row[2].word.get("kind", row[2].kind) for row in rows],
             "descriptions": [row[3] for row in rows],
-            "named": [row[2].entity_id for row in rows],
+            "refs": [_ref(row[0], row[2]) for row in rows],
             "by_hand": [" ".join(row[2].word) for row in rows],
         },
     )
@@ -286,6 +291,13 @@ def _named(row: Row) -> Named:
         mentions=row[7],
         word={field: said for field, said in word.items() if said is not None},
     )
+
+
+def _ref(root: UUID, shown: Named) -> str:
+    """Return the reference that goes with the name shown, "" for the entity's own; no text has what only people say."""
+    if shown.mentions == 0:
+        return text_ref(shown.word.get("name", shown.name))
+    return "" if shown.entity_id == root else shown.ref
 
 
 def _columns(keys: Sequence[Key]) -> dict[str, object]:

@@ -12,6 +12,8 @@ from lightwell.domain.ids import ProjectId
 from lightwell.records import curated
 from lightwell.records.database import Connection
 
+_AT_ONCE = 500
+
 _TAKE = """
 DELETE FROM stale_profiles WHERE (subject_id, class_id) IN (
     SELECT subject_id, class_id FROM stale_profiles ORDER BY subject_id, class_id
@@ -52,7 +54,7 @@ CROSS JOIN LATERAL (
 WHERE latest.name IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    attributes = excluded.attributes, named_as = NULL, by_hand = '{}', mention_count = profile.mention_count + excluded.mention_count,
+    attributes = excluded.attributes, entity_ref = NULL, by_hand = '{}', mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
 """
 
@@ -164,3 +166,9 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
         await connection.execute(_DROP_RELATIONS, shrunk)
         await connection.execute(_DROP_ENTITIES, shrunk)
     return len(rows)
+
+
+async def refresh_all(connection: Connection, project_id: ProjectId) -> None:
+    """Recompute whatever is stale, in the transaction that made it so."""
+    while await refresh(connection, project_id, limit=_AT_ONCE):
+        pass

@@ -104,6 +104,6 @@ CREATE TABLE relation_edits (
 );
 CREATE INDEX relation_edits_relation ON relation_edits (relation_id, class_id);
 
--- `named_as` is whose name the profile shows, null for the entity itself; `by_hand`: which of its fields a person said.
-ALTER TABLE profiles ADD COLUMN named_as uuid;
+-- `entity_ref` is what its readers know the entity under, null: its own; `by_hand` which of its fields a person said.
+ALTER TABLE profiles ADD COLUMN entity_ref text;
 ALTER TABLE profiles ADD COLUMN by_hand text[] NOT NULL DEFAULT '{}';

@@ -1,0 +1,64 @@
+"""What people see and correct of the graph, as verbs; `KnowledgeBase.graph` is one of these."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from lightwell.curate import merging
+from lightwell.domain.access import Reader
+from lightwell.domain.graph import Entity, MergeResult, MergeStrategy, Portrait
+from lightwell.ports import ChatModel
+from lightwell.records import entities
+from lightwell.records.database import Database
+
+_LARGEST_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """The entities and relations of a project; `model` is asked for summaries and may be None.
+
+    Entities are named as the reader knows them: by name, reference or id. What the reader may not see is not there.
+    """
+
+    database: Database
+    model: ChatModel | None
+
+    async def entities(
+        self, reader: Reader, *, after: str = "", limit: int = 100
+    ) -> AsyncIterator[Entity]:
+        """Yield up to `limit` of the reader's entities by reference, those after the reference `after`."""
+        while limit > 0:
+            wanted = min(limit, _LARGEST_PAGE)
+            page = await entities.listed(self.database, reader, after=after, limit=wanted)
+            for entity in page:
+                yield entity
+            if len(page) < wanted:
+                return
+            after, limit = page[-1].ref, limit - len(page)
+
+    async def entity(self, reader: Reader, name: str) -> Portrait:
+        """Return the entity called so, with its other names and its relations; raise `NotFound`."""
+        called = await entities.called(self.database, reader, name)
+        entity = await entities.shown(self.database, reader, called.entity_id)
+        return Portrait(
+            entity=entity,
+            aliases=await entities.aliases(self.database, reader, entity),
+            relations=await entities.relations(self.database, reader, entity.id),
+        )
+
+    async def merge(
+        self,
+        reader: Reader,
+        sources: Sequence[str],
+        target: str,
+        *,
+        strategy: MergeStrategy = MergeStrategy.CONCATENATE,
+    ) -> MergeResult:
+        """Merge the sources into the target; raise `NotFound`, `Invalid`, or `ModelFailed` with nothing changed."""
+        return await merging.merge(
+            self.database, reader, sources, target, strategy=strategy, model=self.model
+        )
+
+    async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
+        """Take back the merge of what was called so, or with this id; return what stands by itself again."""
+        return await merging.unmerge(self.database, reader, name)

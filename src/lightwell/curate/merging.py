@@ -1,0 +1,148 @@
+"""Merging: several entities become one, under one of their names, until it is taken back.
+
+A merge is a fact of its own. Mentions keep the name that their text gives and follow the fact, whenever they are
+read; so do those of documents that come later. What merged entities are said to be is joined within each access
+class and never across.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from lightwell.curate import summarizing
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import Invalid
+from lightwell.domain.graph import Entity, MergeResult, MergeStrategy
+from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
+from lightwell.ports import ChatModel
+from lightwell.records import curated, entities, merges
+from lightwell.records.database import Database
+from lightwell.records.entities import Called
+from lightwell.records.merges import Ends, NewMerge
+
+
+async def merge(
+    database: Database,
+    reader: Reader,
+    sources: Sequence[str],
+    target: str,
+    *,
+    strategy: MergeStrategy = MergeStrategy.CONCATENATE,
+    model: ChatModel | None = None,
+) -> MergeResult:
+    """Merge the sources into the target and return what that did to what the reader sees.
+
+    Each is named as the reader knows it: by name, reference or id. Entities without relations may be merged; then
+    nothing is redirected. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before
+    anything is changed.
+    """
+    _check(sources, target, strategy, model)
+    into = await entities.called(database, reader, target)
+    given = [await entities.called(database, reader, source) for source in sources]
+    merged = _sources(sources, given, target, into)
+    related = await merges.ends(database, reader, [*merged, into.entity_id])
+    new = NewMerge(
+        id=MergeId(new_id()),
+        sources=merged,
+        target=into.named_as,
+        strategy=strategy,
+        summaries=await _summaries(database, reader, merged, into, model)
+        if model is not None and strategy is MergeStrategy.LLM_SUMMARIZE
+        else {},
+    )
+    await merges.merge(database, reader, new)
+    redirected, deduped = redirections(related, merged, into.entity_id)
+    return MergeResult(
+        merge_id=new.id,
+        target_entity=await entities.shown(database, reader, into.entity_id),
+        relations_redirected=redirected,
+        source_entities_deleted=len(merged),
+        relations_deduped=deduped,
+    )
+
+
+async def unmerge(database: Database, reader: Reader, name: str) -> tuple[Entity, ...]:
+    """Take back the merge of the entity called so, or the merge with this id; return what stands by itself again.
+
+    Everything is as if it had never been merged, whatever was ingested or deleted since. Raises `NotFound`.
+    """
+    chosen = _merge_id(name) or (await entities.called(database, reader, name)).named_as
+    apart = await merges.unmerge(database, reader, name, chosen)
+    found = await entities.these(database, reader, apart)
+    return tuple(found[each] for each in apart if each in found)
+
+
+def redirections(
+    related: Sequence[Ends], sources: Sequence[EntityId], target: EntityId
+) -> tuple[int, int]:
+    """Return how many relations get another end, and how many of them join one that is there; loops are neither."""
+    moved = {source: target for source in sources}
+    stay = {each for each in related if each.source not in moved and each.target not in moved}
+    redirected = deduped = 0
+    for each in related:
+        new = Ends(
+            source=moved.get(each.source, each.source),
+            target=moved.get(each.target, each.target),
+            predicate=each.predicate,
+        )
+        if each in stay or new.source == new.target:
+            continue
+        redirected += 1
+        deduped += new in stay
+        stay.add(new)
+    return redirected, deduped
+
+
+def _check(
+    sources: Sequence[str], target: str, strategy: MergeStrategy, model: ChatModel | None
+) -> None:
+    if not target.strip():
+        raise Invalid("The target's name is empty; name the entity to merge into")
+    if not sources:
+        raise Invalid("There is nothing to merge; name at least one source entity")
+    if strategy is MergeStrategy.LLM_SUMMARIZE and model is None:
+        raise Invalid(
+            "LLM_SUMMARIZE needs a chat model; set LIGHTWELL_CHAT_URL, or name another strategy"
+        )
+
+
+def _sources(
+    names: Sequence[str], given: Sequence[Called], target: str, into: Called
+) -> tuple[EntityId, ...]:
+    for name, source in zip(names, given, strict=True):
+        if source.entity_id == into.entity_id:
+            raise Invalid(
+                f"{name!r} and {target!r} are one entity; it cannot be merged with itself"
+            )
+    return tuple(dict.fromkeys(source.entity_id for source in given))
+
+
+async def _summaries(
+    database: Database,
+    reader: Reader,
+    sources: Sequence[EntityId],
+    into: Called,
+    model: ChatModel,
+) -> dict[ClassId, tuple[str, str]]:
+    """Have the model summarise what each of the reader's classes says, each by itself."""
+    found: dict[ClassId, tuple[str, str]] = {}
+    by_class = await merges.said(database, reader, [*sources, into.entity_id])
+    for class_id, trees in by_class.items():
+        target = trees.get(into.entity_id)
+        said = [target.said(into.named_as) if target else ()]
+        said += [trees[source].said(source) for source in sources if source in trees]
+        parts = [part for part in said if part]
+        shown = next(iter(trees.values())).shown()
+        if len(parts) > 1 and shown is not None:
+            name = shown.word.get("name", shown.name)
+            summary = await summarizing.summary(
+                model, name, [text for part in parts for text in part]
+            )
+            found[class_id] = (curated.inputs_hash(parts), summary)
+    return found
+
+
+def _merge_id(name: str) -> UUID | None:
+    try:
+        return UUID(name.strip())
+    except ValueError:
+        return None

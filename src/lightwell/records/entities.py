@@ -1,0 +1,279 @@
+"""Entities and relations as one reader sees them: the profiles of the reader's classes, brought together.
+
+A person's word stands before what texts say; else the entity's own name before an alias, and the commoner one first.
+No order depends on an id.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph import (
+    DESCRIPTION_SEPARATOR,
+    MOST_SOURCES,
+    Entity,
+    Predicate,
+    Relation,
+    joined,
+    normalized,
+    shown_ref,
+    stored_ref,
+)
+from lightwell.domain.ids import EntityId
+from lightwell.records.database import Database, Row
+
+MOST_RELATIONS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """What a reader's name for an entity leads to: whose name it is, and what that stands for since merges."""
+
+    named_as: EntityId
+    entity_id: EntityId
+
+
+_CALLED = """
+WITH called AS (
+    SELECT entity.entity_id AS named_as, mention.entity_id
+    FROM entities AS entity
+    CROSS JOIN LATERAL (
+        SELECT mention.entity_id FROM document_entity_mentions AS mention
+        WHERE mention.entity_id = coalesce(entity.merged_into, entity.entity_id)
+          AND mention.named_as = entity.entity_id AND mention.class_id = ANY(%(classes)s) LIMIT 1
+    ) AS mention
+    WHERE entity.project_id = %(project_id)s
+      AND (entity.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)
+    UNION
+    SELECT edit.named_as, edit.entity_id
+    FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
+    WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
+      AND edit.normalized_name = %(name)s AND edit.class_id = ANY(%(classes)s)
+    UNION
+    SELECT subject_id, subject_id
+    FROM profiles JOIN entities AS entity ON entity.entity_id = subject_id
+    WHERE entity.project_id = %(project_id)s AND subject_id = %(id)s::uuid AND class_id = ANY(%(classes)s)
+)
+SELECT named_as, entity_id FROM called ORDER BY entity_id, named_as = entity_id DESC, named_as
+"""
+
+_SEEN = """
+WITH seen AS (
+    SELECT profile.subject_id AS entity_id,
+           (array_agg(coalesce(profile.entity_ref, entity.entity_ref) ORDER BY {order}))[1] AS entity_ref,
+           (array_agg(profile.display_name ORDER BY {order}))[1] AS name,
+           (array_agg(profile.entity_kind
+                      ORDER BY 'kind' = ANY(profile.by_hand) DESC, {order}))[1] AS kind,
+           coalesce(
+               array_agg(profile.description ORDER BY profile.description COLLATE "C")
+                   FILTER (WHERE 'description' = ANY(profile.by_hand)),
+               array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
+           ) AS descriptions,
+           sum(profile.mention_count) AS mentions
+    FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
+    WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
+      AND {where}
+    GROUP BY profile.subject_id
+)
+SELECT seen.entity_id, seen.entity_ref, seen.name, seen.kind, seen.descriptions, seen.mentions, source.refs,
+       source.urls
+FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
+      ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen
+CROSS JOIN LATERAL (
+    SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
+           array_agg(latest.source_url ORDER BY latest.chunk_id) AS urls
+    FROM (
+        SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
+        FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+        WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
+                                    WHERE profile.subject_id = seen.entity_id
+                                      AND profile.class_id = ANY(%(classes)s))
+          AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+        ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
+    ) AS latest
+) AS source
+ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
+"""
+
+_ORDER = """'name' = ANY(profile.by_hand) DESC, profile.entity_ref IS NULL DESC, profile.mention_count DESC,
+    profile.display_name COLLATE "C", profile.entity_kind COLLATE "C\""""
+
+_LIST = _SEEN.replace("{order}", _ORDER).replace("{where}", "true")
+_THESE = _SEEN.replace("{order}", _ORDER).replace(
+    "{where}", "profile.subject_id = ANY(%(entities)s)"
+)
+
+_ALIASES = """
+SELECT DISTINCT ON (normalized_name) name FROM (
+    SELECT named.normalized_name, mention.name
+    FROM entities AS named
+    CROSS JOIN LATERAL (
+        SELECT mode() WITHIN GROUP (ORDER BY latest.name) AS name FROM (
+            SELECT name FROM document_entity_mentions
+            WHERE entity_id = %(entity)s AND named_as = named.entity_id AND class_id = ANY(%(classes)s)
+            ORDER BY chunk_id DESC LIMIT 50
+        ) AS latest
+    ) AS mention
+    WHERE %(entity)s IN (named.entity_id, named.merged_into) AND mention.name IS NOT NULL
+    UNION ALL
+    SELECT normalized_name, name FROM entity_edits
+    WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
+) AS names
+ORDER BY normalized_name, name COLLATE "C"
+"""
+
+_RELATIONS = """
+WITH mine AS (
+    SELECT relation.relation_id, relation.source_id, relation.target_id, relation.predicate,
+           sum(profile.weight::numeric)::float8 AS weight, sum(profile.mention_count) AS mentions,
+           array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
+           coalesce(
+               array_agg(profile.description ORDER BY profile.description COLLATE "C")
+                   FILTER (WHERE 'description' = ANY(profile.by_hand)),
+               array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
+           ) AS descriptions
+    FROM relations AS relation
+    JOIN profiles AS profile ON profile.subject_id = relation.relation_id
+    WHERE %(entity)s IN (relation.source_id, relation.target_id) AND profile.class_id = ANY(%(classes)s)
+    GROUP BY relation.relation_id
+)
+SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight, mine.mentions,
+       source.refs, source.urls
+FROM mine
+CROSS JOIN LATERAL (
+    SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
+           array_agg(latest.source_url ORDER BY latest.chunk_id) AS urls
+    FROM (
+        SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
+        FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+        WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
+                                    WHERE profile.subject_id = mine.relation_id
+                                      AND profile.class_id = ANY(%(classes)s))
+          AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+        ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
+    ) AS latest
+) AS source
+"""
+
+
+async def called(database: Database, reader: Reader, name: str) -> Called:
+    """Return the reader's entity with this name, reference or id.
+
+    Raises `NotFound`, and `Invalid` naming the references when several are called so.
+    """
+    system, _, rest = name.strip().partition(":")
+    bare = rest.partition(":")[2] if system == "kg" else name
+    rows = await database.rows(
+        _CALLED,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "name": normalized(bare),
+            "ref": "" if system == "kg" else name.strip(),
+            "id": _uuid(name),
+        },
+    )
+    if not rows:
+        raise NotFound(f"There is no entity {name!r} that you may see")
+    if len({row[1] for row in rows}) > 1:
+        found = await these(database, reader, [EntityId(row[1]) for row in rows])
+        which = ", ".join(f"{each.ref} ({each.id})" for each in found.values())
+        raise Invalid(f"Several entities are called {name!r}; name one by its id: {which}")
+    return Called(named_as=EntityId(rows[0][0]), entity_id=EntityId(rows[0][1]))
+
+
+async def listed(database: Database, reader: Reader, *, after: str, limit: int) -> list[Entity]:
+    """Return the reader's entities by the last part of their references, those after the reference `after`."""
+    rows = await database.rows(
+        _LIST, {**_parameters(reader), "after": stored_ref(after) if after else "", "limit": limit}
+    )
+    return [_entity(row) for row in rows]
+
+
+async def these(
+    database: Database, reader: Reader, entities: Sequence[EntityId]
+) -> dict[EntityId, Entity]:
+    """Return those of the entities that the reader sees."""
+    rows = await database.rows(
+        _THESE,
+        {**_parameters(reader), "after": "", "limit": None, "entities": list(set(entities))},
+    )
+    return {EntityId(row[0]): _entity(row) for row in rows}
+
+
+async def shown(database: Database, reader: Reader, entity_id: EntityId) -> Entity:
+    """Return the entity as the reader sees it, or raise `NotFound`."""
+    found = await these(database, reader, [entity_id])
+    if entity_id not in found:
+        raise NotFound(f"There is no entity {entity_id} that you may see")
+    return found[entity_id]
+
+
+async def aliases(database: Database, reader: Reader, entity: Entity) -> tuple[str, ...]:
+    """Return the other names under which the reader's texts, and people's words, have it."""
+    rows = await database.rows(_ALIASES, {"entity": entity.id, "classes": list(reader.classes)})
+    return tuple(row[0] for row in rows if normalized(row[0]) != normalized(entity.name))
+
+
+async def relations(
+    database: Database, reader: Reader, entity_id: EntityId
+) -> tuple[Relation, ...]:
+    """Return up to 200 of the entity's relations whose ends the reader sees, the weightiest first."""
+    rows = await database.rows(_RELATIONS, {**_parameters(reader), "entity": entity_id})
+    ends = await these(
+        database, reader, [EntityId(end) for row in rows for end in (row[0], row[1])]
+    )
+    found = [_relation(row, ends) for row in rows if row[0] in ends and row[1] in ends]
+    found.sort(key=lambda each: (-each.weight, each.source, each.target, each.predicate))
+    return tuple(found[:MOST_RELATIONS])
+
+
+def _parameters(reader: Reader) -> dict[str, object]:
+    return {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "most_sources": MOST_SOURCES,
+    }
+
+
+def _entity(row: Row) -> Entity:
+    return Entity(
+        id=EntityId(row[0]),
+        ref=shown_ref(row[1], row[3]),
+        name=row[2],
+        kind=row[3],
+        description=_said(row[4]),
+        chunk_count=int(row[5]),
+        sources=tuple(row[6] or ()),
+        paths=tuple(dict.fromkeys(row[7] or ())),
+    )
+
+
+def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
+    return Relation(
+        source=ends[row[0]].name,
+        target=ends[row[1]].name,
+        predicate=Predicate(row[2]),
+        keywords=", ".join(
+            dict.fromkeys(word for each in row[3] for word in each.split(", ") if word)
+        ),
+        description=_said(row[4]),
+        weight=row[5],
+        chunk_count=int(row[6]),
+        sources=tuple(row[7] or ()),
+        paths=tuple(dict.fromkeys(row[8] or ())),
+    )
+
+
+def _said(descriptions: Sequence[str]) -> str:
+    """Join what the classes say, each saying once: one class's profile may repeat another's."""
+    return joined([said for each in descriptions for said in each.split(DESCRIPTION_SEPARATOR)])
+
+
+def _uuid(name: str) -> UUID | None:
+    try:
+        return UUID(name.strip())
+    except ValueError:
+        return None
