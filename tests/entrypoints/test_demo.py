@@ -1,0 +1,97 @@
+"""The demo believes nothing: what it asks is held against what the example world promises."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from lightwell.domain.documents import Locator
+from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Metrics
+from lightwell.domain.ids import QueryId, new_id
+from lightwell.entrypoints.cli.demo import of_its_own, wrong
+from lightwell.settings import Settings
+from lightwell.world import DEMO, Question
+
+LEAK, CASTELL = DEMO[0][0], DEMO[2][0]
+METRICS = Metrics(
+    vector_ms=0,
+    vector_hits=0,
+    vector_top=0.0,
+    vector_mean=0.0,
+    graph_ms=0,
+    graph_hits=0,
+    graph_depth=0,
+    concepts=0,
+    fusion_ms=0,
+    overlap=0,
+    fused_top=0.0,
+    rerank_ms=0,
+    rerank_top=0.0,
+)
+
+
+def answered(text: str, snippet: str = "") -> Answer:
+    """Return an answer with one citation, or insufficient evidence for the sentence that says so."""
+    cited = Citation(
+        id="[1]",
+        source_url="file:///tarn.pdf",
+        source_system="file",
+        source_type="document",
+        document_ref="file:document:1",
+        chunk_ref="file:document:1#0",
+        chunk_id="1",
+        document_title="Tarn 4",
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        snippet=snippet,
+        score=0.9,
+        locator=Locator(page=3, last_page=3, section=(), start=0, end=10),
+    )
+    insufficient = text == INSUFFICIENT
+    return Answer(
+        query_id=QueryId(new_id()),
+        question="",
+        text=text,
+        citations=() if insufficient else (cited,),
+        confidence=Confidence.INSUFFICIENT if insufficient else Confidence.HIGH,
+        relevance=0.1 if insufficient else 0.9,
+        nearest=(),
+        model="extracts",
+        metrics=METRICS,
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "who", "answer", "complaint"),
+    [
+        (LEAK, "ada", answered("It must find 0.8 litres\nper minute. [1]"), ""),
+        (LEAK, "ada", answered("A small one. [1]", "a leak of 0.8 litres per minute"), ""),
+        (LEAK, "ada", answered("A small one. [1]", "a leak"), "neither the answer nor its"),
+        (LEAK, "ada", answered(INSUFFICIENT), "the answer should say '0.8 litres per minute'"),
+        (LEAK, "bob", answered(INSUFFICIENT), ""),
+        (LEAK, "bob", answered("0.8 litres per minute [1]"), "there should be no answer"),
+        (CASTELL, "grace", answered(INSUFFICIENT), ""),
+        (CASTELL, "grace", answered("0.5 percent [1]"), "there should be no answer"),
+    ],
+)
+def test_an_answer_is_held_against_the_promise(
+    question: Question, who: str, answer: Answer, complaint: str
+) -> None:
+    found = wrong(question, who, answer)
+    assert found.startswith(complaint)
+    assert bool(found) == bool(complaint)
+
+
+def test_the_demo_touches_nothing_of_the_users() -> None:
+    users = Settings(
+        data=Path("mine"),
+        database_url=SecretStr("postgresql://host/production"),
+        chat_url="http://localhost:1/v1",
+        embedding_url="http://localhost:1/v1",
+        extraction="model",
+        project="ours",
+    )
+    apart = of_its_own(users)
+    assert (apart.data, apart.database_url) == (Path("mine/demo"), None)
+    assert (apart.chat_url, apart.embedding_url, apart.extraction) == (None, None, "rules")
+    assert apart.project != users.project
