@@ -20,7 +20,7 @@ from lightwell.ingest.extract import ModelReader
 from lightwell.ingest.reading import Form, Wanted
 from lightwell.ingest.rules import Rules
 from lightwell.ingest.way import Way
-from lightwell.ingest.work import JOBS_AT_ONCE, new_worker
+from lightwell.ingest.work import crowded, new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter, Metered
 from lightwell.ports import ChatModel, Embedder, Message
@@ -68,8 +68,9 @@ async def opened(
             embedder=embedder,
             extractor=extractor,
             worker=new_worker(chosen.lease_seconds),
-            batches=_batches(chosen),
         )
+        if chosen.extraction == "model":
+            way = crowded(way, chosen.endpoint_concurrency)
         retriever = Retriever(
             database=database,
             vectors=vectors,
@@ -179,7 +180,7 @@ def _asking(
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION)
     paid = Metered(inner=model, meter=meter, operation=OperationType.INGESTION)
-    return Asking(database, project_id, paid, slots=settings.endpoint_concurrency)
+    return Asking(database, project_id, paid, slots=settings.endpoint_concurrency + 4)
 
 
 def wanted(settings: Settings) -> Wanted:
@@ -190,13 +191,6 @@ def wanted(settings: Settings) -> Wanted:
         language=settings.extraction_language.strip(),
         form=Form(settings.extraction_form),
     )
-
-
-def _batches(settings: Settings) -> int:
-    """Return how many batches of jobs keep an endpoint's slots full while others are cut and published."""
-    if settings.extraction == "rules":
-        return 1
-    return 2 + -(-2 * settings.endpoint_concurrency // JOBS_AT_ONCE)
 
 
 def _endpoint(settings: Settings, prefix: str, named: tuple[str, str, SecretStr]) -> "Endpoint":

@@ -13,6 +13,7 @@ from lightwell.domain.usage import OperationType
 from lightwell.ingest.asking import Asking
 from lightwell.ingest.extract import ModelReader
 from lightwell.ingest.reading import Wanted
+from lightwell.ingest.work import crowded
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.endpoint import Endpoint, Patience, connected
 from lightwell.models.limiter import Priority
@@ -36,7 +37,6 @@ class Options:
     wanted: Wanted = field(default_factory=Wanted)
     passes: int = 1
     budget: int = 0
-    batches: int = 6
     name: str = "project"
 
 
@@ -57,9 +57,9 @@ async def read_by_model(
         meter = Meter(chosen.budget)
         chat = OpenAIChat(connection, priority=Priority.INGESTION)
         paid = Metered(inner=chat, meter=meter, operation=OperationType.INGESTION)
-        asking = Asking(database, project.kb.project_id, paid, slots=SLOTS)
+        asking = Asking(database, project.kb.project_id, paid, slots=SLOTS + 4)
         reader = ModelReader(asking, chosen.wanted, passes=chosen.passes)
-        way = replace(project.way, extractor=reader, batches=chosen.batches)
+        way = crowded(replace(project.way, extractor=reader), SLOTS)
         retriever = Retriever(
             database=database,
             vectors=way.vectors,

@@ -11,7 +11,6 @@ from lightwell.ports import Vectors
 from lightwell.records.database import connected
 from lightwell.records.jobs import Worker
 from lightwell.testing.models import HashEmbedder
-
 from tests.flow.conftest import project_on
 
 PAUSE_SECONDS = 0.05

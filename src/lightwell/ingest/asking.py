@@ -27,9 +27,10 @@ class Asked:
 
 
 class Asking:
-    """Asks `model` for what is not kept yet, `slots` calls at once; belongs to one event loop.
+    """Asks `model` for what is not kept yet; belongs to one event loop.
 
-    Each reply is committed before it is returned. Equal questions under way are asked once.
+    `slots` calls are handed to the model at once: some more than its endpoint bears, so that the next is at hand when
+    one ends, and not all, so that few are lost when ingestion is given up. Each reply is committed before it is returned. Equal questions under way are asked once.
     """
 
     def __init__(
@@ -68,9 +69,9 @@ class Asking:
         async with self._slots:
             self._sent.add(key)
             reply = await self._sent_off(asked)
-            return await replies.keep(
-                self.database, self.project_id, asked.kind, hashed, reply, asked.chunk
-            )
+        return await replies.keep(
+            self.database, self.project_id, asked.kind, hashed, reply, asked.chunk
+        )
 
     async def _sent_off(self, asked: Asked) -> Reply:
         try:

@@ -35,16 +35,26 @@ async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], Non
     A document that cannot be read fails by itself. Raises `ModelFailed` when a model does, `Lost` when another
     worker has taken over: the jobs then stay where they are.
     """
-    readable = await _cut(way, [claim for claim in batch if claim.step == ""], tell)
-    batch = [claim for claim in batch if claim.step != "" or claim.job_id in readable]
+    async with way.preparing:
+        batch, staged = await _prepared(way, batch, tell)
     if batch:
         fresh = [claim for claim in batch if claim.step != "index"]
-        staged = await staging.staged(way.database, [claim.document_id for claim in fresh])
-        await _embed(way, [claim for claim in fresh if claim.step != "read"], staged)
         await _read_and_publish(way, fresh, staged)
         await _index(way, batch)
         await refresh(way.database, batch[0].project_id)
         await _finish(way, batch, staged, tell)
+
+
+async def _prepared(
+    way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
+) -> tuple[list[Claim], list[StagedChunk]]:
+    """Cut and embed what is not yet; return the jobs whose documents could be read, and their chunks."""
+    readable = await _cut(way, [claim for claim in batch if claim.step == ""], tell)
+    batch = [claim for claim in batch if claim.step != "" or claim.job_id in readable]
+    fresh = [claim for claim in batch if claim.step != "index"]
+    staged = await staging.staged(way.database, [claim.document_id for claim in fresh])
+    await _embed(way, [claim for claim in fresh if claim.step != "read"], staged)
+    return batch, staged
 
 
 async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> set[object]:

@@ -1,6 +1,7 @@
 """What work on a project needs, and how its outcome is told."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 
 from lightwell.domain.ids import ProjectId
 from lightwell.ports import Embedder, Extractor, VectorIndex
@@ -15,7 +16,11 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """What a batch of jobs needs on its way in; `batches` of them are under way at once."""
+    """What a batch of jobs needs on its way in.
+
+    `batches` of `jobs_at_once` are under way at once; of these, two at most are cut and embedded, so that the first
+    are read while the next are prepared.
+    """
 
     database: Database
     vectors: VectorIndex
@@ -24,6 +29,8 @@ class Way:
     extractor: Extractor
     worker: Worker
     batches: int = 1
+    jobs_at_once: int = 8
+    preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from math import ceil
 
 import structlog
 
@@ -17,7 +18,7 @@ from lightwell.records import jobs
 from lightwell.records.jobs import Claim, Worker
 
 LEASE_SECONDS = 30.0
-JOBS_AT_ONCE = 8
+_FEW_JOBS = 4
 _POLL_SECONDS = 0.5
 
 _log = structlog.get_logger(__name__)
@@ -26,6 +27,14 @@ _log = structlog.get_logger(__name__)
 def new_worker(seconds: float = LEASE_SECONDS) -> Worker:
     """Return a worker with a name of its own; after `seconds` without a heartbeat others may take over."""
     return Worker(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)
+
+
+def crowded(way: Way, slots: int) -> Way:
+    """Return the way with so many small batches at once that a model's slots stay full.
+
+    Two rounds of one-chunk documents wait for the model while others are prepared and published.
+    """
+    return replace(way, jobs_at_once=_FEW_JOBS, batches=2 + ceil(2 * slots / _FEW_JOBS))
 
 
 async def drain(way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]) -> None:
@@ -100,7 +109,7 @@ async def _given_up(under_way: Mapping[asyncio.Task[None], Way]) -> None:
 async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] | None:
     """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
     own = replace(way, worker=replace(way.worker, name=f"{way.worker.name}/{new_id()}"))
-    batch = await jobs.claim(way.database, project_id, own.worker, limit=JOBS_AT_ONCE)
+    batch = await jobs.claim(way.database, project_id, own.worker, limit=way.jobs_at_once)
     return (own, batch) if batch else None
 
 
