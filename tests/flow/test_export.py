@@ -153,6 +153,19 @@ async def test_what_was_hidden_before_the_refresh_is_in_no_export(
     assert acme["chunk_count"] == "1"
 
 
+async def test_an_entity_goes_by_the_reference_that_its_readers_know(
+    database: Database, tmp_path: Path
+) -> None:
+    """Since a merge, a reader may see an entity by an alias alone; the profile says so."""
+    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    await database.run(
+        "UPDATE profiles SET entity_ref = 'kg:entity:known-as' WHERE display_name = 'Acme Corp'", {}
+    )
+    files = await exported(project, {"team:a"}, everything(tmp_path / "a.csv"))
+    assert b":acme-corp" not in b"".join(files.values())
+    assert files["a-relations.csv"].count(b"kg:organization:known-as") >= 1
+
+
 # ── what is in it ─────────────────────────────────────────────────────────────────────────────────────
 
 

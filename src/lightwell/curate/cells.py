@@ -7,7 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from lightwell.domain.exports import ExportRecord, ExportTable, Passage, PassageVector, Relation
+from lightwell.domain.exports import (
+    ExportedRelation,
+    ExportRecord,
+    ExportTable,
+    Passage,
+    PassageVector,
+)
 from lightwell.domain.graph import Entity
 
 Cell = str | int | float | None | NDArray[np.float32]
@@ -47,7 +53,7 @@ def cells(record: ExportRecord) -> tuple[Cell, ...]:
                 "\n".join(record.sources),
                 "\n".join(record.paths),
             )
-        case Relation():
+        case ExportedRelation():
             return (
                 record.source,
                 record.source_name,
@@ -77,11 +83,10 @@ def like_a_formula(text: str) -> bool:
 
     Blanks, apostrophes and signs without width before them do not count.
     """
-    if text[:1] in ("\t", "\r"):
-        return True
     before = _BEFORE_A_FORMULA.match(text)
-    first = text[before.end() : before.end() + 1] if before else ""
-    return unicodedata.normalize("NFKC", first)[:1] in tuple(_FORMULA)
+    blanks = before.group() if before else ""
+    first = unicodedata.normalize("NFKC", text[len(blanks) : len(blanks) + 1])[:1]
+    return first in tuple(_FORMULA) or not {"\t", "\r"}.isdisjoint(blanks)
 
 
 def harmless(text: str) -> str:

@@ -7,7 +7,13 @@ from pathlib import Path
 
 from lightwell.curate.cells import legible, numerals
 from lightwell.domain.documents import Locator
-from lightwell.domain.exports import ExportRecord, ExportTable, Passage, PassageVector, Relation
+from lightwell.domain.exports import (
+    ExportedRelation,
+    ExportRecord,
+    ExportTable,
+    Passage,
+    PassageVector,
+)
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 
 _MARKS = re.compile(r"([\\`*_\[\]<>#|!~&])")
@@ -37,7 +43,7 @@ def paragraph(record: ExportRecord) -> Paragraph:
                 said=_said(record.description),
                 sources=(("Passages", record.sources), ("Documents", record.paths)),
             )
-        case Relation():
+        case ExportedRelation():
             return Paragraph(
                 heading=f"{record.source_name} → {record.predicate.value} → {record.target_name}",
                 facts=(

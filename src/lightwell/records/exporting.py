@@ -1,7 +1,6 @@
 """What an export reads: one snapshot of what a reader sees, in batches by stable keys.
 
-Names, kinds and texts come from the profiles of the reader's classes alone, brought together here. Where two of
-them differ in name or kind, the one with more mentions speaks; no order depends on an id.
+Names, references, kinds and texts come from the profiles of the reader's classes alone, brought together here.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -11,7 +10,7 @@ from typing import LiteralString, TypeVar
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Locator
 from lightwell.domain.errors import NotFound
-from lightwell.domain.exports import ExportTable, Passage, Relation
+from lightwell.domain.exports import ExportedRelation, ExportTable, Passage
 from lightwell.domain.graph import (
     DESCRIPTION_SEPARATOR,
     MOST_SOURCES,
@@ -34,27 +33,35 @@ SELECT count(DISTINCT subject_id) FILTER (WHERE subject = 'entity'),
 FROM profiles WHERE class_id = ANY(%(classes)s)
 """
 
-# Every entity as the reader sees it; its name and kind are those of the profile with the most mentions.
-_SEEN = """
-WITH entity AS (
-    SELECT entities.entity_id, entities.entity_ref, sum(mention_count) AS mentions,
-           (array_agg(display_name ORDER BY mention_count DESC, display_name COLLATE "C", entity_kind COLLATE "C"))[1]
-               AS name,
-           (array_agg(entity_kind ORDER BY mention_count DESC, display_name COLLATE "C", entity_kind COLLATE "C"))[1]
-               AS kind,
-           array_agg(description ORDER BY source_ids[1], description COLLATE "C") AS descriptions
-    FROM profiles JOIN entities ON entities.entity_id = profiles.subject_id
-    WHERE profiles.subject = 'entity' AND class_id = ANY(%(classes)s)
-    GROUP BY entities.entity_id
-), relation AS (
-    SELECT relations.*, sum(mention_count) AS mentions, sum(weight::numeric) AS weight,
-           array_agg(display_name ORDER BY source_ids[1], display_name COLLATE "C") AS keywords,
-           array_agg(description ORDER BY source_ids[1], description COLLATE "C") AS descriptions
-    FROM profiles JOIN relations ON relations.relation_id = profiles.subject_id
-    WHERE profiles.subject = 'relation' AND class_id = ANY(%(classes)s) AND source_id <> target_id
-    GROUP BY relations.relation_id
-)
+# As `records/entities.py` brings them together: a person's word first, then the own name before an alias.
+_ORDER = """'name' = ANY(profile.by_hand) DESC, profile.entity_ref IS NULL DESC, profile.mention_count DESC,
+    profile.display_name COLLATE "C", profile.entity_kind COLLATE "C\""""
+
+_DESCRIPTIONS = """
+    coalesce(array_agg(profile.description ORDER BY profile.description COLLATE "C")
+                 FILTER (WHERE 'description' = ANY(profile.by_hand)),
+             array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C"))
 """
+
+_SEEN = f"""
+WITH entity AS (
+    SELECT known.entity_id, sum(profile.mention_count) AS mentions,
+           (array_agg(coalesce(profile.entity_ref, known.entity_ref) ORDER BY {_ORDER}))[1] AS entity_ref,
+           (array_agg(profile.display_name ORDER BY {_ORDER}))[1] AS name,
+           (array_agg(profile.entity_kind ORDER BY 'kind' = ANY(profile.by_hand) DESC, {_ORDER}))[1] AS kind,
+           {_DESCRIPTIONS} AS descriptions
+    FROM profiles AS profile JOIN entities AS known ON known.entity_id = profile.subject_id
+    WHERE profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
+    GROUP BY known.entity_id
+), relation AS (
+    SELECT known.*, sum(profile.mention_count) AS mentions, sum(profile.weight::numeric) AS weight,
+           array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
+           {_DESCRIPTIONS} AS descriptions
+    FROM profiles AS profile JOIN relations AS known ON known.relation_id = profile.subject_id
+    WHERE profile.subject = 'relation' AND profile.class_id = ANY(%(classes)s) AND source_id <> target_id
+    GROUP BY known.relation_id
+)
+"""  # noqa: S608 - only our own words
 
 # The latest sources of one of them, over all profiles the reader sees, first in first out.
 _SOURCES = """
@@ -76,7 +83,7 @@ _ENTITIES = f"""
 {_SEEN}
 SELECT entity_id, entity_ref, name, kind, descriptions, mentions, source.refs, source.urls
 FROM entity CROSS JOIN LATERAL ({_ENTITY_SOURCES}) AS source
-ORDER BY entity_ref COLLATE "C"
+ORDER BY entity_ref COLLATE "C", name COLLATE "C"
 """  # noqa: S608 - only our own words
 
 _RELATIONS = f"""
@@ -87,7 +94,8 @@ FROM relation
 JOIN entity AS subject ON subject.entity_id = relation.source_id
 JOIN entity AS object ON object.entity_id = relation.target_id
 CROSS JOIN LATERAL ({_RELATION_SOURCES}) AS source
-ORDER BY subject.entity_ref COLLATE "C", object.entity_ref COLLATE "C", predicate COLLATE "C"
+ORDER BY subject.entity_ref COLLATE "C", object.entity_ref COLLATE "C", predicate COLLATE "C",
+         subject.name COLLATE "C", object.name COLLATE "C"
 """  # noqa: S608 - only our own words
 
 _CHUNKS = """
@@ -125,7 +133,7 @@ class Snapshot:
         """Yield the reader's entities by stored reference."""
         return self._batches(_ENTITIES, _entity)
 
-    def relations(self) -> AsyncIterator[list[Relation]]:
+    def relations(self) -> AsyncIterator[list[ExportedRelation]]:
         """Yield the reader's relations by the references of source and target, then by predicate."""
         return self._batches(_RELATIONS, _relation)
 
@@ -170,8 +178,8 @@ def _entity(row: Row) -> Entity:
     )
 
 
-def _relation(row: Row) -> Relation:
-    return Relation(
+def _relation(row: Row) -> ExportedRelation:
+    return ExportedRelation(
         source=shown_ref(row[0], row[2]),
         source_name=row[1],
         predicate=Predicate(row[3]),
