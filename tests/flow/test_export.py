@@ -166,6 +166,21 @@ async def test_an_entity_goes_by_the_reference_that_its_readers_know(
     assert files["a-relations.csv"].count(b"kg:organization:known-as") >= 1
 
 
+async def test_a_merge_with_something_invisible_shows_in_no_export(
+    database: Database, tmp_path: Path
+) -> None:
+    mine = written("open.md", OPEN_WORDS, ["team:a"])
+    theirs = written("closed.md", CLOSED_WORDS.replace("Acme Corp", "Osprey"), ["team:b"])
+    full, own = await store(database, [mine, theirs]), await store(database, [mine])
+    curator = await full.kb.reader(["team:a", "team:b"])
+    await full.kb.graph.merge(curator, ["Acme Corp"], "Nordwind")
+    config = everything(tmp_path / "a.csv", replace=True)
+    assert await exported(full, {"team:a"}, config) == await exported(own, {"team:a"}, config)
+    both = await exported(full, {"team:a", "team:b"}, everything(tmp_path / "both.csv"))
+    assert b",Acme Corp," not in both["both.csv"]
+    assert b",Nordwind," in both["both.csv"]
+
+
 # ── what is in it ─────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -95,7 +95,9 @@ def require_writable(config: ExportConfig) -> None:
         if path.is_dir():
             raise Invalid(f"{str(path)!r} is a folder; name a file in it")
         if path.exists() and not config.replace:
-            raise Invalid(f"{str(path)!r} is there already; name another file, or have it replaced")
+            raise Invalid(
+                f"{str(path)!r} is there already; name another file, or have it replaced (--force)"
+            )
 
 
 async def _records(

@@ -144,9 +144,8 @@ class Snapshot:
     async def _batches(
         self, query: LiteralString, made: Callable[[Row], T]
     ) -> AsyncGenerator[list[T], None]:
-        async with self._connection.cursor(
-            name="export"
-        ) as cursor:  # a named one stays on the server
+        # a cursor with a name stays on the server; without one, all rows would come at once
+        async with self._connection.cursor(name="export") as cursor:
             await cursor.execute(query, self._parameters)
             while rows := await cursor.fetchmany(self._batch_size):
                 yield [made(row) for row in rows]
