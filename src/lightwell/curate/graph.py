@@ -1,11 +1,20 @@
 """What people see and correct of the graph, as verbs; `KnowledgeBase.graph` is one of these."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 
-from lightwell.curate import merging
+from lightwell.curate import editing, merging
 from lightwell.domain.access import Reader
-from lightwell.domain.graph import Entity, MergeResult, MergeStrategy, Portrait
+from lightwell.domain.graph import (
+    Entity,
+    MergeResult,
+    MergeStrategy,
+    Portrait,
+    Predicate,
+    Relation,
+    Statement,
+    Word,
+)
 from lightwell.ports import ChatModel
 from lightwell.records import entities
 from lightwell.records.database import Database
@@ -62,3 +71,37 @@ class Graph:
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Take back the merge of what was called so, or with this id; return what stands by itself again."""
         return await merging.unmerge(self.database, reader, name)
+
+    async def create(self, reader: Reader, word: Word, *, tags: Iterable[str] = ()) -> Entity:
+        """Make an entity by hand, for those who share one of the tags, by default all of the reader's.
+
+        Raises `Invalid` when there is one already. As with every word by hand, a reader resolved before sees it from
+        its next request on.
+        """
+        return await editing.create(self.database, reader, word, tags)
+
+    async def edit(
+        self, reader: Reader, name: str, word: Word, *, tags: Iterable[str] = ()
+    ) -> Entity:
+        """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`."""
+        return await editing.edit(self.database, reader, name, word, tags)
+
+    async def delete(self, reader: Reader, name: str) -> Entity:
+        """Hide an entity from all who share a tag with the reader, and take back what people said of it there."""
+        return await editing.delete(self.database, reader, name)
+
+    async def restore(self, reader: Reader, name: str) -> Entity:
+        """Show again what texts say of a deleted entity; raise `NotFound`."""
+        return await editing.restore(self.database, reader, name)
+
+    async def relate(
+        self, reader: Reader, statement: Statement, *, tags: Iterable[str] = ()
+    ) -> Relation:
+        """Say by hand how two entities are related; raise `NotFound` or `Invalid`."""
+        return await editing.relate(self.database, reader, statement, tags)
+
+    async def unrelate(
+        self, reader: Reader, source: str, target: str, predicate: Predicate
+    ) -> Relation:
+        """Hide a relation from all who share a tag with the reader; raise `NotFound`."""
+        return await editing.unrelate(self.database, reader, source, target, predicate)

@@ -222,6 +222,15 @@ class Portrait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """What a person says of an entity, within one access class; "" where the person says nothing."""
+
+    name: str = ""
+    kind: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MergeResult:
     """What a merge did, in the eyes of the person who made it; `merge_id` takes it back."""
 

@@ -105,7 +105,8 @@ WHERE EXISTS (SELECT FROM entities WHERE merged_into = key.subject_id)
 
 _NAMED = """
 SELECT key.subject_id, key.class_id, named.entity_id, named.entity_ref, said.name, said.kind, said.descriptions,
-       said.mentions, edit.name, edit.entity_kind, edit.description
+       said.mentions, edit.name, edit.entity_kind, edit.description,
+       edit.known_name, edit.known_kind
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 JOIN entities AS named ON key.subject_id IN (named.entity_id, named.merged_into)
 CROSS JOIN LATERAL (
@@ -285,8 +286,8 @@ def _named(row: Row) -> Named:
     return Named(
         entity_id=row[2],
         ref=row[3],
-        name=row[4] or "",
-        kind=row[5] or "",
+        name=row[4] or row[11],
+        kind=row[5] or row[12],
         descriptions=tuple(dict.fromkeys(text for text in row[6] or () if text)),
         mentions=row[7],
         word={field: said for field, said in word.items() if said is not None},

@@ -118,13 +118,13 @@ SELECT DISTINCT ON (normalized_name) name FROM (
     ) AS mention
     WHERE %(entity)s IN (named.entity_id, named.merged_into) AND mention.name IS NOT NULL
     UNION ALL
-    SELECT normalized_name, name FROM entity_edits
+    SELECT normalized_name, coalesce(name, known_name) FROM entity_edits
     WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
 ) AS names
 ORDER BY normalized_name, name COLLATE "C"
 """
 
-_RELATIONS = """
+_RELATED = """
 WITH mine AS (
     SELECT relation.relation_id, relation.source_id, relation.target_id, relation.predicate,
            sum(profile.weight::numeric)::float8 AS weight, sum(profile.mention_count) AS mentions,
@@ -136,7 +136,7 @@ WITH mine AS (
            ) AS descriptions
     FROM relations AS relation
     JOIN profiles AS profile ON profile.subject_id = relation.relation_id
-    WHERE %(entity)s IN (relation.source_id, relation.target_id) AND profile.class_id = ANY(%(classes)s)
+    WHERE {where} AND profile.class_id = ANY(%(classes)s)
     GROUP BY relation.relation_id
 )
 SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight, mine.mentions,
@@ -156,6 +156,14 @@ CROSS JOIN LATERAL (
     ) AS latest
 ) AS source
 """
+
+_RELATIONS = _RELATED.replace("{where}", "%(entity)s IN (relation.source_id, relation.target_id)")
+_RELATION = _RELATED.replace(
+    "{where}",
+    "relation.source_id = %(source)s AND relation.target_id = %(target)s AND relation.predicate = %(predicate)s",
+)
+
+_ROOT = "SELECT coalesce(merged_into, entity_id) FROM entities WHERE entity_id = %(entity)s"
 
 
 async def called(database: Database, reader: Reader, name: str) -> Called:
@@ -222,12 +230,35 @@ async def relations(
 ) -> tuple[Relation, ...]:
     """Return up to 200 of the entity's relations whose ends the reader sees, the weightiest first."""
     rows = await database.rows(_RELATIONS, {**_parameters(reader), "entity": entity_id})
-    ends = await these(
-        database, reader, [EntityId(end) for row in rows for end in (row[0], row[1])]
-    )
+    return tuple((await _related(database, reader, rows))[:MOST_RELATIONS])
+
+
+async def relation(
+    database: Database,
+    reader: Reader,
+    ends: tuple[EntityId, EntityId],
+    predicate: Predicate,
+) -> Relation | None:
+    """Return the relation from the first to the second as the reader sees it."""
+    key = {"source": ends[0], "target": ends[1], "predicate": predicate.value}
+    rows = await database.rows(_RELATION, {**_parameters(reader), **key})
+    return next(iter(await _related(database, reader, rows)), None)
+
+
+async def root(database: Database, entity_id: EntityId) -> EntityId:
+    """Return what this name stands for since merges, for whoever has just written to it; raise `NotFound`."""
+    rows = await database.rows(_ROOT, {"entity": entity_id})
+    if not rows:
+        raise NotFound(f"There is no entity {entity_id} that you may see")
+    return EntityId(rows[0][0])
+
+
+async def _related(database: Database, reader: Reader, rows: Sequence[Row]) -> list[Relation]:
+    wanted = [EntityId(end) for row in rows for end in (row[0], row[1])]
+    ends = await these(database, reader, wanted)
     found = [_relation(row, ends) for row in rows if row[0] in ends and row[1] in ends]
     found.sort(key=lambda each: (-each.weight, each.source, each.target, each.predicate))
-    return tuple(found[:MOST_RELATIONS])
+    return found
 
 
 def _parameters(reader: Reader) -> dict[str, object]:

@@ -166,6 +166,12 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
     return sources
 
 
+async def has_heard(database: Database, reader: Reader, root: EntityId) -> bool:
+    """Return whether the reader sees something said under the entity's own name, not only under an alias."""
+    rows = await database.rows(_HEARD, {"root": root, "classes": list(reader.classes)})
+    return any(row[2] for row in rows if row[0] == root)
+
+
 async def _undo(
     database: Database,
     project_id: ProjectId,

@@ -55,6 +55,9 @@ SELECT subject_id, class_id, subject, %(sign)s * sum(mentions) FROM (
     UNION ALL
     SELECT relation_id, class_id, 'relation', 0 FROM relation_edits WHERE relation_id = ANY(%(relations)s)
     UNION ALL
+    SELECT subject_id, class_id, subject, 0 FROM profiles
+    WHERE subject_id = ANY(%(entities)s || %(relations)s::uuid[])
+    UNION ALL
     SELECT unnest(%(entities)s::uuid[]), 0, 'entity', 0
     UNION ALL
     SELECT unnest(%(relations)s::uuid[]), 0, 'relation', 0

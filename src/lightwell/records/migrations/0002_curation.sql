@@ -76,14 +76,17 @@ CREATE TABLE rejected_merges (
 
 -- ── a person's word, in the access class that the person named ───────────────────────────────────────
 
+-- Null: nothing said. `known_name` and `known_kind` are what the class called it then, for when its texts are gone.
 CREATE TABLE entity_edits (
     named_as        uuid NOT NULL REFERENCES entities ON DELETE CASCADE,
     entity_id       uuid REFERENCES entities ON DELETE CASCADE,
     class_id        integer NOT NULL,
     name            text,
-    normalized_name text,
     entity_kind     text,
     description     text,
+    known_name      text NOT NULL,
+    known_kind      text NOT NULL,
+    normalized_name text NOT NULL,
     said_by         text[] NOT NULL,
     said_at         timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (named_as, class_id)

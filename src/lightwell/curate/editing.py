@@ -1,0 +1,179 @@
+"""Editing by hand: a person's word stands before what texts say, for those who may see it, and stays.
+
+What a person says lives in the access class of the tags given with it, by default of all tags the person asks with.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+
+from lightwell.domain.access import Reader, Tags, tags_of
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph import (
+    LEAST_CONFIDENCE,
+    Entity,
+    Predicate,
+    Relation,
+    Statement,
+    Word,
+    normalized,
+)
+from lightwell.domain.ids import EntityId
+from lightwell.records import access, edits, entities, merges
+from lightwell.records.database import Database
+from lightwell.records.entities import Called
+
+_LONGEST_NAME, _LONGEST_DESCRIPTION = 200, 8000
+_KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+
+
+async def create(database: Database, reader: Reader, word: Word, tags: Iterable[str]) -> Entity:
+    """Make an entity by hand; raise `Invalid` when the reader has one of this name or the word cannot stand."""
+    said = _checked(word)
+    if not said.name:
+        raise Invalid("The name is empty; say what the entity is called")
+    audience = _audience(reader, tags)
+    if await _known(database, reader, said.name):
+        raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
+    kind = said.kind or "term"
+    word = Word(name=said.name, kind=kind, description=said.description)
+    made = await edits.create(database, reader, word, audience)
+    return await _shown(database, reader, made)
+
+
+async def edit(
+    database: Database, reader: Reader, name: str, word: Word, tags: Iterable[str]
+) -> Entity:
+    """Say what an entity is called, what kind it is, what it is; "" leaves what is there."""
+    said = _checked(word)
+    if said == Word():
+        raise Invalid("There is nothing to change; say a name, a kind or a description")
+    audience = _audience(reader, tags)
+    called = await entities.called(database, reader, name)
+    known = await entities.shown(database, reader, called.entity_id)
+    subject = await _subject(database, reader, called)
+    words = (said, Word(name=known.name, kind=known.kind))
+    await edits.say(database, reader, subject, words, audience)
+    return await _shown(database, reader, called.entity_id)
+
+
+async def delete(database: Database, reader: Reader, name: str) -> Entity:
+    """Delete an entity from all that the reader sees, now and later, and return what it was; raise `NotFound`.
+
+    Documents stay as they are. Who shares no tag with the reader keeps the entity.
+    """
+    called = await entities.called(database, reader, name)
+    was = await entities.shown(database, reader, called.entity_id)
+    await edits.delete(database, reader, called.entity_id)
+    return was
+
+
+async def restore(database: Database, reader: Reader, name: str) -> Entity:
+    """Show again what texts say of an entity that was deleted by hand; raise `NotFound`."""
+    return await entities.shown(database, reader, await edits.restore(database, reader, name))
+
+
+async def relate(
+    database: Database, reader: Reader, statement: Statement, tags: Iterable[str]
+) -> Relation:
+    """Say that two entities are related, or say it anew; raise `NotFound` or `Invalid`.
+
+    `comparison` and `use_case` are not kept, and a person's word has no confidence below 1.
+    """
+    audience = _audience(reader, tags)
+    if not (math.isfinite(statement.weight) and statement.weight > 0):
+        raise Invalid(f"The weight must be a positive number, not {statement.weight}")
+    if statement.confidence < LEAST_CONFIDENCE:
+        raise Invalid(f"The confidence must be at least {LEAST_CONFIDENCE}")
+    if len(statement.description) > _LONGEST_DESCRIPTION:
+        raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
+    source = await entities.called(database, reader, statement.subject)
+    target = await entities.called(database, reader, statement.object)
+    if source.entity_id == target.entity_id:
+        raise Invalid(f"{statement.subject!r} and {statement.object!r} are one entity")
+    known = {
+        await _subject(database, reader, end): await _word(database, reader, end)
+        for end in (source, target)
+    }
+    await edits.relate(database, reader, known, statement, audience)
+    return await _relation(database, reader, (source, target), statement.predicate)
+
+
+async def unrelate(
+    database: Database, reader: Reader, source: str, target: str, predicate: Predicate
+) -> Relation:
+    """Delete a relation from all that the reader sees, now and later, and return what it was; raise `NotFound`."""
+    ends = (
+        await entities.called(database, reader, source),
+        await entities.called(database, reader, target),
+    )
+    was = await _relation(database, reader, ends, predicate)
+    await edits.unrelate(database, reader, ends[0], ends[1], predicate)
+    return was
+
+
+def _checked(word: Word) -> Word:
+    """Return the word without blanks around; raise `Invalid` for what cannot stand."""
+    said = Word(
+        name=" ".join(word.name.split()),
+        kind=word.kind.strip(),
+        description=word.description.strip(),
+    )
+    if word.name and not normalized(said.name):
+        raise Invalid(f"{word.name!r} is no name; it needs a letter or a digit")
+    if len(said.name) > _LONGEST_NAME:
+        raise Invalid(f"A name has at most {_LONGEST_NAME} characters")
+    if said.kind and not _KIND.fullmatch(said.kind):
+        raise Invalid(
+            f"{word.kind!r} is no kind; write a small word such as person or organization"
+        )
+    if len(said.description) > _LONGEST_DESCRIPTION:
+        raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
+    return said
+
+
+def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
+    """Return who is to see a word: those tags, or else all of the reader's own."""
+    audience = tags_of(tags) or reader.tags
+    if audience.isdisjoint(reader.tags):
+        raise Invalid("You would not see it yourself; name at least one of the tags you ask with")
+    return audience
+
+
+async def _known(database: Database, reader: Reader, name: str) -> bool:
+    try:
+        await entities.called(database, reader, name)
+    except NotFound:
+        return False
+    return True
+
+
+async def _subject(database: Database, reader: Reader, called: Called) -> EntityId:
+    """Return what a word about this entity is about: the entity itself, or else the only name the reader has of it."""
+    if await merges.has_heard(database, reader, called.entity_id):
+        return called.entity_id
+    return called.named_as
+
+
+async def _word(database: Database, reader: Reader, called: Called) -> Word:
+    known = await entities.shown(database, reader, called.entity_id)
+    return Word(name=known.name, kind=known.kind)
+
+
+async def _shown(database: Database, reader: Reader, entity_id: EntityId) -> Entity:
+    """Return the entity with what has just been said, which may stand in a class that is new."""
+    fresh = await access.reader(database, reader.project_id, reader.tags)
+    root = await entities.root(database, entity_id)
+    return await entities.shown(database, fresh, root)
+
+
+async def _relation(
+    database: Database, reader: Reader, ends: tuple[Called, Called], predicate: Predicate
+) -> Relation:
+    fresh = await access.reader(database, reader.project_id, reader.tags)
+    found = await entities.relation(
+        database, fresh, (ends[0].entity_id, ends[1].entity_id), predicate
+    )
+    if found is None:
+        raise NotFound(f"There is no relation {predicate.value} between these two that you may see")
+    return found
