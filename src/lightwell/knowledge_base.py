@@ -20,7 +20,7 @@ from lightwell.domain.jobs import Job
 from lightwell.ingest import sync as following
 from lightwell.ingest import work
 from lightwell.ingest.sync import Sync, Trouble
-from lightwell.ingest.way import Outcome, Way, follow_up
+from lightwell.ingest.way import Outcome, Way, follow_up, round_off
 from lightwell.ports import Connector
 from lightwell.records import access, documents, jobs, queries
 from lightwell.records.database import Database
@@ -124,6 +124,7 @@ class KnowledgeBase:
         document = await documents.shown(self._database, reader, name)
         await following.remove(self._database, self.project_id, [document.id])
         await follow_up(self._way, self.project_id)
+        await round_off(self._way, self.project_id)
         return document
 
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────

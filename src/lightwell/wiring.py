@@ -1,8 +1,9 @@
 """The one place that picks implementations, and opens and closes what lives."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from lightwell.ingest.asking import Asking
 from lightwell.ingest.extract import ModelReader
 from lightwell.ingest.reading import Form, Wanted
 from lightwell.ingest.rules import Rules
+from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.way import Way
 from lightwell.ingest.work import crowded, new_worker
 from lightwell.knowledge_base import KnowledgeBase
@@ -35,6 +37,9 @@ from lightwell.stores.postgres.vectors import PostgresVectors
 
 if TYPE_CHECKING:
     from lightwell.models.endpoint import Connection, Endpoint
+
+_AT_HAND = 4
+"""Calls that wait at the endpoint's gate, so that a slot is never empty."""
 
 
 @asynccontextmanager
@@ -57,20 +62,17 @@ async def opened(
         await vectors.prepare(space.id, space.dimension)
         paid = meter or Meter(chosen.token_budget)
         chat = await _chat_connection(chosen, stack)
-        extractor = Rules()
-        if chosen.extraction == "model":
-            asking = _asking(chosen, database, project_id, chat, paid)
-            extractor = ModelReader(asking, wanted(chosen), passes=chosen.gleaning_passes)
         way = Way(
             database=database,
             vectors=vectors,
             space=space,
             embedder=embedder,
-            extractor=extractor,
+            extractor=Rules(),
             worker=new_worker(chosen.lease_seconds),
         )
         if chosen.extraction == "model":
-            way = crowded(way, chosen.endpoint_concurrency)
+            ask = _asker(chosen, database, project_id, chat, paid)
+            way = _read_by_model(way, chosen, ask)
         retriever = Retriever(
             database=database,
             vectors=vectors,
@@ -164,13 +166,13 @@ def _writer(chat: "Connection | None", meter: Meter) -> ChatModel | None:
     return Metered(inner=model, meter=meter, operation=OperationType.QUERY)
 
 
-def _asking(
+def _asker(
     settings: Settings,
     database: Database,
     project_id: ProjectId,
     chat: "Connection | None",
     meter: Meter,
-) -> Asking:
+) -> Callable[[OperationType], Asking]:
     """Return how ingestion asks: through the gate that questions go through too, after them."""
     if chat is None:
         raise Invalid(
@@ -179,8 +181,26 @@ def _asking(
     from lightwell.models import limiter, openai_chat
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION)
-    paid = Metered(inner=model, meter=meter, operation=OperationType.INGESTION)
-    return Asking(database, project_id, paid, slots=settings.endpoint_concurrency + 4)
+    slots = settings.endpoint_concurrency + _AT_HAND
+
+    def ask(operation: OperationType) -> Asking:
+        paid = Metered(inner=model, meter=meter, operation=operation)
+        return Asking(database, project_id, paid, slots=slots)
+
+    return ask
+
+
+def _read_by_model(way: Way, settings: Settings, ask: Callable[[OperationType], Asking]) -> Way:
+    reader = ModelReader(
+        ask(OperationType.INGESTION), wanted(settings), passes=settings.gleaning_passes
+    )
+    summarizer = Summarizer(
+        asking=ask(OperationType.SUMMARIZATION),
+        most_tokens=settings.description_max_tokens,
+        language=settings.extraction_language.strip(),
+    )
+    reading = replace(way, extractor=reader, summarizer=summarizer)
+    return crowded(reading, settings.endpoint_concurrency)
 
 
 def wanted(settings: Settings) -> Wanted:

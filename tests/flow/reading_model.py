@@ -13,6 +13,7 @@ from lightwell.domain.usage import OperationType
 from lightwell.ingest.asking import Asking
 from lightwell.ingest.extract import ModelReader
 from lightwell.ingest.reading import Wanted
+from lightwell.ingest.summaries import WINDOW_TOKENS, Summarizer
 from lightwell.ingest.work import crowded
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.endpoint import Endpoint, Patience, connected
@@ -37,6 +38,8 @@ class Options:
     wanted: Wanted = field(default_factory=Wanted)
     passes: int = 1
     budget: int = 0
+    description_tokens: int = 500
+    window: int = WINDOW_TOKENS
     name: str = "project"
 
 
@@ -56,10 +59,18 @@ async def read_by_model(
         project = await project_on(database, chosen.name)
         meter = Meter(chosen.budget)
         chat = OpenAIChat(connection, priority=Priority.INGESTION)
-        paid = Metered(inner=chat, meter=meter, operation=OperationType.INGESTION)
-        asking = Asking(database, project.kb.project_id, paid, slots=SLOTS + 4)
-        reader = ModelReader(asking, chosen.wanted, passes=chosen.passes)
-        way = crowded(replace(project.way, extractor=reader), SLOTS)
+
+        def asking(operation: OperationType) -> Asking:
+            paid = Metered(inner=chat, meter=meter, operation=operation)
+            return Asking(database, project.kb.project_id, paid, slots=SLOTS + 4)
+
+        reader = ModelReader(asking(OperationType.INGESTION), chosen.wanted, passes=chosen.passes)
+        summarizer = Summarizer(
+            asking=asking(OperationType.SUMMARIZATION),
+            most_tokens=chosen.description_tokens,
+            window=chosen.window,
+        )
+        way = crowded(replace(project.way, extractor=reader, summarizer=summarizer), SLOTS)
         retriever = Retriever(
             database=database,
             vectors=way.vectors,

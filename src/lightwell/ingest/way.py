@@ -4,9 +4,10 @@ import asyncio
 from dataclasses import dataclass, field
 
 from lightwell.domain.ids import ProjectId
+from lightwell.ingest.summaries import Summarizer, summarize
 from lightwell.ports import Embedder, Extractor, VectorIndex
 from lightwell.records import chunks as staging
-from lightwell.records import profiles
+from lightwell.records import profiles, replies
 from lightwell.records.database import Database
 from lightwell.records.jobs import Worker
 from lightwell.records.spaces import Space
@@ -28,6 +29,7 @@ class Way:
     embedder: Embedder
     extractor: Extractor
     worker: Worker
+    summarizer: Summarizer | None = None
     batches: int = 1
     jobs_at_once: int = 8
     preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
@@ -60,6 +62,15 @@ async def refresh(database: Database, project_id: ProjectId) -> None:
         async with database.transaction() as connection:
             if await profiles.refresh(connection, project_id, limit=_AT_ONCE) == 0:
                 return
+
+
+async def round_off(way: Way, project_id: ProjectId) -> None:
+    """Do what is done once however many documents came or went: long descriptions are summarised, replies forgotten
+    of which nothing is left.
+    """
+    if way.summarizer is not None:
+        await summarize(project_id, way.summarizer)
+    await replies.forget(way.database, project_id)
 
 
 async def follow_up(way: Way, project_id: ProjectId) -> None:

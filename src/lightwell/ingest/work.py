@@ -13,7 +13,7 @@ import structlog
 from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.ingest.pipeline import ingest
-from lightwell.ingest.way import Outcome, Way
+from lightwell.ingest.way import Outcome, Way, round_off
 from lightwell.records import jobs
 from lightwell.records.jobs import Claim, Worker
 
@@ -45,6 +45,7 @@ async def drain(way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]
     while True:
         await _work_off(way, project_id, tell, asyncio.Event())
         if await jobs.open_jobs(way.database, project_id) == 0:
+            await round_off(way, project_id)
             return
         await asyncio.sleep(_POLL_SECONDS)
 
@@ -59,7 +60,8 @@ async def serve(
     pause = _POLL_SECONDS
     while not stop.is_set():
         try:
-            await _work_off(way, project_id, tell, stop)
+            if await _work_off(way, project_id, tell, stop):
+                await round_off(way, project_id)
             pause = _POLL_SECONDS
         except BudgetSpent:
             raise
@@ -71,23 +73,25 @@ async def serve(
 
 async def _work_off(
     way: Way, project_id: ProjectId, tell: Callable[[Outcome], None], stop: asyncio.Event
-) -> None:
-    """Bring in batch after batch, several at once, until nothing can be claimed or `stop` is set.
+) -> bool:
+    """Bring in batch after batch, several at once, until nothing can be claimed or `stop` is set; return whether there was one.
 
     While one batch waits for a model, the next is cut and the one before published; a slow document keeps no other
     waiting. The first failure ends the others and is raised.
     """
     under_way: dict[asyncio.Task[None], Way] = {}
+    worked = False
     try:
         while True:
             batch = None
             if len(under_way) < way.batches and not stop.is_set():
                 batch = await _claimed(way, project_id)
             if batch:
+                worked = True
                 under_way[asyncio.create_task(_brought_in(*batch, tell))] = batch[0]
                 continue
             if not under_way:
-                return
+                return worked
             ended, _ = await asyncio.wait(
                 under_way, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )

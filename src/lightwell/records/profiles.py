@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import LiteralString
 
 from lightwell.domain.ids import ProjectId
-from lightwell.records import curated
+from lightwell.records import curated, summaries
 from lightwell.records.database import Connection
 
 _AT_ONCE = 500
@@ -54,7 +54,8 @@ CROSS JOIN LATERAL (
 WHERE latest.name IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    attributes = excluded.attributes, entity_ref = NULL, by_hand = '{}', mention_count = profile.mention_count + excluded.mention_count,
+    attributes = excluded.attributes, entity_ref = NULL, by_hand = '{}', summary_ids = '{}',
+    mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
 """
 
@@ -90,7 +91,8 @@ CROSS JOIN LATERAL (
 WHERE latest.sources IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
-    weight = excluded.weight, by_hand = '{}', mention_count = profile.mention_count + excluded.mention_count,
+    weight = excluded.weight, by_hand = '{}', summary_ids = '{}',
+    mention_count = profile.mention_count + excluded.mention_count,
     source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
 """
 
@@ -165,6 +167,7 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
     if shrunk["subjects"]:
         await connection.execute(_DROP_RELATIONS, shrunk)
         await connection.execute(_DROP_ENTITIES, shrunk)
+    await summaries.mark(connection, [(row[0], row[1]) for row in rows])
     return len(rows)
 
 

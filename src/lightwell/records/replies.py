@@ -76,6 +76,21 @@ WHERE extraction_cache.id = given.id
 """
 
 
+# While work is open or a summary wanted, what seems left over may be about to be found again.
+_FORGET = """
+DELETE FROM extraction_cache AS kept
+WHERE project_id = %(project_id)s AND chunk_id IS NULL AND cache_type <> 'KEYWORD_EXTRACTION'
+  AND NOT EXISTS (SELECT FROM ingestion_jobs AS job
+                  WHERE job.project_id = %(project_id)s
+                    AND status IN ('queued', 'chunking', 'embedding', 'extracting'))
+  AND NOT EXISTS (SELECT FROM long_profiles AS long WHERE long.project_id = %(project_id)s)
+  AND NOT EXISTS (SELECT FROM document_chunks AS chunk
+                  WHERE llm_cache_ids @> ARRAY[kept.id] AND llm_cache_ids <> '{}')
+  AND NOT EXISTS (SELECT FROM profiles AS profile
+                  WHERE summary_ids @> ARRAY[kept.id] AND summary_ids <> '{}')
+"""
+
+
 def content_hash(model: str, messages: Sequence[Message], schema: object) -> str:
     """Return the SHA-256, in hexadecimal, of all that is sent."""
     sent = [model, schema, [[message.role, message.content] for message in messages]]
@@ -125,6 +140,11 @@ async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> N
     async with database.transaction() as connection:
         for statement in (_HOLD_CHUNKS, _HOLD_REPLIES, _NOTE, _ADOPT):
             await connection.execute(statement, parameters)
+
+
+async def forget(database: Database, project_id: ProjectId) -> None:
+    """Remove the replies that no chunk and no profile is made of any more: they say what deleted documents said."""
+    await database.run(_FORGET, {"project_id": project_id})
 
 
 def _kept(row: Row) -> Kept:

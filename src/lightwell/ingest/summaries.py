@@ -1,0 +1,163 @@
+"""Long descriptions made short: what one access class says of one thing, summarised by a model.
+
+    joined descriptions ─ too long? ─► parts that fit a window ─ each summarised ─► joined ─ still too long? ─► ...
+
+The input of every call is a class's own descriptions, and its reply is kept by their hash: nothing is asked again
+until they change.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from uuid import UUID
+
+import structlog
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.summaries import DescriptionSummary
+from lightwell.domain.tokens import token_count
+from lightwell.ingest.asking import Asked, Asking
+from lightwell.ingest.together import together
+from lightwell.ports import Message
+from lightwell.records import summaries
+from lightwell.records.replies import CacheType, Kept
+from lightwell.records.summaries import LongProfile
+
+WINDOW_TOKENS = 6000
+"""What one call is shown of the descriptions; more are summarised part by part."""
+
+_AT_ONCE = 64
+_WORDS_PER_TOKEN = 0.6
+_MARKS = re.compile(r"~{3,}|<\||\|>")
+_LAST_SENTENCE = re.compile(r"^.*[.!?。](?=\s|$)", re.DOTALL)
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarized:
+    """A summary and the replies it was made of, the last one's last."""
+
+    summary: DescriptionSummary
+    replies: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarizer:
+    """Summarises what has more than `most_tokens`; `language` "" means the descriptions' own."""
+
+    asking: Asking
+    most_tokens: int
+    language: str = ""
+    window: int = WINDOW_TOKENS
+
+    def messages(self, name: str, descriptions: Sequence[str]) -> list[Message]:
+        """Return what is sent for one call."""
+        page = (resources.files("lightwell.ingest") / "prompts" / "summarize.md").read_text("utf-8")
+        rules = page.replace("{words}", str(int(self.most_tokens * _WORDS_PER_TOKEN)))
+        rules = rules.replace("{language}", "in " + (self.language or "the language of the lines"))
+        lines = "\n".join(_line(text) for text in (f"Name: {name}", *descriptions))
+        return [
+            Message(role="system", content=rules.strip()),
+            Message(role="user", content=f"~~~\n{lines}\n~~~"),
+        ]
+
+    async def summary(self, name: str, descriptions: Sequence[str]) -> Summarized | None:
+        """Return the summary, None when the model says nothing of use; raise `ModelFailed`."""
+        kept: list[Kept] = []
+        left = list(descriptions)
+        while True:
+            parts = _parts(left, self.window)
+            replies = await together(self._asked(name, part) for part in parts)
+            kept.extend(replies)
+            said = [_whole(reply) for reply in replies]
+            if not all(said):
+                return None
+            if len(parts) == 1:
+                return _summarized(name, descriptions, said[0], kept)
+            if len(parts) >= len(left):
+                return None
+            left = said
+
+    async def _asked(self, name: str, descriptions: Sequence[str]) -> Kept:
+        return await self.asking.reply(
+            Asked(
+                kind=CacheType.SUMMARIZATION,
+                messages=self.messages(name, descriptions),
+                most_tokens=self.most_tokens,
+            )
+        )
+
+
+async def summarize(project_id: ProjectId, summarizer: Summarizer) -> None:
+    """Bring every description of the project that is too long to its summary.
+
+    Where the model fails, the descriptions stay joined and are tried again the next time.
+    """
+    database = summarizer.asking.database
+    while long := await summaries.take(database, project_id, limit=_AT_ONCE):
+        try:
+            await together(_brought_down(profile, summarizer) for profile in long)
+        except ModelFailed as error:
+            _log.warning("descriptions stay long for now: a model failed", error=str(error))
+            return
+        finally:
+            await summaries.give_back(database, long)
+
+
+async def _brought_down(profile: LongProfile, summarizer: Summarizer) -> None:
+    database = summarizer.asking.database
+    made = None
+    if token_count(profile.description) > summarizer.most_tokens:
+        descriptions = profile.description.split(DESCRIPTION_SEPARATOR)
+        made = await summarizer.summary(profile.name, descriptions)
+    if made is None:
+        await summaries.let_stand(database, profile)
+    else:
+        text = made.summary.summarized_description
+        await summaries.write(database, profile, text, made.replies)
+
+
+def _summarized(
+    name: str, descriptions: Sequence[str], said: str, kept: Sequence[Kept]
+) -> Summarized:
+    return Summarized(
+        summary=DescriptionSummary(
+            entity_name=name,
+            original_descriptions=tuple(descriptions),
+            summarized_description=said,
+            input_tokens=sum(reply.input_tokens for reply in kept),
+            output_tokens=sum(reply.output_tokens for reply in kept),
+        ),
+        replies=tuple(dict.fromkeys(reply.id for reply in kept)),
+    )
+
+
+def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:
+    """Return the descriptions in order, in parts that fit the window; one that does not is a part of its own."""
+    parts: list[list[str]] = [[]]
+    room = window
+    for text in descriptions:
+        tokens = token_count(text) + 1
+        if parts[-1] and tokens > room:
+            parts.append([])
+            room = window
+        parts[-1].append(text)
+        room -= tokens
+    return parts
+
+
+def _line(text: str) -> str:
+    return _MARKS.sub(" ", " ".join(text.split()))
+
+
+def _whole(reply: Kept) -> str:
+    """Return the reply in one line; of one that was cut, the whole sentences."""
+    text = " ".join(reply.text.split())
+    if reply.complete:
+        return text
+    whole = _LAST_SENTENCE.match(text)
+    return whole[0] if whole else ""

@@ -1,0 +1,131 @@
+"""Profiles whose descriptions are long: marked by refresh, taken by whoever has a model, written when nothing changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from lightwell.domain.ids import ClassId, ProjectId
+from lightwell.records.database import Connection, Database
+
+LONG_BYTES = 500
+"""No description below this has more tokens than a threshold may be: a token has a byte at least."""
+
+_TAKEN_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongProfile:
+    """A profile as refresh left it: `description` is the descriptions joined."""
+
+    subject_id: UUID
+    class_id: ClassId
+    name: str
+    description: str
+
+
+_MARK = """
+INSERT INTO long_profiles (subject_id, class_id, project_id)
+SELECT profile.subject_id, profile.class_id, coalesce(entity.project_id, relation.project_id)
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS touched (subject_id, class_id)
+JOIN profiles AS profile USING (subject_id, class_id)
+LEFT JOIN entities AS entity ON entity.entity_id = profile.subject_id
+LEFT JOIN relations AS relation ON relation.relation_id = profile.subject_id
+WHERE octet_length(profile.description) > %(bytes)s AND NOT 'description' = ANY(profile.by_hand)
+ON CONFLICT (subject_id, class_id) DO UPDATE SET taken_until = NULL
+"""
+
+_UNMARK = """
+DELETE FROM long_profiles USING profiles AS profile,
+       unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS touched (subject_id, class_id)
+WHERE long_profiles.subject_id = touched.subject_id AND long_profiles.class_id = touched.class_id
+  AND profile.subject_id = touched.subject_id AND profile.class_id = touched.class_id
+  AND (octet_length(profile.description) <= %(bytes)s OR 'description' = ANY(profile.by_hand))
+"""
+
+_TAKE = """
+WITH next AS (
+    SELECT subject_id, class_id FROM long_profiles
+    WHERE project_id = %(project_id)s AND (taken_until IS NULL OR taken_until < now())
+    ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+), taken AS (
+    UPDATE long_profiles SET taken_until = now() + make_interval(secs => %(seconds)s)
+    FROM next WHERE long_profiles.subject_id = next.subject_id AND long_profiles.class_id = next.class_id
+    RETURNING long_profiles.subject_id, long_profiles.class_id
+)
+SELECT subject_id, class_id, display_name, description FROM taken JOIN profiles USING (subject_id, class_id)
+ORDER BY subject_id, class_id
+"""
+
+# A profile that was refreshed meanwhile says something else: then its mark stays.
+_WRITE = """
+WITH written AS (
+    UPDATE profiles SET description = %(summary)s, summary_ids = %(replies)s, updated_at = now()
+    WHERE subject_id = %(subject)s AND class_id = %(class_id)s AND description = %(joined)s
+    RETURNING subject_id, class_id
+)
+DELETE FROM long_profiles USING written
+WHERE long_profiles.subject_id = written.subject_id AND long_profiles.class_id = written.class_id
+"""
+
+_LET_STAND = """
+DELETE FROM long_profiles USING profiles AS profile
+WHERE long_profiles.subject_id = %(subject)s AND long_profiles.class_id = %(class_id)s
+  AND profile.subject_id = %(subject)s AND profile.class_id = %(class_id)s AND profile.description = %(joined)s
+"""
+
+_GIVE_BACK = """
+UPDATE long_profiles SET taken_until = NULL
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS given (subject_id, class_id)
+WHERE long_profiles.subject_id = given.subject_id AND long_profiles.class_id = given.class_id
+"""
+
+
+async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
+    """Note which of the profiles just recomputed are long."""
+    parameters = {
+        "subjects": [subject for subject, _ in touched],
+        "classes": [class_id for _, class_id in touched],
+        "bytes": LONG_BYTES,
+    }
+    for statement in (_MARK, _UNMARK):
+        await connection.execute(statement, parameters)
+
+
+async def take(database: Database, project_id: ProjectId, *, limit: int) -> list[LongProfile]:
+    """Take up to `limit` long profiles that nobody else has in hand; they come back by themselves after minutes."""
+    rows = await database.rows(
+        _TAKE, {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS}
+    )
+    return [
+        LongProfile(subject_id=row[0], class_id=ClassId(row[1]), name=row[2], description=row[3])
+        for row in rows
+    ]
+
+
+async def write(
+    database: Database, profile: LongProfile, summary: str, replies: Sequence[UUID]
+) -> None:
+    """Put the summary in the place of the descriptions it was made of; do nothing when these have changed."""
+    await database.run(_WRITE, {**_key(profile), "summary": summary, "replies": list(replies)})
+
+
+async def let_stand(database: Database, profile: LongProfile) -> None:
+    """Leave the descriptions joined until they change."""
+    await database.run(_LET_STAND, _key(profile))
+
+
+async def give_back(database: Database, profiles: Sequence[LongProfile]) -> None:
+    """Leave these to whoever asks next; what was written is not theirs any more."""
+    parameters = {
+        "subjects": [profile.subject_id for profile in profiles],
+        "classes": [profile.class_id for profile in profiles],
+    }
+    await database.run(_GIVE_BACK, parameters)
+
+
+def _key(profile: LongProfile) -> dict[str, object]:
+    return {
+        "subject": profile.subject_id,
+        "class_id": profile.class_id,
+        "joined": profile.description,
+    }

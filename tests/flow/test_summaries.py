@@ -1,0 +1,141 @@
+"""Long descriptions become summaries: once for a batch, once for each access class, and never of two classes at once."""
+
+import re
+from collections.abc import Sequence
+from uuid import uuid4
+
+import pytest
+
+from lightwell.domain.documents import NewDocument
+from lightwell.records.database import Database
+from lightwell.testing.endpoint import Behaves, Body, FakeEndpoint, Request
+from lightwell.testing.shelf import Shelf, written
+
+from .conftest import Project
+from .reading_model import Options, content, passage, read_by_model
+from .test_ingestion import residue
+
+WORDS = "orders pumps and valves and pays late and complains often and then buys more of them again"
+
+
+def reply(body: Body) -> str:
+    """Read as one who describes Acme Corp at length, and summarise by what each line is about."""
+    if "Several passages" in content(body, 0):
+        about = re.findall(r"note \w+", content(body, 1))
+        return f"Summary of {', '.join(about)}."
+    note = re.search(r"note (\w+)", passage(body))
+    assert note
+    said = f"In note {note[1]} it {WORDS} {WORDS} {WORDS}"
+    return f"E|Acme Corp|organization|{said}\nEND"
+
+
+def summaries(endpoint: FakeEndpoint) -> list[Request]:
+    return [one for one in endpoint.requests if "Several passages" in content(one.body, 0)]
+
+
+def note(name: str, tags: Sequence[str]) -> NewDocument:
+    return written(f"{name}.md", f"Acme Corp in note {name}.", tags, title="Note")
+
+
+async def described(project: Project, tags: Sequence[str]) -> list[str]:
+    reader = await project.kb.reader(tags)
+    rows = await project.database.rows(
+        "SELECT description FROM profiles WHERE class_id = ANY(%(classes)s) AND display_name = 'Acme Corp'"
+        " ORDER BY class_id",
+        {"classes": list(reader.classes)},
+    )
+    return [row[0] for row in rows]
+
+
+async def test_a_batch_has_one_summary_for_each_class(database: Database) -> None:
+    notes = [note(f"{tag}{n}", [f"team:{tag}"]) for tag in "ab" for n in range(12)]
+    with FakeEndpoint(reply).running() as endpoint:
+        async with read_by_model(database, endpoint.base_url) as (project, meter):
+            await project.kb.ingest(Shelf(documents=tuple(notes)))
+            assert len(summaries(endpoint)) == 2
+            for tag in "ab":
+                (said,) = await described(project, [f"team:{tag}"])
+                assert said.startswith("Summary of ")
+                assert set(re.findall(r"note (\w+)", said)) == {f"{tag}{n}" for n in range(12)}
+            assert meter.summary.by_operation_type.keys() == {"INGESTION", "SUMMARIZATION"}
+
+
+async def test_no_summary_is_asked_again_until_what_is_said_changes(database: Database) -> None:
+    notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
+    with FakeEndpoint(reply).running() as endpoint:
+        async with read_by_model(database, endpoint.base_url) as (project, _):
+            await project.kb.ingest(Shelf(documents=tuple(notes)))
+            first = await described(project, ["team:a"])
+            again = written("a3.md", "Acme Corp in note a3.", ["team:a"], title="Note", topic="x")
+            notes[3] = again
+            await project.kb.ingest(Shelf(documents=tuple(notes)))
+            assert len(summaries(endpoint)) in {1, 2}  # the order of what is said may have changed
+            before = len(summaries(endpoint))
+            await project.kb.ingest(Shelf(documents=(*notes, note("b0", ["team:b"]))))
+            assert len(summaries(endpoint)) == before
+            assert len(await described(project, ["team:a"])) == len(first) == 1
+            await project.kb.ingest(Shelf(documents=tuple(notes[1:])))
+            assert len(summaries(endpoint)) == before + 1
+            assert "note a0" not in (await described(project, ["team:a"]))[0]
+
+
+async def test_descriptions_stay_joined_while_the_model_fails(database: Database) -> None:
+    notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
+    script = [*[Behaves()] * 12, *[Behaves(status=500)] * 2]
+    with FakeEndpoint(reply, script=script).running() as endpoint:
+        async with read_by_model(database, endpoint.base_url) as (project, _):
+            done = await project.kb.ingest(Shelf(documents=tuple(notes)))
+            assert done.troubles == ()
+            (said,) = await described(project, ["team:a"])
+            assert said.count(" | ") == 11
+            await project.kb.ingest(Shelf(documents=(*notes, note("b0", ["team:b"]))))
+            (said,) = await described(project, ["team:a"])
+            assert said.startswith("Summary of ")
+
+
+async def test_what_no_window_holds_is_summarised_in_parts(database: Database) -> None:
+    notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
+    with FakeEndpoint(reply).running() as endpoint:
+        options = Options(window=300)
+        async with read_by_model(database, endpoint.base_url, options) as (project, _):
+            await project.kb.ingest(Shelf(documents=tuple(notes)))
+            asked = summaries(endpoint)
+            assert len(asked) > 3
+            (said,) = await described(project, ["team:a"])
+            assert set(re.findall(r"note (\w+)", said)) == {f"a{n}" for n in range(12)}
+            kept = await project.database.rows("SELECT cardinality(summary_ids) FROM profiles", {})
+            assert (len(asked),) in kept
+
+
+@pytest.mark.parametrize("seen", ["a", "b"])
+async def test_what_a_reader_may_not_see_changes_no_summary(database: Database, seen: str) -> None:
+    notes = [note(f"{tag}{n}", [f"team:{tag}"]) for n in range(9) for tag in "ab"]
+    with FakeEndpoint(reply).running() as endpoint:
+        base_url, found = endpoint.base_url, list[list[str]]()
+        own = [one for one in notes if f"team:{seen}" in one.acl_tags]
+        for documents in (notes, own):
+            options = Options(name=uuid4().hex)
+            async with read_by_model(database, base_url, options) as (project, _):
+                await project.kb.ingest(Shelf(documents=tuple(documents)))
+                (said,) = await described(project, [f"team:{seen}"])
+                found.append(sorted(re.findall(r"note (\w+)", said)))
+        assert found[0] == found[1]
+        for request in summaries(endpoint):
+            about = {name[0] for name in re.findall(r"note (\w+)", content(request.body, 1))}
+            assert len(about) == 1
+
+
+async def test_no_reply_outlives_the_document_it_was_about(database: Database) -> None:
+    notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
+    canary = note("zyxwvut", ["team:a"])
+    with FakeEndpoint(reply).running() as endpoint:
+        async with read_by_model(database, endpoint.base_url) as (project, _):
+            await project.kb.ingest(Shelf(documents=(*notes, canary)))
+            assert "extraction_cache" in await residue(project, "zyxwvut")
+            reader = await project.kb.reader(["team:a"])
+            await project.kb.delete(reader, canary.url)
+            left = set(await residue(project, "zyxwvut"))
+            assert left <= {"source_documents"}
+            asked = len(endpoint.requests)
+            await project.kb.ingest(Shelf(documents=tuple(notes)))
+            assert len(endpoint.requests) == asked
