@@ -69,7 +69,10 @@ def fit(asking: Sequence[Asking]) -> Weights:
 
 
 def fitted(examples: Sequence[Example]) -> Floats:
-    """Return the weights under which each gold passage is likeliest among the passages that are not gold."""
+    """Return the weights under which each gold passage is likeliest among the passages that are not gold.
+
+    None is negative but that of the names held, which takes back what a walk from the names gives twice.
+    """
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         total, slope = RIDGE / 2 * float(weights @ weights), RIDGE * weights
@@ -84,16 +87,16 @@ def fitted(examples: Sequence[Example]) -> Floats:
             slope = slope - share * ((1 - chance) @ (each.table[each.is_gold] - typical))
         return total, slope
 
-    return _least(loss, np.zeros(len(examples[0].table.T)))
+    may_be = [(None if name == "names_held" else 0.0, None) for name in (*OPENING, *LINKS)]
+    count = len(examples[0].table.T)
+    return _least(loss, np.zeros(count), may_be[:count])
 
 
 class _Found(Protocol):
     x: Floats
 
 
-def _least(
-    loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: object = None
-) -> Floats:
+def _least(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: object) -> Floats:
     found = cast(
         "_Found", optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
     )
@@ -105,16 +108,22 @@ def _examples(
 ) -> list[Example]:
     made: list[Example] = []
     for (store, asked), its, values in zip(asking, tables, scores, strict=True):
-        chosen = [at for at, each in enumerate(asked) if each.question.split == "dev"]
-        for at in chosen[:MOST_PER_SET]:
+        chosen = _chosen(asked, "dev")
+        for at in chosen:
             is_gold = asked[at].is_gold
             hard = np.argsort(-values[at], kind="stable")[:HARDEST]
             kept = np.union1d(hard, np.flatnonzero(is_gold))
             share = COUNTS.get(store.name, 1.0) / len(asking)
-            weight = share / min(len(chosen), MOST_PER_SET)
+            weight = share / len(chosen)
             if is_gold.any():
                 made.append(Example(table=its[at][kept], is_gold=is_gold[kept], weight=weight))
     return made
+
+
+def _chosen(asked: Sequence[Asked], split: str) -> list[int]:
+    """Return the places of at most so many questions, spread over the set, whose kinds stand together."""
+    places = [at for at, each in enumerate(asked) if each.question.split == split]
+    return places[:: -(-len(places) // MOST_PER_SET)]
 
 
 def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:
@@ -137,8 +146,7 @@ def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:
     is_evidence: list[bool] = []
     counts: list[float] = []
     for store, asked in _plain(asking):
-        chosen = [each for each in asked if each.question.split == "dev"][:MOST_PER_SET]
-        for each in chosen:
+        for each in [asked[at] for at in _chosen(asked, "dev")]:
             opening, scores = _ranked(store, each, weights)
             order = fusion.order(scores, each.candidates.keys)
             best_gold = [at for at in order if each.is_gold[at]][:1]
@@ -218,7 +226,7 @@ def _report_relevance(name: str, answered: Sequence[float], unanswered: Sequence
 
 def _report_calibration(asking: Sequence[Asking], weights: Weights, cache: Path) -> None:
     for store, asked in _plain(asking):
-        test = [each for each in asked if each.question.split == "test"][:MOST_PER_SET]
+        test = [asked[at] for at in _chosen(asked, "test")]
         gone = [store.ask(each.question, without=each.question.gold) for each in test]
         _report_relevance(
             store.name,

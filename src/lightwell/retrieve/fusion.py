@@ -22,7 +22,7 @@ WANTED = 10
 """How many of the best by the opening may become first passages, so that their texts are worth fetching."""
 
 _DENSE_RESTART = 0.01
-_WALK_FLOOR, _NEAR_FLOOR = 1e-6, 1e-5
+_WALK_FLOOR = 1e-6
 _FINE = 9
 
 
@@ -129,7 +129,6 @@ def second_look(opening: Opening, scores: Floats, titled: Titled) -> Floats:
             (worth * covered * shared).max(axis=0),
             (worth * naming).max(axis=0),
             signals.nearness(near),
-            signals.logarithms(near, floor=_NEAR_FLOOR),
         ]
     )
 

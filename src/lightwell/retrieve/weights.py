@@ -10,7 +10,7 @@ import numpy as np
 from lightwell.retrieve.signals import Floats
 
 OPENING = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
-LINKS = ("pair", "pair_by_names", "titled", "near_rank", "near")
+LINKS = ("pair", "pair_by_names", "titled", "near")
 """The signals in the order of the columns: those of a passage alone, then those of its links to the best."""
 
 RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
