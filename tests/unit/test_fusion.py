@@ -164,3 +164,29 @@ def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
     shipped = weights()
     assert shipped.opening.shape == (len(OPENING),)
     assert shipped.fused.shape == (len(OPENING) + len(LINKS),)
+
+
+def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
+    # Both share a rare name with the first passage; the one repeats its term, the other brings a second.
+    candidates = Candidates(
+        keys=("first", "repeats", "adds"),
+        titles=("", "", ""),
+        cosine=np.array([0.6, 0.3, 0.3]),
+        frequencies=np.array([[1.0, 0], [1, 0], [0, 1]]),
+        lengths=np.full(3, 20.0),
+        mentions=sparse.csr_array(np.ones((3, 1))),
+        relations=sparse.csr_array((1, 1)),
+        named=np.array([], np.intp),
+    )
+    corpus = Corpus(
+        chunks=100,
+        mean_length=20.0,
+        term_counts=np.array([2.0, 2.0]),
+        entity_counts=np.array([3.0]),
+    )
+    opening = fusion.opened(candidates, corpus, weights())
+    first_alone = np.array([1.0, 0.0, 0.0])
+    table = fusion.second_look(opening, first_alone, fusion.titles_in(opening, {}))
+    _, repeats, adds = table[:, len(OPENING) + LINKS.index("pair_by_names")]
+    assert adds == pytest.approx(2 * repeats)
+    assert repeats > 0
