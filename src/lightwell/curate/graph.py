@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 
-from lightwell.curate import editing, merging
+from lightwell.curate import editing, merging, proposals
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import (
     Entity,
+    MergeProposal,
     MergeResult,
     MergeStrategy,
     Portrait,
@@ -71,6 +72,16 @@ class Graph:
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Take back the merge of what was called so, or with this id; return what stands by itself again."""
         return await merging.unmerge(self.database, reader, name)
+
+    async def proposals(
+        self, reader: Reader, *, about: str = "", limit: int = 20
+    ) -> list[MergeProposal]:
+        """Return which entities may be one, the surest first: of those spoken of last, or with the one named."""
+        return await proposals.proposed(self.database, reader, about=about, limit=limit)
+
+    async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
+        """Remember that two entities are two, so that nobody is asked again; raise `NotFound`."""
+        return await proposals.reject(self.database, reader, one, other)
 
     async def create(self, reader: Reader, word: Word, *, tags: Iterable[str] = ()) -> Entity:
         """Make an entity by hand, for those who share one of the tags, by default all of the reader's.

@@ -110,3 +110,5 @@ CREATE INDEX relation_edits_relation ON relation_edits (relation_id, class_id);
 -- `entity_ref` is what its readers know the entity under, null: its own; `by_hand` which of its fields a person said.
 ALTER TABLE profiles ADD COLUMN entity_ref text;
 ALTER TABLE profiles ADD COLUMN by_hand text[] NOT NULL DEFAULT '{}';
+CREATE INDEX profiles_email ON profiles (lower(attributes ->> 'email')) WHERE attributes ->> 'email' IS NOT NULL;
+CREATE INDEX profiles_domain ON profiles (lower(attributes ->> 'domain')) WHERE attributes ->> 'domain' IS NOT NULL;
