@@ -1,6 +1,7 @@
 """Cells and paragraphs: nothing in an export is taken for more than text, and nothing of it is lost unsaid."""
 
 import csv
+import re
 import unicodedata
 import zipfile
 from collections.abc import Sequence
@@ -222,6 +223,12 @@ def test_no_text_breaks_out_of_its_cell(tmp_path: Path, text: str) -> None:
     assert "<f>" not in sheet
     assert "_x0041_" not in sheet.replace("_x005F_x0041_", "")
     assert book["chunks"].max_column == len(COLUMNS[ExportTable.CHUNKS])
+
+
+def test_a_workbook_does_not_say_when_it_was_made(tmp_path: Path) -> None:
+    workbook(tmp_path / "a.xlsx", ExportTable.CHUNKS, [passage("text")])
+    core = zipfile.ZipFile(tmp_path / "a.xlsx").read("docProps/core.xml").decode()
+    assert re.findall(r"\d{4}-\d\d-\d\dT[\d:]+Z", core) == ["1980-01-01T00:00:00Z"] * 2
 
 
 def test_numbers_are_numbers_in_a_workbook(tmp_path: Path) -> None:

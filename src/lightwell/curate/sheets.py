@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -25,6 +26,9 @@ from lightwell.domain.exports import ExportRecord, ExportTable
 
 MOST_ROWS = 1_048_576
 """What a sheet holds, its heading included."""
+
+_ALWAYS = datetime(1980, 1, 1, tzinfo=UTC)
+"""When a workbook says it was made: two exports of the same are the same, byte for byte."""
 
 _NARROW, _WIDE = 14, 40
 _WIDE_COLUMNS = frozenset(
@@ -76,6 +80,7 @@ class XlsxSheets:
     def __init__(self, path: Path, dimension: int, *, most_rows: int = MOST_ROWS) -> None:
         options = {"constant_memory": True, "tmpdir": str(path.parent)}
         self._book = Workbook(str(path), options)
+        self._book.set_properties({"created": _ALWAYS})
         self._heading = self._book.add_format({"bold": True})
         self._text = self._book.add_format({"quote_prefix": True})  # stays text when edited, too
         self._dimension = dimension
