@@ -17,8 +17,10 @@ from lightwell.domain.evidence import Answer, Question, Retrieval, question
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
+from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
 from lightwell.ingest import work
+from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
 from lightwell.ports import Connector
@@ -114,6 +116,10 @@ class KnowledgeBase:
 
         await work.drain(self._way, self.project_id, remember)
         return Ingestion(found=found, done=tuple(done))
+
+    async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
+        """Return what following a source would ask of the model; nothing is asked or written down."""
+        return await estimating.estimate(self._way, self.project_id, connector, system)
 
     async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
         """Be a worker until told to stop."""

@@ -58,7 +58,7 @@ class ModelReader:
     def __init__(self, asking: Asking, wanted: Wanted, *, passes: int) -> None:
         self._asking = asking
         self._wanted = wanted
-        self._passes = passes
+        self.passes = passes
 
     async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
         """Return what each chunk says, in order; raise `ModelFailed`. Replies that arrived are kept even then."""
@@ -74,12 +74,16 @@ class ModelReader:
             CacheType.ENTITY_EXTRACTION, chunk, reading_messages(chunk, self._wanted)
         )
 
+    def first_hash(self, chunk: ChunkToRead) -> str:
+        """Return the hash by which the reply to the first question is kept."""
+        return self._asking.hash_of(self.first_question(chunk))
+
     async def _read(self, chunk: ChunkToRead) -> _Heard:
         heard = await self._first(chunk)
         if _is_unusable(heard.latest):
             extraction = await asyncio.to_thread(rules.read, chunk)
             return replace(heard, extraction=extraction, by_rules=True)
-        for _ in range(self._passes):
+        for _ in range(self.passes):
             if not await asyncio.to_thread(worth_gleaning, _seen(heard), chunk):
                 break
             known = [mention.name for mention in heard.extraction.mentions]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lightwell.domain.documents import ParsedDocument
+from lightwell.domain.documents import NewDocument, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, new_id
@@ -27,6 +27,16 @@ from lightwell.records.jobs import Claim
 from lightwell.records.publishing import PublishedTerms, PublishedText
 
 EMBEDDED_AT_ONCE = 32
+
+
+def name_of(url: str) -> str:
+    """Return the last part of a URL's path, as its file is called."""
+    return PurePosixPath(unquote(urlsplit(url).path)).name
+
+
+def title_of(given: Claim | NewDocument, parsed: ParsedDocument) -> str:
+    """Return the title that the source gives, or else the document itself, or else its file's name."""
+    return given.title or parsed.title or PurePosixPath(name_of(given.url)).stem
 
 
 async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
@@ -91,7 +101,7 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
                 jobs.Cut(
                     job_id=claim.job_id,
                     chunks=len(staged[claim.job_id]),
-                    title=_title(claim, text),
+                    title=title_of(claim, text),
                     author=text.author,
                 )
                 for claim, text in parsed
@@ -227,11 +237,11 @@ def _parsed(claim: Claim) -> ParsedDocument:
         raise Unreadable(
             "crashed", "Reading this document ended its worker again and again; it is set aside"
         )
-    return parse(claim.upload, claim.format, name=_name(claim))
+    return parse(claim.upload, claim.format, name=name_of(claim.url))
 
 
 def _staged(claim: Claim, parsed: ParsedDocument) -> list[StagedChunk]:
-    title = _title(claim, parsed)
+    title = title_of(claim, parsed)
     return [
         StagedChunk(
             id=ChunkId(new_id()),
@@ -241,14 +251,6 @@ def _staged(claim: Claim, parsed: ParsedDocument) -> list[StagedChunk]:
         )
         for draft in chunks(parsed)
     ]
-
-
-def _name(claim: Claim) -> str:
-    return PurePosixPath(unquote(urlsplit(claim.url).path)).name
-
-
-def _title(claim: Claim, parsed: ParsedDocument) -> str:
-    return claim.title or parsed.title or PurePosixPath(_name(claim)).stem
 
 
 def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:

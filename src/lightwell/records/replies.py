@@ -147,6 +147,30 @@ async def forget(database: Database, project_id: ProjectId) -> None:
     await database.run(_FORGET, {"project_id": project_id})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experience:
+    """What extraction has cost in a project so far: tokens written for each one sent, second looks for each first."""
+
+    output_share: float
+    second_looks: float
+
+
+_EXPERIENCE = """
+SELECT count(*) FILTER (WHERE cache_type = 'ENTITY_EXTRACTION'), count(*) FILTER (WHERE cache_type = 'GLEANING'),
+       coalesce(sum(tokens_used - input_tokens), 0), coalesce(sum(input_tokens), 0)
+FROM extraction_cache
+WHERE project_id = %(project_id)s AND cache_type IN ('ENTITY_EXTRACTION', 'GLEANING')
+"""
+
+
+async def experience(database: Database, project_id: ProjectId, *, least: int) -> Experience | None:
+    """Return what the project's kept replies tell of what is to come, None when there are fewer than `least`."""
+    first, second, written, sent = (await database.rows(_EXPERIENCE, {"project_id": project_id}))[0]
+    if first < least or not sent:
+        return None
+    return Experience(output_share=float(written / sent), second_looks=second / first)
+
+
 def _kept(row: Row) -> Kept:
     return Kept(
         id=row[1],

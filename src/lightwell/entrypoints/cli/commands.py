@@ -47,6 +47,16 @@ Topic = Annotated[
 ]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="How many passages, at most.")]
+Estimate = Annotated[
+    bool,
+    typer.Option("--estimate", help="Only say what a model would cost; spend and write nothing."),
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        "--budget", metavar="TOKENS", min=0, help="Stop before more are spent; 0 is no limit."
+    ),
+]
 Name = Annotated[
     str,
     typer.Argument(metavar="DOCUMENT", help="The path of its file, or its URL, reference or id."),
@@ -102,9 +112,10 @@ def demo(*, as_json: Json = False, verbose: Verbose = False) -> None:
 @app.command(
     epilog="\b\nExamples:\n  lightwell ingest ./handbook --acl team:us\n"
     "  lightwell ingest ./deals contract.pdf --acl team:sales,user:ada --topic contracts\n"
+    "  lightwell ingest ./archive --acl team:us --estimate\n"
     "  lightwell ingest ./archive --acl team:us --no-wait"
 )
-def ingest(
+def ingest(  # noqa: PLR0913 - the options of a command are its arguments
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -128,6 +139,8 @@ def ingest(
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="Only enqueue; leave the work to `lightwell worker`.")
     ] = False,
+    estimate: Estimate = False,
+    budget: Budget = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -140,8 +153,14 @@ def ingest(
     import lightwell.entrypoints.cli.writing as writing
     from lightwell.entrypoints.cli.edge import run
 
-    command = writing.enqueue if no_wait else writing.ingest
-    run(command(paths, acl or [], topic=topic), as_json=as_json, verbose=verbose)
+    tags = acl or []
+    if estimate:
+        command = writing.estimate(paths, tags, topic=topic)
+    elif no_wait:
+        command = writing.enqueue(paths, tags, topic=topic)
+    else:
+        command = writing.ingest(paths, tags, topic=topic, budget=budget)
+    run(command, as_json=as_json, verbose=verbose)
 
 
 @app.command(

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from rich.console import Console, RenderableType
 
 from lightwell.domain.errors import (
+    BudgetSpent,
     Invalid,
     LightwellError,
     ModelFailed,
@@ -56,6 +57,11 @@ _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
     (NotFound, Exit.NOT_FOUND, ""),
     (Unreadable, Exit.INCOMPLETE, ""),
     (SourceFailed, Exit.FAILED, ""),
+    (
+        BudgetSpent,
+        Exit.INCOMPLETE,
+        "`lightwell ingest` goes on with the rest; --budget TOKENS allows more.",
+    ),
     (ModelFailed, Exit.FAILED, "What was done stays done. `lightwell doctor` tries the models."),
     (StoreFailed, Exit.FAILED, "`lightwell doctor` says how the database is."),
     (LightwellError, Exit.FAILED, "`lightwell doctor` may say more."),

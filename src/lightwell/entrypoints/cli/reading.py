@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
@@ -17,6 +18,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
 from lightwell.domain.evidence import question
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
+from lightwell.models.meter import Meter
 
 if TYPE_CHECKING:
     from lightwell.knowledge_base import KnowledgeBase
@@ -27,11 +29,14 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 async def ask(text: str, who: Sequence[str], *, topic: str, limit: int) -> Report:
     """Report the answer; insufficient evidence is an answer too."""
     question(text, topic=topic, limit=limit)
-    async with _open(who) as (kb, reader):
+    meter = Meter()
+    async with _open(who, meter) as (kb, reader):
         began = time.perf_counter()
         answer = await kb.ask(text, reader, topic=topic, limit=limit)
         document = shapes.answer(answer, milliseconds=_since(began))
-    return Report(document=document, text=show.answer(answer))
+    paid = costs.Costs(summary=meter.summary, price=costs.price(settings()))
+    said = [show.answer(answer), *([Text(paid.text(), style="dim")] if meter.usages else [])]
+    return Report(document={**document, "usage": paid.document()}, text=Group(*said))
 
 
 async def search(text: str, who: Sequence[str], *, topic: str, limit: int) -> Report:
@@ -122,11 +127,13 @@ async def doctor() -> Report:
 
 
 @asynccontextmanager
-async def _open(who: Sequence[str]) -> "AsyncGenerator[tuple[KnowledgeBase, Reader], None]":
+async def _open(
+    who: Sequence[str], meter: Meter | None = None
+) -> "AsyncGenerator[tuple[KnowledgeBase, Reader], None]":
     tags = people.tags(who)
     from lightwell.wiring import opened
 
-    async with opened(settings()) as kb:
+    async with opened(settings(), meter) as kb:
         yield kb, await kb.reader(tags)
 
 

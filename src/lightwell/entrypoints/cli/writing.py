@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
@@ -18,6 +19,7 @@ from lightwell.entrypoints.cli.show import clean, counted
 from lightwell.entrypoints.cli.source import Guarded
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome
+from lightwell.models.meter import Meter
 from lightwell.wiring import files, opened
 
 _LONGEST_TOPIC = 256
@@ -39,6 +41,7 @@ class Ingested:
     troubles: Sequence[Trouble]
     unseen: Sequence[str]
     chunks: int | None
+    usage: costs.Costs = costs.NOTHING
 
     def report(self) -> Report:
         """Return the counts and each failure; incomplete when there is one."""
@@ -58,6 +61,7 @@ class Ingested:
                 "unseen": list(self.unseen),
                 "chunks": self.chunks or 0,
                 "waiting": waiting,
+                "usage": self.usage.document(),
             },
             text=self._text(counts, waiting),
             code=Exit.INCOMPLETE if failed or self.unseen else Exit.FINE,
@@ -68,6 +72,8 @@ class Ingested:
         lines: list[RenderableType] = [
             Text(f"{', '.join(said)}, {len(self.troubles)} failed", style="bold")
         ]
+        if self.usage.summary.calls:
+            lines.append(Text(self.usage.text()))
         if waiting:
             lines.append(Text(f"{counted(waiting, 'document')} waiting for `lightwell worker`."))
         for each in self.troubles:
@@ -80,11 +86,14 @@ class Ingested:
         return Group(*lines)
 
 
-async def ingest(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:
-    """Bring the paths in and report what became of each document."""
+async def ingest(
+    paths: Sequence[Path], acl: Sequence[str], *, topic: str, budget: int | None
+) -> Report:
+    """Bring the paths in and report what became of each document; `budget` goes before the settings'."""
     sources = _sources(paths, acl, topic)
-    console = errors_console()
-    async with opened(settings()) as kb:
+    console, chosen = errors_console(), settings()
+    meter = Meter(chosen.token_budget if budget is None else budget)
+    async with opened(chosen, meter) as kb:
         try:
             with following(console) as progress:
                 ended = [
@@ -99,7 +108,16 @@ async def ingest(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Re
         troubles=[trouble for each in ended for trouble in each.troubles],
         unseen=[url for source in sources for url in source.unseen],
         chunks=sum(outcome.chunks for each in ended for outcome in each.done),
+        usage=costs.Costs(summary=meter.summary, price=costs.price(chosen)),
     ).report()
+
+
+async def estimate(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:
+    """Report what reading the paths would cost; nothing is spent or written down."""
+    sources, chosen = _sources(paths, acl, topic), settings()
+    async with opened(chosen) as kb:
+        found = [await kb.estimate(source) for source in sources]
+    return costs.estimated(found, chosen)
 
 
 async def enqueue(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:

@@ -1,0 +1,85 @@
+"""What models cost, said to people and to programs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from lightwell.domain.usage import Price, TokenSummary, summary
+from lightwell.entrypoints.cli.edge import Report
+from lightwell.entrypoints.cli.show import counted, fields
+from lightwell.settings import Settings
+
+if TYPE_CHECKING:
+    from lightwell.ingest.estimate import Estimate
+
+_NO_MODEL = (
+    "The graph is read by rules, which costs nothing (LIGHTWELL_EXTRACTION=model asks a model)."
+)
+_NO_PRICE = "unknown: set LIGHTWELL_CHAT_PRICE_INPUT and LIGHTWELL_CHAT_PRICE_OUTPUT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What a command's calls cost."""
+
+    summary: TokenSummary
+    price: Price
+
+    def document(self) -> Mapping[str, object]:
+        """Return it for programs."""
+        spent = self.summary
+        return {
+            "calls": spent.calls,
+            "totalInputTokens": spent.total_input_tokens,
+            "totalOutputTokens": spent.total_output_tokens,
+            "byOperationType": {kind.value: n for kind, n in spent.by_operation_type.items()},
+            "price": self.price.of(spent.total_input_tokens, spent.total_output_tokens),
+        }
+
+    def text(self) -> str:
+        """Return it in a line."""
+        spent = self.summary
+        price = self.price.of(spent.total_input_tokens, spent.total_output_tokens)
+        return (
+            f"{counted(spent.calls, 'model call')}: {spent.total_input_tokens:,} tokens sent, "
+            f"{spent.total_output_tokens:,} written" + (f", {price:.4f}" if price else "")
+        )
+
+
+def price(chosen: Settings) -> Price:
+    """Return what the chat model costs."""
+    return Price(input=chosen.chat_price_input, output=chosen.chat_price_output)
+
+
+NOTHING = Costs(summary=summary([]), price=Price(input=None, output=None))
+
+
+def estimated(found: "Sequence[Estimate]", chosen: Settings) -> Report:
+    """Report what was estimated, over all paths."""
+    sent = sum(each.input_tokens for each in found)
+    said = sum(each.output_tokens for each in found)
+    costs = price(chosen).of(sent, said)
+    counts = {
+        "documents": sum(each.documents for each in found),
+        "unreadable": sum(each.unreadable for each in found),
+        "chunks": sum(each.chunks for each in found),
+        "kept": sum(each.kept for each in found),
+        "calls": sum(each.calls for each in found),
+        "inputTokens": sent,
+        "outputTokens": said,
+    }
+    rows = [
+        ("documents", f"{counts['documents']:,} new or changed"),
+        ("unreadable", f"{counts['unreadable']:,}" if counts["unreadable"] else ""),
+        ("passages", f"{counts['chunks']:,}, of which {counts['kept']:,} are paid for already"),
+        ("calls", f"about {counts['calls']:,}, second looks included"),
+        ("tokens", f"about {sent:,} sent and {said:,} written"),
+        ("price", _NO_PRICE if costs is None else f"about {costs:.4f}"),
+    ]
+    is_model = chosen.extraction == "model"
+    return Report(
+        document={**counts, "price": costs if is_model else 0.0},
+        text=fields(rows) if is_model else Text(_NO_MODEL),
+    )

@@ -1,0 +1,125 @@
+"""What an ingestion would cost, before anything is spent or written down."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+
+from lightwell.domain.documents import NewDocument
+from lightwell.domain.errors import Unreadable
+from lightwell.domain.ids import ChunkId, ProjectId, new_id
+from lightwell.domain.tokens import token_count
+from lightwell.ingest.chunking import chunks
+from lightwell.ingest.extract import ModelReader
+from lightwell.ingest.parse import parse
+from lightwell.ingest.pipeline import name_of, title_of
+from lightwell.ingest.way import Way
+from lightwell.ports import Changed, ChunkToRead, Connector
+from lightwell.records import documents, replies
+from lightwell.records.replies import CacheType, Experience
+
+_AT_ONCE = 200
+_LEAST_EXPERIENCE = 20
+_AT_FIRST = Experience(output_share=0.4, second_looks=0.3)
+"""What is assumed before the project has shown otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What is to be read, and what that takes: `calls` and their tokens are what is likely, second looks included.
+
+    `kept` are the chunks whose replies are kept already. Summaries of long descriptions come on top.
+    """
+
+    documents: int
+    unreadable: int
+    chunks: int
+    kept: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+_NOTHING = Estimate(
+    documents=0, unreadable=0, chunks=0, kept=0, calls=0, input_tokens=0, output_tokens=0
+)
+
+
+async def estimate(way: Way, project_id: ProjectId, connector: Connector, system: str) -> Estimate:
+    """Return what following the source would ask of the model; what rules read costs nothing."""
+    found = _NOTHING
+    seen: set[str] = set()
+    async for document in _changed(way, project_id, connector, system):
+        try:
+            read = await asyncio.to_thread(_chunks, document)
+        except Unreadable:
+            found = replace(found, unreadable=found.unreadable + 1)
+            continue
+        found = replace(found, documents=found.documents + 1, chunks=found.chunks + len(read))
+        if isinstance(way.extractor, ModelReader):
+            for start in range(0, len(read), _AT_ONCE):
+                part = read[start : start + _AT_ONCE]
+                found = await _asked(way, project_id, way.extractor, part, seen, found)
+    seen_before = await replies.experience(way.database, project_id, least=_LEAST_EXPERIENCE)
+    return _with_second_looks(found, way, seen_before or _AT_FIRST)
+
+
+async def _changed(
+    way: Way, project_id: ProjectId, connector: Connector, system: str
+) -> AsyncIterator[NewDocument]:
+    known = await documents.known(way.database, project_id, system, connector.scope)
+    async for change in connector.changes({url: one.content_hash for url, one in known.items()}):
+        if isinstance(change, Changed):
+            yield change.document
+
+
+def _chunks(document: NewDocument) -> list[ChunkToRead]:
+    parsed = parse(document.content, document.format, name=name_of(document.url))
+    title = title_of(document, parsed)
+    return [
+        ChunkToRead(
+            id=ChunkId(new_id()), document_title=title, draft=draft, is_first=draft.index == 0
+        )
+        for draft in chunks(parsed)
+    ]
+
+
+async def _asked(
+    way: Way,
+    project_id: ProjectId,
+    reader: ModelReader,
+    read: Sequence[ChunkToRead],
+    seen: set[str],
+    found: Estimate,
+) -> Estimate:
+    hashes = {reader.first_hash(chunk): chunk for chunk in read}
+    kept = await replies.find(way.database, project_id, CacheType.ENTITY_EXTRACTION, list(hashes))
+    fresh = [chunk for hashed, chunk in hashes.items() if hashed not in kept and hashed not in seen]
+    seen.update(hashes)
+    sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))
+    return replace(
+        found,
+        kept=found.kept + len(read) - len(fresh),
+        calls=found.calls + len(fresh),
+        input_tokens=found.input_tokens + sent,
+    )
+
+
+def _tokens(reader: ModelReader, chunk: ChunkToRead) -> int:
+    messages = reader.first_question(chunk).messages
+    return sum(token_count(message.content) for message in messages)
+
+
+def _with_second_looks(found: Estimate, way: Way, usual: Experience) -> Estimate:
+    is_gleaning = isinstance(way.extractor, ModelReader) and way.extractor.passes > 0
+    more = 1 + usual.second_looks if is_gleaning else 1.0
+    sent = round(found.input_tokens * more)
+    return replace(
+        found,
+        calls=round(found.calls * more),
+        input_tokens=sent,
+        output_tokens=round(sent * usual.output_share),
+    )
