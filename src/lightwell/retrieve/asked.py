@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from lightwell.domain.graph import normalized
-from lightwell.domain.terms import STOP_WORDS
+from lightwell.domain.terms import STOP_WORDS, terms
 
 _LONGEST_NAME = 8
 _WORD = re.compile(r"[^\s?!,;:()\[\]{}\"“”]+")
@@ -30,6 +30,17 @@ def held_names(question: str, known: Collection[str]) -> tuple[str, ...]:
             taken[start:end] = [True] * (end - start)
             held.append(name)
     return tuple(dict.fromkeys(held))
+
+
+def proper_terms(question: str) -> frozenset[str]:
+    """Return the terms of the words written as names: with a digit, or with a capital that begins no question."""
+    words = _WORD.findall(question)
+    written = [
+        word
+        for place, word in enumerate(words)
+        if any(sign.isdigit() for sign in word) or (place > 0 and word[0].isupper())
+    ]
+    return frozenset(terms(" ".join(written)))
 
 
 def _words(question: str) -> list[str]:

@@ -7,6 +7,8 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
+from typing import cast
 
 import numpy as np
 import scipy.sparse as sparse
@@ -23,10 +25,11 @@ from lightwell.records.search import NamedEntity, Place, WordHit, WordQuestion, 
 from lightwell.records.spaces import Space
 from lightwell.retrieve import asked as naming
 from lightwell.retrieve import calibration, fusion, reading, signals
+from lightwell.retrieve.reading import Reading
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 from lightwell.retrieve.weights import weights
 
-DRAWN = 200
+DRAWN = 100
 """Chunks by words, and as many by meaning."""
 
 _MOST_DRAWN_BY_RARE = 600
@@ -81,7 +84,10 @@ class Retriever:
         evidence = await self._evidence(asked, found, ranked, reader)
         weighed = _weights(asked)
         clock.fusion = clock.lap()
-        evidence = await reading.read(self.embedder, asked.vector, weighed, evidence)
+        as_read = Reading(
+            vector=asked.vector, weights=weighed, names=naming.proper_terms(question.text)
+        )
+        evidence = await reading.read(self.embedder, as_read, evidence)
         clock.rerank = clock.lap()
         return Retrieval(
             question=question,
@@ -182,21 +188,17 @@ class Retriever:
         candidates = _arrays(asked, found, near, chunks, places)
         corpus = _corpus(asked, near)
         opening = fusion.opened(candidates, corpus, weights())
-        read = await search.chunks(
-            self.database, reader, [chunks[place] for place in opening.wanted]
-        )
-        texts = {
-            int(place): read[chunks[place]].text
-            for place in opening.wanted
-            if chunks[place] in read
-        }
+        wanted: list[int] = opening.wanted.tolist()
+        read = await search.chunks(self.database, reader, [chunks[place] for place in wanted])
+        texts = {place: read[chunks[place]].text for place in wanted if chunks[place] in read}
         scores = fusion.fused(opening, texts, weights())
         relevance = calibration.relevance(opening, scores)
+        order: list[int] = fusion.order(scores, candidates.keys).tolist()
         return [
             _Ranked(
                 chunk=chunks[place], score=float(scores[place]), relevance=float(relevance[place])
             )
-            for place in fusion.order(scores, candidates.keys)
+            for place in order
         ]
 
     async def _evidence(
@@ -291,6 +293,7 @@ def _arrays(
     return Candidates(
         keys=tuple(f"{places[chunk].url}\n{places[chunk].index:09}" for chunk in chunks),
         titles=tuple(places[chunk].title for chunk in chunks),
+        terms=asked.terms,
         cosine=np.array([found.similarities.get(chunk, 0.0) for chunk in chunks]),
         frequencies=np.array(
             [found.words[chunk].frequencies for chunk in chunks], np.float64
@@ -315,7 +318,7 @@ def _matrix(
 def _both_ways(near: Neighbourhood) -> Matrix:
     size = (len(near.entities), len(near.entities))
     one = _matrix(near.relations[0], near.relations[1], near.weights, size)
-    return sparse.csr_array(one + one.T)
+    return cast("Matrix", one + one.T)
 
 
 def _corpus(asked: Asked, near: Neighbourhood) -> Corpus:
@@ -359,7 +362,7 @@ def _metrics(
         vector_ms=clock.vector,
         vector_hits=len(dense_ranks),
         vector_top=round(dense[0], 6) if dense else 0.0,
-        vector_mean=round(float(np.mean(dense[:10])), 6) if dense else 0.0,
+        vector_mean=round(fmean(dense[:10]), 6) if dense else 0.0,
         graph_ms=clock.graph,
         graph_hits=len(graph_ranks),
         graph_depth=2 if graph_ranks else 0,
