@@ -1,11 +1,14 @@
-"""The command line: what can be said is in `commands`, what it does in the files beside it.
+"""The command line: what can be said is in `commands` and `graph`, what it does in the files beside them.
 
-`commands` imports the rest inside its functions, so that `--help` and a mistyped option need no model and no database.
+They import the rest inside their functions, so that `--help` and a mistyped option need no model and no database.
 """
 
 from lightwell.entrypoints.cli.commands import app
+from lightwell.entrypoints.cli.graph import graph
 
 __all__ = ["main"]
+
+app.add_typer(graph, name="graph")
 
 
 def main() -> None:

@@ -1,0 +1,276 @@
+"""Commands on entities and relations: they open the project, resolve who asks, and report."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+import lightwell.entrypoints.cli.people as people
+from lightwell.curate.graph import Graph
+from lightwell.domain.access import Reader
+from lightwell.domain.graph import (
+    Entity,
+    MergeProposal,
+    MergeResult,
+    MergeStrategy,
+    Portrait,
+    Predicate,
+    Relation,
+    Statement,
+    Word,
+)
+from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.entrypoints.cli.show import clean, counted, fields
+from lightwell.wiring import opened
+
+Json = dict[str, object]
+
+
+async def entities(who: Sequence[str], *, after: str, limit: int) -> Report:
+    """Report a page of the reader's entities."""
+    async with _open(who) as (graph, reader):
+        held = [each async for each in graph.entities(reader, after=after, limit=limit + 1)]
+    page = held[:limit]
+    following = page[-1].ref if len(held) > limit else None
+    table = _table("entity", "kind", "passages", "reference")
+    for each in page:
+        table.add_row(clean(each.name), clean(each.kind), str(each.chunk_count), clean(each.ref))
+    more = [_faint(f"There are more: --after {clean(following)}")] if following else []
+    text = Group(table, *more) if page else Text("There are no entities that you may see.")
+    return Report(
+        document={"entities": [_entity(each) for each in page], "nextAfter": following}, text=text
+    )
+
+
+async def entity(name: str, who: Sequence[str]) -> Report:
+    """Report what is known of one entity."""
+    async with _open(who) as (graph, reader):
+        found = await graph.entity(reader, name)
+    document = {
+        **_entity(found.entity),
+        "aliases": list(found.aliases),
+        "relations": [_relation(each) for each in found.relations],
+    }
+    return Report(document=document, text=_portrait(found))
+
+
+async def merge(
+    sources: Sequence[str], into: str, who: Sequence[str], *, strategy: MergeStrategy
+) -> Report:
+    """Merge, and report what that did."""
+    async with _open(who) as (graph, reader):
+        done = await graph.merge(reader, sources, into, strategy=strategy)
+    document: Json = {
+        "mergeId": str(done.merge_id),
+        "targetEntity": _entity(done.target_entity),
+        "relationsRedirected": done.relations_redirected,
+        "sourceEntitiesDeleted": done.source_entities_deleted,
+        "relationsDeduped": done.relations_deduped,
+    }
+    return Report(document=document, text=_merged(done))
+
+
+async def unmerge(name: str, who: Sequence[str]) -> Report:
+    """Take a merge back, and report what stands by itself again."""
+    async with _open(who) as (graph, reader):
+        apart = await graph.unmerge(reader, name)
+    names = ", ".join(each.name for each in apart)
+    return Report(
+        document={"entities": [_entity(each) for each in apart]},
+        text=Text(clean(f"By itself again: {names}.")),
+    )
+
+
+async def proposals(who: Sequence[str], *, about: str, limit: int) -> Report:
+    """Report which entities may be one."""
+    async with _open(who) as (graph, reader):
+        found = await graph.proposals(reader, about=about, limit=limit)
+    table = _table("sure", "entity", "may be", "because of")
+    for each in found:
+        table.add_row(
+            f"{each.confidence:.2f}", clean(each.one.name), clean(each.other.name), _reasons(each)
+        )
+    nothing = Text("Nothing that you may see looks like one thing under two names.")
+    return Report(
+        document={"proposals": [_proposal(each) for each in found]},
+        text=table if found else nothing,
+    )
+
+
+async def reject(one: str, other: str, who: Sequence[str]) -> Report:
+    """Remember that two entities are two."""
+    async with _open(who) as (graph, reader):
+        pair = await graph.reject(reader, one, other)
+    text = f"{pair[0].name} and {pair[1].name} are two; they are not proposed again."
+    return Report(document={"rejected": [_entity(each) for each in pair]}, text=Text(clean(text)))
+
+
+async def create(word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
+    """Make an entity, and report it."""
+    tags = people.acl(acl)
+    async with _open(who) as (graph, reader):
+        made = await graph.create(reader, word, tags=tags)
+    return Report(document=_entity(made), text=_about(made))
+
+
+async def edit(name: str, word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
+    """Write down what is said of an entity, and report it as it is now."""
+    tags = people.acl(acl)
+    async with _open(who) as (graph, reader):
+        now = await graph.edit(reader, name, word, tags=tags)
+    return Report(document=_entity(now), text=_about(now))
+
+
+async def delete(name: str, who: Sequence[str]) -> Report:
+    """Hide an entity, and report what it was."""
+    async with _open(who) as (graph, reader):
+        was = await graph.delete(reader, name)
+    text = (
+        f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows again what documents say."
+    )
+    return Report(document={"deleted": _entity(was)}, text=Text(clean(text)))
+
+
+async def restore(name: str, who: Sequence[str]) -> Report:
+    """Show an entity again, and report it."""
+    async with _open(who) as (graph, reader):
+        shown = await graph.restore(reader, name)
+    return Report(document=_entity(shown), text=_about(shown))
+
+
+async def relate(statement: Statement, who: Sequence[str], acl: Sequence[str]) -> Report:
+    """Write a relation down, and report it."""
+    tags = people.acl(acl)
+    async with _open(who) as (graph, reader):
+        made = await graph.relate(reader, statement, tags=tags)
+    return Report(document=_relation(made), text=_relations([made]))
+
+
+async def unrelate(source: str, target: str, who: Sequence[str], *, predicate: Predicate) -> Report:
+    """Hide a relation, and report what it was."""
+    async with _open(who) as (graph, reader):
+        was = await graph.unrelate(reader, source, target, predicate)
+    text = f"Deleted: {was.source} {was.predicate.value} {was.target}."
+    return Report(document={"deleted": _relation(was)}, text=Text(clean(text)))
+
+
+@asynccontextmanager
+async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader], None]:
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        yield kb.graph, await kb.reader(tags)
+
+
+def _entity(held: Entity) -> Json:
+    return {
+        "entityId": str(held.id),
+        "entityRef": held.ref,
+        "entityName": held.name,
+        "entityType": held.kind,
+        "description": held.description,
+        "chunkCount": held.chunk_count,
+        "sourceChunkIds": list(held.sources),
+        "sourceFilePaths": list(held.paths),
+    }
+
+
+def _relation(held: Relation) -> Json:
+    return {
+        "source": held.source,
+        "target": held.target,
+        "predicate": held.predicate.value,
+        "keywords": held.keywords,
+        "description": held.description,
+        "weight": held.weight,
+        "chunkCount": held.chunk_count,
+        "sourceChunkIds": list(held.sources),
+        "sourceFilePaths": list(held.paths),
+    }
+
+
+def _proposal(held: MergeProposal) -> Json:
+    return {
+        "confidence": held.confidence,
+        "entities": [_entity(held.one), _entity(held.other)],
+        "evidence": dict(held.evidence),
+        "sharedNeighbours": list(held.shared_neighbours),
+    }
+
+
+def _portrait(found: Portrait) -> RenderableType:
+    also = [("also called", ", ".join(found.aliases))]
+    related = [Text(), _relations(found.relations)] if found.relations else []
+    return Group(_about(found.entity, also), *related)
+
+
+def _about(held: Entity, more: Sequence[tuple[str, str]] = ()) -> RenderableType:
+    return fields(
+        [
+            ("name", held.name),
+            *more,
+            ("kind", held.kind),
+            ("reference", held.ref),
+            ("id", str(held.id)),
+            ("description", held.description),
+            ("passages", str(held.chunk_count)),
+            ("documents", "\n".join(held.paths)),
+        ]
+    )
+
+
+def _relations(held: Sequence[Relation]) -> RenderableType:
+    table = _table("from", "relation", "to", "weight", "description")
+    for each in held:
+        table.add_row(
+            clean(each.source),
+            each.predicate.value,
+            clean(each.target),
+            f"{each.weight:g}",
+            clean(each.description or each.keywords),
+        )
+    return table
+
+
+def _merged(done: MergeResult) -> RenderableType:
+    redirected = counted(done.relations_redirected, "relation")
+    joined = f", {done.relations_deduped} of them joined with one that was there"
+    related = (
+        f"{redirected} redirected{joined if done.relations_deduped else ''}."
+        if done.relations_redirected
+        else "None of them had relations to redirect; names and descriptions were joined."
+    )
+    merged = (
+        "1 entity"
+        if done.source_entities_deleted == 1
+        else f"{done.source_entities_deleted} entities"
+    )
+    return Group(
+        Text(clean(f"Merged {merged} into {done.target_entity.name}. {related}")),
+        _faint(f"`lightwell graph unmerge {done.merge_id}` takes it back."),
+    )
+
+
+def _reasons(held: MergeProposal) -> str:
+    words = {
+        "email": "the address",
+        "domain": "the domain",
+        "alias": "the alias",
+        "name": "names alike by",
+    }
+    reasons = [f"{words.get(field, field)} {value}" for field, value in held.evidence.items()]
+    if held.shared_neighbours:
+        reasons.append(f"both related to {', '.join(held.shared_neighbours[:3])}")
+    return clean("; ".join(reasons))
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def _faint(text: str) -> Text:
+    return Text(text, style="dim", overflow="fold")

@@ -1,0 +1,321 @@
+"""What can be said about entities and relations on the command line; what it does stands in `curating`."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from lightwell.domain.graph import MergeStrategy, Predicate
+from lightwell.entrypoints.cli.commands import As, Json, Verbose
+
+graph = typer.Typer(
+    help="List, show, merge and correct what documents speak of: entities and their relations.",
+    epilog="\b\nExamples:\n  lightwell graph list --as team:us\n"
+    '  lightwell graph show "Acme Corp" --as team:us\n'
+    '  lightwell graph merge "ACME Inc" --into "Acme Corp" --as team:us',
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+_ENTITY = "Its name, its reference or its id, as `graph list` shows."
+Entity = Annotated[str, typer.Argument(metavar="ENTITY", help=_ENTITY)]
+Source = Annotated[str, typer.Argument(metavar="SOURCE", help=_ENTITY)]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help=_ENTITY)]
+For = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--acl",
+        metavar="TAG",
+        help="Who is to see what you say: team:sales. Several by commas, or by repeating it. "
+        "By default all the tags you ask with.",
+    ),
+]
+Kind = Annotated[
+    str, typer.Option("--kind", metavar="KIND", help="A small word: person, organization, term.")
+]
+Description = Annotated[
+    str, typer.Option("--description", metavar="TEXT", help="What is to be said of it.")
+]
+Related = Annotated[
+    Predicate,
+    typer.Option(
+        "--predicate", help="How the first is related to the second.", case_sensitive=False
+    ),
+]
+
+
+@graph.command(
+    "list",
+    epilog="\b\nExamples:\n  lightwell graph list --as team:us\n"
+    "  lightwell graph list --as ada --limit 20 --after kg:organization:acme-corp",
+)
+def list_entities(
+    *,
+    who: As = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="REFERENCE", help="Only those after this one.")
+    ] = "",
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the entities that the documents you may see speak of."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    command = curating.entities(who or [], after=after, limit=limit)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@graph.command("show", epilog='\b\nExamples:\n  lightwell graph show "Acme Corp" --as team:us')
+def show_entity(
+    name: Entity, *, who: As = None, as_json: Json = False, verbose: Verbose = False
+) -> None:
+    """Show one entity with its other names, its relations and its sources."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    run(curating.entity(name, who or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "merge",
+    epilog='\b\nExamples:\n  lightwell graph merge "ACME Inc" --into "Acme Corp" --as team:us\n'
+    '  lightwell graph merge "A. Corp" "ACME" --into "Acme Corp" --strategy KEEP_LONGEST --as team:us',
+)
+def merge_entities(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="ENTITY...", help="What is to be merged; see `show`.")
+    ],
+    *,
+    into: Annotated[str, typer.Option("--into", metavar="ENTITY", help="What they all are.")],
+    strategy: Annotated[
+        MergeStrategy,
+        typer.Option(
+            "--strategy", help="What becomes of their descriptions.", case_sensitive=False
+        ),
+    ] = MergeStrategy.CONCATENATE,
+    who: As = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Say that several entities are one, under their own names as aliases.
+
+    Documents that come later are read so too. `graph unmerge` takes it back without a trace.
+    """
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    command = curating.merge(sources, into, who or [], strategy=strategy)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@graph.command("unmerge", epilog='\b\nExamples:\n  lightwell graph unmerge "ACME Inc" --as team:us')
+def unmerge_entity(
+    name: Annotated[
+        str, typer.Argument(metavar="ENTITY", help="What was merged, or the id of the merge.")
+    ],
+    *,
+    who: As = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Take a merge back: all is as if it had never been."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    run(curating.unmerge(name, who or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "proposals",
+    epilog="\b\nExamples:\n  lightwell graph proposals --as team:us\n"
+    '  lightwell graph proposals --about "Acme Corp" --as team:us',
+)
+def merge_proposals(
+    *,
+    who: As = None,
+    about: Annotated[
+        str, typer.Option("--about", metavar="ENTITY", help="Only what this one may be too.")
+    ] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 20,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List entities that may be one, with what speaks for it; nothing is merged.
+
+    Looks at the 500 entities that documents spoke of last, or at the one named.
+    """
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    command = curating.proposals(who or [], about=about, limit=limit)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "reject",
+    epilog='\b\nExamples:\n  lightwell graph reject "Jane Smith" "Jane Smith Jr" --as team:us',
+)
+def reject_merge(
+    one: Source, other: Target, *, who: As = None, as_json: Json = False, verbose: Verbose = False
+) -> None:
+    """Say that two entities are two, so that they are never proposed again."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    run(curating.reject(one, other, who or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "create",
+    epilog='\b\nExamples:\n  lightwell graph create "Osprey Plant" --kind site --as team:us',
+)
+def create_entity(  # noqa: PLR0913 - each is an option
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called.")],
+    *,
+    kind: Kind = "",
+    description: Description = "",
+    who: As = None,
+    acl: For = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Make an entity by hand; documents that name it join it."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.domain.graph import Word
+    from lightwell.entrypoints.cli.edge import run
+
+    word = Word(name=name, kind=kind, description=description)
+    run(curating.create(word, who or [], acl or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "rename",
+    epilog='\b\nExamples:\n  lightwell graph rename "Acme Corp" "Acme International" --as team:us',
+)
+def rename_entity(
+    name: Entity,
+    new_name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called now.")],
+    *,
+    who: As = None,
+    acl: For = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Say what an entity is called; documents may go on calling it what they do."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.domain.graph import Word
+    from lightwell.entrypoints.cli.edge import run
+
+    command = curating.edit(name, Word(name=new_name), who or [], acl or [])
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "describe",
+    epilog='\b\nExamples:\n  lightwell graph describe "Acme Corp" --description "Makes pumps." --as team:us\n'
+    '  lightwell graph describe "Acme Corp" --kind organization --as team:us',
+)
+def describe_entity(  # noqa: PLR0913 - each is an option
+    name: Entity,
+    *,
+    kind: Kind = "",
+    description: Description = "",
+    who: As = None,
+    acl: For = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Say what an entity is; that stands before what documents say, whenever they are read again."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.domain.graph import Word
+    from lightwell.entrypoints.cli.edge import run
+
+    word = Word(kind=kind, description=description)
+    run(curating.edit(name, word, who or [], acl or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "delete", epilog='\b\nExamples:\n  lightwell graph delete "Lorem Ipsum" --as team:us --yes'
+)
+def delete_entity(
+    name: Entity,
+    *,
+    who: As = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Hide an entity, now and later, from all who share a tag with you; documents stay as they are."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    if not yes and not sys.stdin.isatty():
+        raise typer.BadParameter("nobody can be asked here; add it", param_hint="--yes")
+    if not yes:
+        typer.confirm(f"Delete the entity {name}?", abort=True, err=True)
+    run(curating.delete(name, who or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "restore", epilog='\b\nExamples:\n  lightwell graph restore "Lorem Ipsum" --as team:us'
+)
+def restore_entity(
+    name: Entity, *, who: As = None, as_json: Json = False, verbose: Verbose = False
+) -> None:
+    """Show a deleted entity again, as documents have it."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    run(curating.restore(name, who or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "relate",
+    epilog='\b\nExamples:\n  lightwell graph relate "Pump 7" "Osprey Plant" --predicate PART_OF --as team:us',
+)
+def relate_entities(  # noqa: PLR0913 - each is an option
+    source: Source,
+    target: Target,
+    *,
+    predicate: Related = Predicate.RELATED_TO,
+    description: Description = "",
+    weight: Annotated[
+        float, typer.Option("--weight", help="How much it counts beside what documents state.")
+    ] = 1.0,
+    who: As = None,
+    acl: For = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Say how the first entity is related to the second."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.domain.graph import Statement
+    from lightwell.entrypoints.cli.edge import run
+
+    statement = Statement(
+        subject=source, object=target, predicate=predicate, description=description, weight=weight
+    )
+    run(curating.relate(statement, who or [], acl or []), as_json=as_json, verbose=verbose)
+
+
+@graph.command(
+    "unrelate",
+    epilog='\b\nExamples:\n  lightwell graph unrelate "Pump 7" "Osprey Plant" --predicate PART_OF --as team:us',
+)
+def unrelate_entities(
+    source: Source,
+    target: Target,
+    *,
+    predicate: Related = Predicate.RELATED_TO,
+    who: As = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Hide a relation, now and later, from all who share a tag with you."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    command = curating.unrelate(source, target, who or [], predicate=predicate)
+    run(command, as_json=as_json, verbose=verbose)

@@ -1,0 +1,104 @@
+"""`lightwell graph`, from its words to its exit codes, on a real database."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lightwell.entrypoints.cli.commands import app
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command as team:us, with two papers read."""
+    monkeypatch.setenv("LIGHTWELL_DATABASE_URL", database_url)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.md").write_text("Jane Smith met Nordwind in Tarn Valley. Jane Smith left.\n")
+    (tmp_path / "b.md").write_text("Jane Smith wrote to Nordwind AG about Osprey.\n")
+    runner = CliRunner()
+
+    def run(*words: str, who: str = "team:us") -> Result:
+        asks = ["--as", who] if words[0] == "graph" else []
+        return runner.invoke(app, [*words, *asks])
+
+    assert run("ingest", str(tmp_path), "--acl", "team:us").exit_code == 0
+    return run
+
+
+def said(result: Result) -> dict[str, object]:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def names(page: dict[str, object]) -> list[str]:
+    return [each["entityName"] for each in cast("list[dict[str, str]]", page["entities"])]
+
+
+def test_a_session_of_corrections(run: Run) -> None:
+    proposed = run("graph", "proposals")
+    assert "Nordwind AG" in proposed.stdout
+    assert "both related to Jane Smith" in proposed.stdout
+    merged = said(run("graph", "merge", "nordwind ag", "--into", "Nordwind", "--json"))
+    assert merged["sourceEntitiesDeleted"] == 1
+    assert merged["relationsDeduped"] == 1
+    assert "Nothing that you may see" in run("graph", "proposals").stdout
+    shown = run("graph", "show", "Nordwind AG").stdout
+    assert "also called  Nordwind AG" in shown
+    assert run("graph", "rename", "Nordwind", "Nordwind Group").exit_code == 0
+    run("graph", "describe", "Nordwind Group", "--kind", "company", "--description", "A buyer.")
+    entity = said(run("graph", "show", "Nordwind", "--json"))
+    assert (entity["entityName"], entity["entityType"]) == ("Nordwind Group", "company")
+    assert entity["description"] == "A buyer."
+    assert entity["aliases"] == ["Nordwind", "Nordwind AG"]
+    apart = run("graph", "unmerge", str(merged["mergeId"]))
+    assert apart.stdout == "By itself again: Nordwind AG.\n"
+    assert run("graph", "reject", "Nordwind", "Nordwind AG").exit_code == 0
+    assert "Nothing that you may see" in run("graph", "proposals").stdout
+
+
+def test_entities_and_relations_by_hand(run: Run) -> None:
+    made = said(run("graph", "create", "Pump 7", "--kind", "machine", "--json"))
+    assert made["entityRef"] == "kg:machine:pump-7"
+    related = run("graph", "relate", "Pump 7", "Osprey", "--predicate", "part_of", "--weight", "2")
+    assert "PART_OF" in related.stdout
+    assert run("graph", "unrelate", "Pump 7", "Osprey", "--predicate", "PART_OF").exit_code == 0
+    assert run("graph", "unrelate", "Pump 7", "Osprey", "--predicate", "PART_OF").exit_code == 3
+    assert run("graph", "delete", "Jane Smith").exit_code == 2
+    assert run("graph", "delete", "Jane Smith", "--yes").exit_code == 0
+    assert "Jane" not in run("graph", "list").stdout
+    assert run("graph", "restore", "Jane Smith").exit_code == 0
+    page = said(run("graph", "list", "--limit", "2", "--json"))
+    rest = said(run("graph", "list", "--after", str(page["nextAfter"]), "--json"))
+    assert names(page) + names(rest) == [
+        "Jane Smith",
+        "Nordwind",
+        "Nordwind AG",
+        "Osprey",
+        "Pump 7",
+        "Tarn Valley",
+    ]
+
+
+def test_wrong_words_end_with_their_exit_code(run: Run) -> None:
+    assert run("graph", "show", "Nordwind", who="team:them").exit_code == 3
+    assert run("graph", "merge", "Nordwind", "--into", "nordwind").exit_code == 2
+    assert (
+        run(
+            "graph", "merge", "Nordwind", "--into", "Osprey", "--strategy", "llm_summarize"
+        ).exit_code
+        == 2
+    )
+    assert (
+        run("graph", "merge", "Nordwind", "--into", "Osprey", "--strategy", "magic").exit_code == 2
+    )
+    assert run("graph", "rename", "Nordwind", "X", "--acl", "team:them").exit_code == 2
+    assert run("graph", "relate", "Nordwind", "Osprey", "--weight", "0").exit_code == 2
+    assert run("graph", "list", who="nobody").exit_code == 2
+    assert (
+        run("graph", "list", who="team:them").stdout == "There are no entities that you may see.\n"
+    )
