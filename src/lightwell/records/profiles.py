@@ -32,17 +32,19 @@ FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
 CROSS JOIN LATERAL (
     SELECT mode() WITHIN GROUP (ORDER BY mention.name) AS name,
            mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
-           coalesce((SELECT string_agg(said.description, ' | ' ORDER BY said.first)
-                     FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
-                              ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
-                           WHERE description <> '' GROUP BY description) AS said), '') AS description,
+           CASE WHEN max(mention.description) = '' THEN '' ELSE (
+               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
+               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
+                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
+                     WHERE description <> '' GROUP BY description) AS said) END AS description,
            (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
            array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
-           (SELECT array_agg(path ORDER BY first) FROM (
-                SELECT path, min(place) AS first
-                FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
-                    WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) AS paths
+           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
+               SELECT array_agg(path ORDER BY first) FROM (
+                   SELECT path, min(place) AS first
+                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
+                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths
     FROM (
         SELECT * FROM document_entity_mentions
         WHERE entity_id = stale.subject_id AND class_id = stale.class_id
@@ -70,16 +72,18 @@ FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
 JOIN relations AS relation ON relation.relation_id = stale.subject_id
 CROSS JOIN LATERAL (
     SELECT coalesce(string_agg(DISTINCT mention.keywords, ', ') FILTER (WHERE mention.keywords <> ''), '') AS keywords,
-           coalesce((SELECT string_agg(said.description, ' | ' ORDER BY said.first)
-                     FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
-                              ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
-                           WHERE description <> '' GROUP BY description) AS said), '') AS description,
+           CASE WHEN max(mention.description) = '' THEN '' ELSE (
+               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
+               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
+                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
+                     WHERE description <> '' GROUP BY description) AS said) END AS description,
            sum(mention.weight) AS weight,
            array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
-           (SELECT array_agg(path ORDER BY first) FROM (
-                SELECT path, min(place) AS first
-                FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
-                    WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) AS paths
+           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
+               SELECT array_agg(path ORDER BY first) FROM (
+                   SELECT path, min(place) AS first
+                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
+                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths
     FROM (
         SELECT * FROM relation_mentions
         WHERE relation_id = stale.subject_id AND class_id = stale.class_id
