@@ -113,7 +113,11 @@ async def _given_up(under_way: Mapping[asyncio.Task[None], Way]) -> None:
 async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] | None:
     """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
     own = replace(way, worker=replace(way.worker, name=f"{way.worker.name}/{new_id()}"))
-    batch = await jobs.claim(way.database, project_id, own.worker, limit=way.jobs_at_once)
+    try:
+        batch = await jobs.claim(way.database, project_id, own.worker, limit=way.jobs_at_once)
+    except asyncio.CancelledError:
+        await jobs.release(own.database, own.worker)  # the claim may have been made all the same
+        raise
     return (own, batch) if batch else None
 
 
