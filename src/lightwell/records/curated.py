@@ -96,11 +96,15 @@ def inputs_hash(parts: Sequence[Sequence[str]]) -> str:
 
 
 _CURATED = """
-SELECT key.subject_id, key.class_id
+SELECT key.subject_id, key.class_id,
+       EXISTS (SELECT FROM relation_edits AS edit
+               WHERE edit.relation_id = key.subject_id AND edit.class_id = key.class_id)
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 WHERE EXISTS (SELECT FROM entities WHERE merged_into = key.subject_id)
    OR EXISTS (SELECT FROM entity_edits AS edit
               WHERE edit.entity_id = key.subject_id AND edit.class_id = key.class_id)
+   OR EXISTS (SELECT FROM relation_edits AS edit
+              WHERE edit.relation_id = key.subject_id AND edit.class_id = key.class_id)
 """
 
 _NAMED = """
@@ -195,14 +199,15 @@ SET display_name = coalesce(nullif(excluded.display_name, ''), profile.display_n
 
 async def refresh(connection: Connection, keys: Sequence[Key]) -> None:
     """Go over those of the freshly recomputed profiles that people have had a hand in."""
-    given = _columns(keys)
-    await connection.execute(_EMPTIED, given)
-    curated = await (await connection.execute(_CURATED, given)).fetchall()
-    if curated:
-        found = await trees(connection, [(row[0], row[1]) for row in curated])
-        await _write(connection, found)
-        await _forget(connection, found)
-    await connection.execute(_WRITE_RELATIONS, given)
+    rows = await (await connection.execute(_CURATED, _columns(keys))).fetchall()
+    if not rows:
+        return
+    await connection.execute(_EMPTIED, _columns([(row[0], row[1]) for row in rows]))
+    found = await trees(connection, [(row[0], row[1]) for row in rows if not row[2]])
+    await _write(connection, found)
+    await _forget(connection, found)
+    related = [(row[0], row[1]) for row in rows if row[2]]
+    await connection.execute(_WRITE_RELATIONS, _columns(related))
 
 
 async def trees(connection: Connection, keys: Sequence[Key]) -> dict[Key, Tree]:
