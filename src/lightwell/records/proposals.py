@@ -39,21 +39,44 @@ ORDER BY max(profile.source_ids[cardinality(profile.source_ids)]::text) DESC NUL
 LIMIT %(most)s
 """
 
-# Names with different numbers in them name different things.
+# Who is related to the same others, these being related to at most a hundred, and is called nearly the same. Names
+# with different numbers in them name different things.
 _NEAR = """
-SELECT given.entity_id, near.entity_id, near.similarity
-FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
-CROSS JOIN LATERAL (
-    SELECT entity.entity_id, similarity(entity.normalized_name, given.name) AS similarity
-    FROM entities AS entity
-    WHERE entity.normalized_name %% given.name AND entity.entity_id <> given.entity_id
-      AND entity.project_id = %(project_id)s AND entity.merged_into IS NULL
-      AND regexp_replace(entity.normalized_name, '[^0-9]', '', 'g') = regexp_replace(given.name, '[^0-9]', '', 'g')
-      AND EXISTS (SELECT FROM profiles AS profile
-                  WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
-                    AND profile.entity_ref IS NULL)
-    ORDER BY similarity DESC, entity.normalized_name COLLATE "C" LIMIT 20
-) AS near
+WITH given AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
+), step AS MATERIALIZED (
+    SELECT DISTINCT given.entity_id AS one, CASE WHEN relation.source_id = given.entity_id THEN relation.target_id
+                                                 ELSE relation.source_id END AS via
+    FROM given JOIN relations AS relation ON given.entity_id IN (relation.source_id, relation.target_id)
+    WHERE EXISTS (SELECT FROM profiles AS profile
+                  WHERE profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s))
+), way AS MATERIALIZED (
+    SELECT vias.via, array_agg(near.other) AS others
+    FROM (SELECT DISTINCT via FROM step) AS vias
+    CROSS JOIN LATERAL (
+        SELECT DISTINCT CASE WHEN relation.source_id = vias.via THEN relation.target_id
+                             ELSE relation.source_id END AS other
+        FROM relations AS relation
+        WHERE vias.via IN (relation.source_id, relation.target_id)
+          AND EXISTS (SELECT FROM profiles AS profile
+                      WHERE profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s))
+        LIMIT 101
+    ) AS near
+    GROUP BY vias.via HAVING count(*) <= 100
+), reached AS MATERIALIZED (
+    SELECT DISTINCT step.one, others.other
+    FROM step JOIN way USING (via) CROSS JOIN LATERAL unnest(way.others) AS others (other)
+    WHERE others.other <> step.one
+)
+SELECT given.entity_id, entity.entity_id, similarity(entity.normalized_name, given.name)
+FROM reached
+JOIN given ON given.entity_id = reached.one
+JOIN entities AS entity ON entity.entity_id = reached.other
+WHERE similarity(entity.normalized_name, given.name) >= 0.5
+  AND regexp_replace(entity.normalized_name, '[^0-9]', '', 'g') = regexp_replace(given.name, '[^0-9]', '', 'g')
+  AND EXISTS (SELECT FROM profiles AS profile
+              WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+                AND profile.entity_ref IS NULL)
 """
 
 _SAME = """
@@ -120,12 +143,10 @@ async def looked_at(
 async def near_names(
     database: Database, reader: Reader, entities: Sequence[LookedAt]
 ) -> list[Sign]:
-    """Return for each of the entities up to twenty that have a near name, the nearest first."""
+    """Return who has a name near to that of one of the entities, and a neighbour that is also theirs."""
     named = [each for each in entities if each.name]
     facts = {"ids": [each.id for each in named], "names": [each.name for each in named]}
-    async with database.transaction() as connection:
-        await connection.execute("SET LOCAL pg_trgm.similarity_threshold = 0.5")
-        rows = await (await connection.execute(_NEAR, {**_reading(reader), **facts})).fetchall()
+    rows = await database.rows(_NEAR, {**_reading(reader), **facts})
     return [
         Sign(one=EntityId(one), other=EntityId(other), field="name", value=f"{similarity:.2f}")
         for one, other, similarity in rows

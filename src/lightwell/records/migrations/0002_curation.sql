@@ -7,7 +7,6 @@ CREATE EXTENSION IF NOT EXISTS pg_trgm;
 ALTER TABLE entities ADD COLUMN hidden_for text[];
 ALTER TABLE relations ADD COLUMN hidden_for text[];
 CREATE INDEX entities_merged ON entities (merged_into) WHERE merged_into IS NOT NULL;
-CREATE INDEX entities_near_name ON entities USING gin (normalized_name gin_trgm_ops);
 
 -- An alias and what it stands for may be named by one chunk. Null: hidden by hand. `named_as` is removed by
 -- refresh, when nothing holds it any more: a foreign key would need one more index on the largest table.
