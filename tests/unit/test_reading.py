@@ -10,6 +10,7 @@ from lightwell.domain.documents import ChunkDraft
 from lightwell.domain.graph import MentionType, Predicate, normalized
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.tokens import token_count
+from lightwell.ingest import rules
 from lightwell.ingest.reading import (
     Form,
     Wanted,
@@ -354,4 +355,5 @@ def test_a_second_look_is_taken_when_names_are_missing_or_the_reply_was_cut(
     complete: bool,  # noqa: FBT001
     worth: bool,  # noqa: FBT001
 ) -> None:
-    assert worth_gleaning(parse_reply(reply, chunk(), complete=complete), chunk()) is worth
+    parsed = parse_reply(reply, chunk(), complete=complete)
+    assert worth_gleaning(parsed, rules.read(chunk())) is worth

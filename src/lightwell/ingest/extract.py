@@ -80,17 +80,16 @@ class ModelReader:
 
     async def _read(self, chunk: ChunkToRead) -> _Heard:
         heard = await self._first(chunk)
+        by_rules = await asyncio.to_thread(rules.read, chunk)
         if _is_unusable(heard.latest):
-            extraction = await asyncio.to_thread(rules.read, chunk)
-            return replace(heard, extraction=extraction, by_rules=True)
+            return replace(heard, extraction=by_rules, by_rules=True)
         for _ in range(self.passes):
-            if not await asyncio.to_thread(worth_gleaning, _seen(heard), chunk):
+            if not worth_gleaning(_seen(heard), by_rules):
                 break
             known = [mention.name for mention in heard.extraction.mentions]
             messages = gleaning_messages(chunk, known, self._wanted)
             heard = await self._hear(CacheType.GLEANING, chunk, messages, heard)
-        sure = await asyncio.to_thread(_sure, chunk)
-        return replace(heard, extraction=united(heard.extraction, sure))
+        return replace(heard, extraction=united(heard.extraction, _sure(by_rules)))
 
     async def _first(self, chunk: ChunkToRead) -> _Heard:
         asked = self.first_question(chunk)
@@ -166,14 +165,14 @@ def _seen(heard: _Heard) -> Parsed:
     return Parsed(extraction=heard.extraction, problems=heard.latest.problems)
 
 
-def _sure(chunk: ChunkToRead) -> Extraction:
+def _sure(by_rules: Extraction) -> Extraction:
     """Return what needs no model to be believed: the title, e-mail addresses, identifiers.
 
     Questions name them letter by letter, models often leave them out, and they cost no token. Names that rules
     guess from capitals are left to the model, and so is what two names have to do with each other.
     """
-    found = rules.read(chunk).mentions
-    return Extraction(mentions=tuple(one for one in found if _is_sure(one)), statements=())
+    sure = tuple(mention for mention in by_rules.mentions if _is_sure(mention))
+    return Extraction(mentions=sure, statements=())
 
 
 def _is_sure(mention: Mention) -> bool:

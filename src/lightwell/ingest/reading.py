@@ -7,9 +7,8 @@ from enum import StrEnum
 from functools import cache
 from importlib import resources
 
-from lightwell.domain.graph import Mention, MentionType, normalized
+from lightwell.domain.graph import Extraction, Mention, MentionType, normalized
 from lightwell.domain.terms import STOP_WORDS, words
-from lightwell.ingest import rules
 from lightwell.ingest.replies import Parsed, Problem
 from lightwell.ports import ChunkToRead, Message
 
@@ -77,15 +76,15 @@ def reply_schema() -> Mapping[str, object]:
     }
 
 
-def worth_gleaning(parsed: Parsed, chunk: ChunkToRead) -> bool:
-    """Say whether a second look is likely to pay: the reply was cut, or names that the rules see are missing.
+def worth_gleaning(parsed: Parsed, by_rules: Extraction) -> bool:
+    """Say whether a second look is likely to pay: the reply was cut, or names that rules see there are missing.
 
     Names count as missing when no found name shares all their words or is contained in them.
     """
     if Problem.TRUNCATED in parsed.problems:
         return True
     found = [_telling(mention.name) for mention in parsed.extraction.mentions]
-    seen = [_telling(mention.name) for mention in rules.read(chunk).mentions if _counts(mention)]
+    seen = [_telling(mention.name) for mention in by_rules.mentions if _counts(mention)]
     missed = [name for name in seen if not any(name <= other or other <= name for other in found)]
     return len(missed) >= max(LEAST_MISSED, LEAST_SHARE * len(seen))
 
