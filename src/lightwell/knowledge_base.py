@@ -4,22 +4,23 @@ Every verb that reads takes the reader by position: there is no default one.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
+from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Answer, Question, Retrieval, question
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
+from lightwell.ingest import deletion, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
-from lightwell.ingest import work
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
@@ -125,13 +126,22 @@ class KnowledgeBase:
         """Be a worker until told to stop."""
         await work.serve(self._way, self.project_id, tell, stop)
 
-    async def delete(self, reader: Reader, name: str) -> Document:
-        """Turn one of the reader's documents into a tombstone; no read finds it once this returns."""
-        document = await documents.shown(self._database, reader, name)
-        await following.remove(self._database, self.project_id, [document.id])
-        await follow_up(self._way, self.project_id)
+    async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        """Turn some of the reader's documents into tombstones and rebuild what they fed, once for all of them.
+
+        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them is not there.
+        """
+        gone = [(await documents.shown(self._database, reader, name)).id for name in names]
+        report = await deletion.delete(self._way, reader, list(dict.fromkeys(gone)))
         await round_off(self._way, self.project_id)
-        return document
+        return report
+
+    async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        """Delete as `delete` does, and leave no tombstone: not even the documents' names."""
+        gone = [(await documents.shown(self._database, reader, name)).id for name in names]
+        report = await deletion.erase(self._way, reader, list(dict.fromkeys(gone)))
+        await round_off(self._way, self.project_id)
+        return report
 
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -146,7 +146,7 @@ async def test_a_deleted_document_comes_back_when_its_source_still_has_it(projec
     document = written("a.md", "The pump is blue.", TAGS)
     await ingest(project, document)
     reader = await project.kb.reader(TAGS)
-    await project.kb.delete(reader, document.url)
+    await project.kb.delete(reader, [document.url])
     assert [d async for d in project.kb.documents(reader)] == []
     await ingest(project, document)
     assert [d.url async for d in project.kb.documents(reader)] == [document.url]
@@ -160,7 +160,7 @@ async def test_what_one_may_not_see_is_not_there(project: Project) -> None:
         with pytest.raises(NotFound):
             await project.kb.document(reader, "file:///shelf/a.md")
         with pytest.raises(NotFound):
-            await project.kb.delete(reader, "file:///shelf/a.md")
+            await project.kb.delete(reader, ["file:///shelf/a.md"])
     jobs = await project.database.rows("SELECT id FROM ingestion_jobs", {})
     with pytest.raises(NotFound):
         await project.kb.job(stranger, JobId(jobs[0][0]))

@@ -133,7 +133,7 @@ async def test_no_reply_outlives_the_document_it_was_about(database: Database) -
             await project.kb.ingest(Shelf(documents=(*notes, canary)))
             assert "extraction_cache" in await residue(project, "zyxwvut")
             reader = await project.kb.reader(["team:a"])
-            await project.kb.delete(reader, canary.url)
+            await project.kb.delete(reader, [canary.url])
             left = set(await residue(project, "zyxwvut"))
             assert left <= {"source_documents"}
             asked = len(endpoint.requests)

@@ -62,6 +62,11 @@ Name = Annotated[
     typer.Argument(metavar="DOCUMENT", help="The path of its file, or its URL, reference or id."),
 ]
 
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="DOCUMENT...", help="Paths of files, or URLs, references or ids."),
+]
+
 ExportPath = Annotated[
     Path,
     typer.Argument(
@@ -330,22 +335,28 @@ def show_document(
     "  lightwell documents delete handbook/leave.md --as team:us --yes",
 )
 def delete_document(
-    name: Name,
+    names: Names,
     *,
     who: As = None,
+    hard: Annotated[
+        bool, typer.Option("--hard", help="Leave no tombstone: not even the document's name.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Delete one document and all that was read from it; the file itself stays.
+    """Delete documents and all that was read from them; the files themselves stay.
 
-    While the file is there, the next `ingest` of its folder brings it back.
+    While a file is there, the next `ingest` of its folder brings it back.
     """
-    import lightwell.entrypoints.cli.reading as reading
+    import lightwell.entrypoints.cli.deleting as deleting
     from lightwell.entrypoints.cli.edge import run
 
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter("nobody can be asked here; add it", param_hint="--yes")
     if not yes:
-        typer.confirm(f"Delete {name}, and all that was read from it?", abort=True, err=True)
-    run(reading.delete(name, who or []), as_json=as_json, verbose=verbose)
+        typer.confirm(
+            f"Delete {', '.join(names)}, and all that was read from it?", abort=True, err=True
+        )
+    work = deleting.erase if hard else deleting.delete
+    run(work(names, who or []), as_json=as_json, verbose=verbose)

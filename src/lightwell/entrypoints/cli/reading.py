@@ -84,28 +84,18 @@ async def documents(who: Sequence[str], *, after: str, limit: int) -> Report:
 async def document(name: str, who: Sequence[str]) -> Report:
     """Report what is known of one document."""
     async with _open(who) as (kb, reader):
-        held = await kb.document(reader, _named(name))
+        held = await kb.document(reader, named(name))
     return Report(document=shapes.document(held), text=_about(held))
 
 
 async def document_text(name: str, who: Sequence[str]) -> Report:
     """Report what is known of one document, and its text."""
     async with _open(who) as (kb, reader):
-        held = await kb.document(reader, _named(name))
-        text = await kb.text(reader, _named(name))
+        held = await kb.document(reader, named(name))
+        text = await kb.text(reader, named(name))
     return Report(
         document={**shapes.document(held), "text": text},
         text=Group(_about(held), Text(), Text(show.clean(text))),
-    )
-
-
-async def delete(name: str, who: Sequence[str]) -> Report:
-    """Delete one of the reader's documents and report which."""
-    async with _open(who) as (kb, reader):
-        gone = await kb.delete(reader, _named(name))
-    return Report(
-        document={"deleted": {"documentRef": gone.ref, "documentUrl": gone.url}},
-        text=Text(show.clean(f"Deleted {gone.title or gone.url}: {gone.url}")),
     )
 
 
@@ -137,7 +127,7 @@ async def _open(
         yield kb, await kb.reader(tags)
 
 
-def _named(name: str) -> str:
+def named(name: str) -> str:
     """Return the name that the project knows: a path becomes its URL, a URL, reference or id stays."""
     return name if ":" in name or _ID.fullmatch(name) else Path(name).resolve().as_uri()
 

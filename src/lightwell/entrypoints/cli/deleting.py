@@ -1,0 +1,56 @@
+"""What `documents delete` does."""
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+import lightwell.entrypoints.cli.people as people
+import lightwell.entrypoints.cli.show as show
+from lightwell.domain.deletions import Deletion
+from lightwell.entrypoints.cli.edge import Exit, Report, settings
+from lightwell.entrypoints.cli.reading import named
+from lightwell.wiring import opened
+
+
+async def delete(names: Sequence[str], who: Sequence[str]) -> Report:
+    """Delete some of the reader's documents and report what went."""
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        gone = await kb.delete(await kb.reader(tags), [named(name) for name in names])
+    return _report(gone)
+
+
+async def erase(names: Sequence[str], who: Sequence[str]) -> Report:
+    """Delete them and their tombstones, and report what went."""
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        gone = await kb.erase(await kb.reader(tags), [named(name) for name in names])
+    return _report(gone)
+
+
+def _report(gone: Deletion) -> Report:
+    counts = {
+        "chunks": gone.chunks,
+        "vectors": gone.vectors,
+        "mentions": gone.mentions,
+        "relationMentions": gone.relation_mentions,
+    }
+    lines = [
+        f"{len(gone.documents)} deleted: {gone.chunks} passages, {gone.vectors} vectors, {gone.mentions} mentions",
+        f"entities: {len(gone.entities_deleted)} gone, {len(gone.entities_rebuilt)} rebuilt;"
+        f" relations: {gone.relations_deleted} gone, {gone.relations_rebuilt} rebuilt",
+        *(f"left to do: {error}" for error in gone.errors),
+    ]
+    return Report(
+        document={
+            "documentIds": [str(document) for document in gone.documents],
+            "entitiesDeleted": list(gone.entities_deleted),
+            "entitiesRebuilt": list(gone.entities_rebuilt),
+            "relationsDeleted": gone.relations_deleted,
+            "relationsRebuilt": gone.relations_rebuilt,
+            "removed": counts,
+            "errors": list(gone.errors),
+        },
+        text=Text(show.clean("\n".join(lines))),
+        code=Exit.INCOMPLETE if gone.errors else Exit.FINE,
+    )

@@ -1,0 +1,80 @@
+"""What a deletion will touch, what is left of it afterwards, and the removal of the last trace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.graph import shown_ref
+from lightwell.domain.ids import ChunkId, DocumentId
+from lightwell.records.database import Connection, Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touched:
+    """What the documents' chunks fed, of what the reader sees; `entities` are ids with references."""
+
+    chunks: tuple[ChunkId, ...]
+    entities: dict[UUID, str]
+    relations: tuple[UUID, ...]
+    mentions: int
+    relation_mentions: int
+
+
+_CHUNKS = """
+SELECT chunk_id FROM document_chunks
+WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s)
+"""
+
+_ENTITIES = """
+SELECT mention.entity_id, entity.entity_ref, profile.entity_kind, count(*)
+FROM document_entity_mentions AS mention
+JOIN document_chunks AS chunk USING (chunk_id)
+JOIN entities AS entity USING (entity_id)
+JOIN profiles AS profile ON profile.subject_id = mention.entity_id AND profile.class_id = mention.class_id
+WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
+GROUP BY mention.entity_id, entity.entity_ref, profile.entity_kind
+ORDER BY entity.entity_ref
+"""
+
+_RELATIONS = """
+SELECT mention.relation_id, count(*)
+FROM relation_mentions AS mention JOIN document_chunks AS chunk USING (chunk_id)
+WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
+GROUP BY mention.relation_id
+"""
+
+_LEFT = """
+SELECT DISTINCT subject_id FROM profiles
+WHERE subject_id = ANY(%(subjects)s) AND class_id = ANY(%(classes)s)
+"""
+
+_ERASE = "DELETE FROM source_documents WHERE document_id = ANY(%(documents)s)"
+
+
+async def touched(
+    connection: Connection, reader: Reader, documents: Sequence[DocumentId]
+) -> Touched:
+    """Return what these documents fed, before they go."""
+    keys = {"documents": list(documents), "classes": list(reader.classes)}
+    chunks = await (await connection.execute(_CHUNKS, keys)).fetchall()
+    entities = await (await connection.execute(_ENTITIES, keys)).fetchall()
+    relations = await (await connection.execute(_RELATIONS, keys)).fetchall()
+    return Touched(
+        chunks=tuple(ChunkId(row[0]) for row in chunks),
+        entities={row[0]: shown_ref(row[1], row[2]) for row in entities},
+        relations=tuple(row[0] for row in relations),
+        mentions=sum(row[3] for row in entities),
+        relation_mentions=sum(row[1] for row in relations),
+    )
+
+
+async def left(database: Database, reader: Reader, subjects: Sequence[UUID]) -> set[UUID]:
+    """Return those of the entities or relations of which something the reader sees still speaks."""
+    rows = await database.rows(_LEFT, {"subjects": list(subjects), "classes": list(reader.classes)})
+    return {row[0] for row in rows}
+
+
+async def erase(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Remove the tombstones too, with their references, URLs and jobs."""
+    await connection.execute(_ERASE, {"documents": list(documents)})
