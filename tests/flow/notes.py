@@ -14,6 +14,8 @@ from lightwell.domain.graph import Extraction, Mention, Predicate, Statement
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ChatModel, ChunkToRead
 from lightwell.records.database import Database
+from lightwell.retrieve.pipeline import Retriever
+from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.testing.shelf import Shelf, written
 
 from .conftest import Project, project_on
@@ -77,13 +79,15 @@ class Noted:
 async def noted(database: Database, name: str = "project", model: ChatModel | None = None) -> Noted:
     plain = await project_on(database, name)
     way = replace(plain.way, extractor=Notes())
-    kb = KnowledgeBase(
-        database,
-        plain.kb.project_id,
-        way,
-        plain.kb._retriever,
-        Answers(model=model, most_tokens=4000),
+    retriever = Retriever(
+        database=database,
+        vectors=way.vectors,
+        graph=PostgresGraph(database),
+        space=way.space,
+        embedder=way.embedder,
     )
+    answers = Answers(model=model, most_tokens=4000)
+    kb = KnowledgeBase(database, plain.kb.project_id, way, retriever, answers)
     project = Project(kb=kb, way=way, database=database, embedder=plain.embedder)
     return Noted(project=project, shelf={})
 

@@ -103,6 +103,9 @@ async def test_a_source_speaks_where_the_target_has_no_description(database: Dat
     assert done.target_entity.description == "makes valves"
     assert done.target_entity.chunk_count == 1
     assert done.relations_redirected == 0
+    await store.put("two", A, "Acme Corp (organization)", "ACME Inc (company): makes pipes")
+    again = (await store.kb.graph.entity(reader, "Acme Corp")).entity
+    assert (again.chunk_count, again.description) == (2, "makes valves")
 
 
 async def test_what_cannot_be_merged_is_refused_with_the_reason(store: Noted) -> None:
@@ -159,6 +162,7 @@ async def test_a_new_reading_lands_on_the_target_and_remembers_the_alias(store: 
     reader = await store.kb.reader(A)
     await store.kb.graph.merge(reader, ["ACME Inc"], "Acme Corp")
     await store.remove("two")
+    assert len((await dump(store))["relations"]) == 2
     await store.put("two", A, "ACME Inc (company): makes taps", "ACME Inc -> Osprey [PART_OF]")
     portrait = await store.kb.graph.entity(reader, "Acme Corp")
     assert portrait.entity.description == "sells pumps | makes taps"

@@ -1,0 +1,94 @@
+"""Entities and relations as values."""
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+
+from lightwell.domain.errors import Invalid
+from lightwell.domain.graph import (
+    Entity,
+    MergeStrategy,
+    Predicate,
+    Relation,
+    brought_together,
+)
+from lightwell.domain.ids import EntityId
+
+ACME = Entity(
+    id=EntityId(UUID(int=1)),
+    ref="kg:organization:acme",
+    name="Acme",
+    kind="organization",
+    description="sells pumps",
+    chunk_count=2,
+    sources=("a#0", "b#0"),
+    paths=("a", "b"),
+)
+OTHER = replace(
+    ACME, name="ACME Inc", description="makes valves", sources=("b#0", "c#0"), paths=("c",)
+)
+USES = Relation(
+    source="Acme",
+    target="Nordwind",
+    predicate=Predicate.USES,
+    keywords="pumps",
+    description="daily",
+    weight=1.0,
+    chunk_count=1,
+    sources=("a#0",),
+    paths=("a",),
+)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "description"),
+    [
+        (MergeStrategy.CONCATENATE, "sells pumps | makes valves"),
+        (MergeStrategy.KEEP_FIRST, "sells pumps"),
+        (MergeStrategy.KEEP_LONGEST, "makes valves"),
+    ],
+)
+def test_merged_entities_keep_descriptions_by_strategy(
+    strategy: MergeStrategy, description: str
+) -> None:
+    merged = ACME.merge_with(OTHER, strategy)
+    assert (merged.name, merged.description, merged.chunk_count) == ("Acme", description, 4)
+    assert merged.sources == ("a#0", "b#0", "c#0")
+    assert merged.paths == ("a", "b", "c")
+
+
+def test_a_summary_needs_a_model() -> None:
+    with pytest.raises(Invalid, match="chat model"):
+        ACME.merge_with(OTHER, MergeStrategy.LLM_SUMMARIZE)
+
+
+def test_what_says_nothing_is_not_kept_before_what_does() -> None:
+    assert brought_together(MergeStrategy.KEEP_FIRST, [("",), (), ("a", "b")]) == ("a", "b")
+    assert brought_together(MergeStrategy.KEEP_LONGEST, []) == ()
+    assert brought_together(MergeStrategy.CONCATENATE, [("a",), ("b", "a")]) == ("a", "b")
+
+
+def test_sources_come_and_go_first_in_first_out() -> None:
+    assert ACME.has_source_chunk("a#0")
+    assert not ACME.remove_source_chunk("a#0").has_source_chunk("a#0")
+    assert ACME.add_source("a#0").sources == ("a#0", "b#0")
+    many = ACME.with_sources([f"{n}#0" for n in range(60)]).add_source("new#0")
+    assert len(many.sources) == 50
+    assert (many.sources[0], many.sources[-1]) == ("11#0", "new#0")
+    paths = ACME.with_paths([f"{n}" for n in range(60)]).add_path("new").paths
+    assert (len(paths), paths[0], paths[-1]) == (50, "11", "new")
+
+
+def test_relations_are_redirected_and_joined() -> None:
+    moved = USES.redirect("Acme", "ACME Inc")
+    assert (moved.source, moved.target) == ("ACME Inc", "Nordwind")
+    assert USES.redirect("Nordwind", "Acme").is_self_loop()
+    assert not USES.is_self_loop()
+    joined = USES.merge_with(
+        replace(moved, keywords="valves", description="daily", sources=("c#0",))
+    )
+    assert (joined.weight, joined.chunk_count) == (2.0, 2)
+    assert (joined.keywords, joined.description) == ("pumps, valves", "daily")
+    assert joined.sources == ("a#0", "c#0")
+    assert joined.add_source("d#0").add_path("d").paths == ("a", "d")
