@@ -78,7 +78,7 @@ async def test_no_reply_that_arrived_is_lost(database: Database, database_url: s
         for _ in range(KILLS):
             killed.append(await killed_on_the_way(database_url, endpoint.base_url, database))
             sure = {text for at, text in diary.answered if at < killed[-1] - COMMITTED_SECONDS}
-            assert await kept(database) >= len(sure) > 0
+            assert await kept(database) >= max(1, len(sure))
         last = worker(database_url, endpoint.base_url)
         assert last.wait(90) == 0
         last.communicate()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from structlog.testing import capture_logs
 
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import BudgetSpent, ModelFailed
@@ -171,9 +172,9 @@ async def test_a_reply_of_no_use_is_asked_for_once_more(database: Database, bad:
     [Behaves(refusal="I will not."), Behaves(finish_reason="content_filter")],
 )
 async def test_what_no_reply_is_of_use_for_is_read_by_rules(
-    database: Database, behaves: Behaves, capsys: pytest.CaptureFixture[str]
+    database: Database, behaves: Behaves
 ) -> None:
-    with FakeEndpoint(names, behaves=behaves).running() as endpoint:
+    with FakeEndpoint(names, behaves=behaves).running() as endpoint, capture_logs() as logged:
         async with read_by_model(database, endpoint.base_url) as (project, meter):
             await ingest(project, ACME)
             await ingest(
@@ -183,9 +184,8 @@ async def test_what_no_reply_is_of_use_for_is_read_by_rules(
             )
             assert (await mentions(project))["Acme Corp"][0] != ""
             assert len(endpoint.requests) == meter.summary.calls == 2
-    said = capsys.readouterr().out
-    assert "read by rules" in said
-    assert "Nordwind" not in said
+    assert any("read by rules" in each["event"] for each in logged)
+    assert "Nordwind" not in str(logged)
 
 
 async def test_a_reply_cut_short_gets_a_second_look(database: Database) -> None:
