@@ -105,7 +105,7 @@ async def test_a_source_speaks_where_the_target_has_no_description(database: Dat
     assert done.relations_redirected == 0
     await store.put("two", A, "Acme Corp (organization)", "ACME Inc (company): makes pipes")
     again = (await store.kb.graph.entity(reader, "Acme Corp")).entity
-    assert (again.chunk_count, again.description) == (2, "makes valves")
+    assert (again.chunk_count, again.description) == (2, "makes valves | makes pipes")
 
 
 async def test_what_cannot_be_merged_is_refused_with_the_reason(store: Noted) -> None:
