@@ -1,0 +1,112 @@
+"""What a model costs, on the command line: said before, said after, and stopped in between."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import rmtree
+
+import pytest
+
+from lightwell.records.server import serve
+from lightwell.testing.endpoint import Body, FakeEndpoint
+from tests.flow.reading_model import content, names
+
+LIGHTWELL = Path(sys.executable).with_name("lightwell")
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="lightwell-costs-"))
+    folder.chmod(0o755)
+    (folder / "papers").mkdir()
+    for number in range(6):
+        text = f"# Order {number}\n\nAcme Corp buys Pump {number} from Nordwind.\n"
+        (folder / "papers" / f"{number}.md").write_text(text)
+    with serve(folder / "data"):
+        yield folder
+    rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[FakeEndpoint]:
+    def reply(body: Body) -> str:
+        is_question = "Evidence:" in content(body, 1)
+        return "Acme Corp buys Pump 1 from Nordwind [1]." if is_question else names(body)
+
+    with FakeEndpoint(reply).running() as running:
+        yield running
+
+
+def run(home: Path, endpoint: FakeEndpoint, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    named = {
+        "LIGHTWELL_DATA": str(home / "data"),
+        "LIGHTWELL_CHAT_URL": endpoint.base_url,
+        "LIGHTWELL_CHAT_MODEL": "reader",
+        "LIGHTWELL_CHAT_PRICE_INPUT": "1000",
+        "LIGHTWELL_CHAT_PRICE_OUTPUT": "2000",
+        "LIGHTWELL_EXTRACTION": "model",
+    }
+    inherited = {name: value for name, value in os.environ.items() if "LIGHTWELL" not in name}
+    return subprocess.run(
+        [LIGHTWELL, *arguments, "--json"],
+        cwd=home,
+        env=inherited | named,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_costs_are_estimated_kept_to_and_said(home: Path, endpoint: FakeEndpoint) -> None:
+    ingest = ("ingest", "papers", "--acl", "team:us")
+    before = json.loads(run(home, endpoint, *ingest, "--estimate").stdout)
+    assert (before["documents"], before["chunks"], before["kept"]) == (6, 6, 0)
+    assert before["price"] == pytest.approx(
+        (before["inputTokens"] + 2 * before["outputTokens"]) / 1000
+    )
+    assert endpoint.requests == []
+    stopped = run(home, endpoint, *ingest, "--budget", "2500")
+    assert stopped.returncode == 1
+    error, hint = stopped.stderr.strip().splitlines()[-1], stopped.stderr
+    assert json.loads(error)["code"] == "budget_spent", hint
+    paid = len(endpoint.requests)
+    assert 0 < paid < 6
+
+    done = json.loads(run(home, endpoint, *ingest).stdout)
+    assert done["usage"]["calls"] == 6 - paid == len(endpoint.requests) - paid
+    assert done["usage"]["byOperationType"].keys() == {"INGESTION"}
+    assert done["usage"]["price"] > 0
+
+    (home / "papers" / "6.md").write_text("# Order 1\n\nAcme Corp buys Pump 1 from Nordwind.\n")
+    copied = json.loads(run(home, endpoint, *ingest, "--estimate").stdout)
+    assert (copied["documents"], copied["kept"], copied["calls"]) == (1, 1, 0)
+
+
+def test_a_question_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> None:
+    asked = json.loads(
+        run(home, endpoint, "ask", "What does Acme Corp buy?", "--as", "team:us").stdout
+    )
+    assert asked["usage"]["calls"] == 1
+    assert asked["usage"]["byOperationType"].keys() == {"QUERY"}
+
+
+def test_a_model_that_is_not_named_is_asked_for(home: Path) -> None:
+    inherited = {name: value for name, value in os.environ.items() if "LIGHTWELL" not in name}
+    ended = subprocess.run(
+        [LIGHTWELL, "ingest", "papers", "--acl", "team:us"],
+        cwd=home,
+        env=inherited | {"LIGHTWELL_DATA": str(home / "data"), "LIGHTWELL_EXTRACTION": "model"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert ended.returncode == 2
+    assert "LIGHTWELL_CHAT_URL" in ended.stderr
