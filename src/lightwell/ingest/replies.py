@@ -28,6 +28,9 @@ UNDECLARED_CONFIDENCE = 0.8
 """The confidence of an entity that only a relation names, in the passage's own words."""
 
 MOST_WEIGHT = 10.0
+EXAMPLES = frozenset({"ada lovelace", "analytical engine", "charles babbage"})
+"""The names in the examples of `prompts/extract.md`: small models repeat them whatever the passage is about."""
+
 _LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
 _NO_KIND = "other"
 _CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
@@ -163,6 +166,9 @@ class _Hearing:
             return ""
         if len(name) > _LONGEST_NAME:
             self.problems[Problem.TOO_LONG] += 1
+            return ""
+        if normalized(name) in EXAMPLES and not self._is_supported(name):
+            self.problems[Problem.ECHOED] += 1
             return ""
         return name
 

@@ -20,6 +20,7 @@ class Problem(StrEnum):
     SELF_LOOP = "Subject and object are the same"
     UNDECLARED = "Subject or object was not among the entities"
     UNSUPPORTED = "Entity shares no word with the passage"
+    ECHOED = "Repeats the example of the instructions"
     TOO_LONG = "Name too long"
     NOT_A_NUMBER = "Weight or confidence is not a number"
     REPEATED = "Said before"
