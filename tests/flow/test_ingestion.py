@@ -1,6 +1,7 @@
 """The way in, through the library's verbs, on a real database."""
 
 import pytest
+from psycopg import sql
 
 from lightwell.domain.documents import DocumentState, NewDocument
 from lightwell.domain.errors import NotFound
@@ -92,9 +93,9 @@ async def residue(project: Project, canary: str) -> list[str]:
     )
     held: list[str] = []
     for (table,) in tables:
+        holding = sql.SQL("SELECT count(*) FROM {} AS row WHERE row::text ILIKE %(canary)s")
         rows = await project.database.rows(
-            f"SELECT count(*) FROM {table} AS row WHERE row::text ILIKE %(canary)s",
-            {"canary": f"%{canary}%"},
+            holding.format(sql.Identifier(table)), {"canary": f"%{canary}%"}
         )
         if rows[0][0]:
             held.append(table)
