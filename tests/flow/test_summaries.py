@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from lightwell.domain.documents import NewDocument
@@ -60,23 +61,53 @@ async def test_a_batch_has_one_summary_for_each_class(database: Database) -> Non
             assert meter.summary.by_operation_type.keys() == {"INGESTION", "SUMMARIZATION"}
 
 
+async def latest(project: Project) -> str:
+    """Return the name of the document whose description stands last."""
+    rows = await project.database.rows(
+        "SELECT source_url FROM document_chunks JOIN source_documents USING (document_id)"
+        " ORDER BY chunk_id DESC LIMIT 1",
+        {},
+    )
+    return rows[0][0].rsplit("/", 1)[-1].removesuffix(".md")
+
+
 async def test_no_summary_is_asked_again_until_what_is_said_changes(database: Database) -> None:
-    notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
+    notes = {f"a{n}": note(f"a{n}", ["team:a"]) for n in range(12)}
     with FakeEndpoint(reply).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
+            await project.kb.ingest(Shelf(documents=tuple(notes.values())))
+            last = await latest(project)
+            text = f"Acme Corp in note {last}."
+            notes[last] = written(f"{last}.md", text, ["team:a"], title="Note", topic="x")
+            done = await project.kb.ingest(Shelf(documents=tuple(notes.values())))
+            assert done.found.changed == 1
+            assert len(summaries(endpoint)) == 1
+            assert (await described(project, ["team:a"]))[0].startswith("Summary of ")
+            del notes[last]
+            await project.kb.ingest(Shelf(documents=tuple(notes.values())))
+            assert len(summaries(endpoint)) == 2
+            assert f"note {last}," not in (await described(project, ["team:a"]))[0]
+
+
+async def test_a_summary_of_what_is_no_longer_said_is_not_written(
+    database: Database, database_url: str
+) -> None:
+    def meanwhile(body: Body) -> str:
+        """Have somebody else change what is said, once, while the model thinks."""
+        if "Several passages" in content(body, 0) and "note later" not in content(body, 1):
+            with psycopg.connect(database_url, autocommit=True) as connection:
+                connection.execute(
+                    "UPDATE profiles SET description = description || ' | In note later it buys no more'"
+                    " WHERE display_name = 'Acme Corp'"
+                )
+        return reply(body)
+
+    notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
+    with FakeEndpoint(meanwhile).running() as endpoint:
+        async with read_by_model(database, endpoint.base_url) as (project, _):
             await project.kb.ingest(Shelf(documents=tuple(notes)))
-            first = await described(project, ["team:a"])
-            again = written("a3.md", "Acme Corp in note a3.", ["team:a"], title="Note", topic="x")
-            notes[3] = again
-            await project.kb.ingest(Shelf(documents=tuple(notes)))
-            assert len(summaries(endpoint)) in {1, 2}  # the order of what is said may have changed
-            before = len(summaries(endpoint))
-            await project.kb.ingest(Shelf(documents=(*notes, note("b0", ["team:b"]))))
-            assert len(summaries(endpoint)) == before
-            assert len(await described(project, ["team:a"])) == len(first) == 1
-            await project.kb.ingest(Shelf(documents=tuple(notes[1:])))
-            assert len(summaries(endpoint)) == before + 1
-            assert "note a0" not in (await described(project, ["team:a"]))[0]
+            assert len(summaries(endpoint)) == 2
+            assert "note later" in (await described(project, ["team:a"]))[0]
 
 
 async def test_descriptions_stay_joined_while_the_model_fails(database: Database) -> None:
