@@ -1,0 +1,86 @@
+"""The whole with models behind endpoints: real HTTP, only the words are made up."""
+
+import pytest
+from pydantic import SecretStr
+
+from lightwell import Invalid, Settings, opened
+from lightwell.domain.evidence import INSUFFICIENT
+from lightwell.testing.endpoint import Behaves, Body, FakeEndpoint
+from lightwell.testing.shelf import Shelf, written
+
+QUESTION = "What discount does Nordwind receive on all items?"
+NOTE = written(
+    "a.md",
+    "# Contract with Nordwind\n\nNordwind receives a discount of 18 percent on all items. The term is three years.",
+    ["team:sales"],
+)
+
+
+def settings(database_url: str, endpoint: FakeEndpoint) -> Settings:
+    return Settings(
+        database_url=SecretStr(database_url),
+        embedding_url=endpoint.base_url,
+        embedding_model="vectors",
+        chat_url=endpoint.base_url,
+        chat_model="words",
+    )
+
+
+@pytest.mark.parametrize(
+    ("reply", "text"),
+    [
+        (
+            "Nordwind receives a discount of 18 percent [1]. It also gets a free car [1]. The term is nine years [4].",
+            "Nordwind receives a discount of 18 percent. [1]",
+        ),
+        ("Nordwind receives a discount of 25 percent [1].", INSUFFICIENT),
+        ("INSUFFICIENT", INSUFFICIENT),
+    ],
+)
+async def test_what_the_model_invents_is_taken_out(
+    database_url: str, reply: str, text: str
+) -> None:
+    def say(body: Body) -> str:
+        del body
+        return reply
+
+    with FakeEndpoint(say, dimension=64).running() as endpoint:
+        async with opened(settings(database_url, endpoint)) as kb:
+            await kb.ingest(Shelf(documents=(NOTE,)))
+            answer = await kb.ask(QUESTION, await kb.reader(["team:sales"]))
+            assert answer.text == text
+            assert bool(answer.citations) == (text != INSUFFICIENT)
+            stranger = await kb.reader(["team:support"])
+            asked = sum(request.path.endswith("completions") for request in endpoint.requests)
+            assert (await kb.ask(QUESTION, stranger)).text == INSUFFICIENT
+            again = sum(request.path.endswith("completions") for request in endpoint.requests)
+            assert again == asked, "nothing is sent to a model for who may see nothing"
+
+
+async def test_an_endpoint_that_is_busy_at_first_is_asked_again(database_url: str) -> None:
+    busy = Behaves(status=429, headers={"Retry-After": "0"})
+    with FakeEndpoint(script=[busy, busy], dimension=64).running() as endpoint:
+        async with opened(settings(database_url, endpoint)) as kb:
+            done = await kb.ingest(Shelf(documents=(NOTE,)))
+            assert done.troubles == ()
+
+
+async def test_vectors_of_two_models_are_never_compared(database_url: str) -> None:
+    with FakeEndpoint(dimension=64).running() as endpoint:
+        first = settings(database_url, endpoint)
+        async with opened(first):
+            pass
+        other = first.model_copy(update={"embedding_model": "other vectors"})
+        with pytest.raises(Invalid, match="other vectors"):
+            async with opened(other):
+                pass
+
+
+async def test_an_endpoint_without_a_model_is_refused_with_the_setting_to_mend(
+    database_url: str,
+) -> None:
+    with FakeEndpoint(dimension=64).running() as endpoint:
+        unnamed = settings(database_url, endpoint).model_copy(update={"chat_model": ""})
+        with pytest.raises(Invalid, match="LIGHTWELL_CHAT_MODEL"):
+            async with opened(unnamed):
+                pass
