@@ -24,9 +24,8 @@ CONTEXT_COUNTS = 0.5
 
 _BASE, _PASSAGE, _COVER, _SIMILARITY, _MISSING = -2.0, 0.87, 1.73, 2.29, -1.5
 """Logistic weights of a passage's own relevance (as a logit), of its best unit, and of the share of the question's
-proper names that passage and title lack: what is said of Nordwind is no word about Castell. Fitted by
-`python -m benchmarks reading` on questions of three evaluation sets and the example world, each asked of the whole
-corpus and of the corpus without the passages that answer it."""
+proper names that passage and title lack: what is said of Nordwind is no word about Castell. How they were fitted and
+what they reach stands in `benchmarks/README.md`."""
 
 _SHORTEST = 2
 _PER_PASSAGE = 8
