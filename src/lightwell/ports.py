@@ -229,7 +229,11 @@ class VectorIndex(Protocol):
     async def vectors(
         self, space: SpaceId, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, NDArray[np.float32]]:
-        """Return the vectors of those given chunks that have one, for ingestion (nothing is shown to anybody)."""
+        """Return the vectors of those given chunks that have one.
+
+        It takes no reader: the chunks come from a query that was filtered by one, or from ingestion, which shows
+        nothing to anybody.
+        """
         ...
 
     async def build(self, space: SpaceId) -> bool:
