@@ -1,0 +1,26 @@
+"""The README's example runs as it stands and says what its comments say."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_the_example_in_the_readme_runs() -> None:
+    code = README.read_text("utf-8").split("```python\n")[1].split("```")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        ended = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=folder,
+            env={**os.environ, "LIGHTWELL_DATA": folder},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    said = [line for line in ended.stdout.splitlines() if not line.startswith("20")]
+    assert said[0] == "Nordwind receives a discount of 18 percent on all items. [1]"
+    assert said[-1].startswith("Insufficient evidence")
+    assert "Supply contract HI-2026-014, Nordwind Energie 2" in said
