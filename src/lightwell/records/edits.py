@@ -12,9 +12,8 @@ from lightwell.domain.ids import EntityId, new_id
 from lightwell.records import access, resolving
 from lightwell.records.database import Connection, Database
 from lightwell.records.entities import Called
+from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.profiles import refresh_all
-
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text, 0))"
 
 _MAKE = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
@@ -123,7 +122,7 @@ async def create(database: Database, reader: Reader, word: Word, tags: Tags) -> 
         "shown": sorted(reader.tags | tags),
     }
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, facts)
+        await connection.execute(PUBLISHING_LOCK, facts)
         made = await (await connection.execute(_MAKE, facts)).fetchone()
         assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
         named_as = EntityId(made[0])
@@ -137,7 +136,7 @@ async def say(
 ) -> None:
     """Write down what a person says of an entity, and what the person knows of it where that says nothing."""
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, {"project_id": reader.project_id})
+        await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
         await _say(connection, reader, named_as, words, tags)
         await _follow(connection, reader, [named_as])
 
@@ -146,7 +145,7 @@ async def delete(database: Database, reader: Reader, entity_id: EntityId) -> Non
     """Take back what people said of an entity in the reader's classes, and hide what texts say there."""
     facts = {**_reading(reader), "entity": entity_id}
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, facts)
+        await connection.execute(PUBLISHING_LOCK, facts)
         members = await resolving.trees(connection, [entity_id])
         for statement in (_HIDE, _TAKE_BACK_RELATIONS, _TAKE_BACK):
             await connection.execute(statement, facts)
@@ -157,7 +156,7 @@ async def restore(database: Database, reader: Reader, name: str) -> EntityId:
     """Show again what was deleted by hand; raise `NotFound` when nothing hidden is called so."""
     facts = {**_reading(reader), "name": normalized(name)}
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, facts)
+        await connection.execute(PUBLISHING_LOCK, facts)
         hidden = await (await connection.execute(_HIDDEN, facts)).fetchall()
         if not hidden:
             raise NotFound(f"There is no deleted entity {name!r} that you may see")
@@ -189,7 +188,7 @@ async def relate(
         "by": sorted(reader.tags),
     }
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, facts)
+        await connection.execute(PUBLISHING_LOCK, facts)
         for end, known in ends.items():
             await _say(connection, reader, end, (Word(), known), tags)
         made = await (await connection.execute(_RELATE, facts)).fetchone()
@@ -214,7 +213,7 @@ async def unrelate(
         "predicate": predicate,
     }
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, facts)
+        await connection.execute(PUBLISHING_LOCK, facts)
         found = await (await connection.execute(_RELATED, facts)).fetchone()
         if found is None:
             raise NotFound(f"There is no relation {predicate} between these two that you may see")

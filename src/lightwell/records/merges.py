@@ -11,6 +11,7 @@ from lightwell.domain.ids import ClassId, EntityId, MergeId, ProjectId
 from lightwell.records import curated, resolving
 from lightwell.records.curated import Tree
 from lightwell.records.database import Database, Row
+from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.profiles import refresh_all
 
 
@@ -33,8 +34,6 @@ class Ends:
     target: EntityId
     predicate: str
 
-
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text, 0))"
 
 _STILL_APART = """
 SELECT count(*) FILTER (WHERE entity_id = ANY(%(sources)s) AND merged_into IS NULL) = cardinality(%(sources)s::uuid[])
@@ -141,7 +140,7 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
         "summaries": [summary for _, summary in new.summaries.values()],
     }
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, facts)
+        await connection.execute(PUBLISHING_LOCK, facts)
         apart = await (await connection.execute(_STILL_APART, facts)).fetchone()
         if apart is None or not apart[0]:
             raise Invalid("Somebody has just merged or removed one of these; look again")
@@ -181,7 +180,7 @@ async def _undo(
 ) -> None:
     facts = {"project_id": project_id, "merge": merge_id, "sources": list(sources), "by": by}
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, facts)
+        await connection.execute(PUBLISHING_LOCK, facts)
         members = await resolving.trees(connection, sources)
         await connection.execute(_UNDO, facts)
         await resolving.resolve(connection, project_id, members)

@@ -11,6 +11,7 @@ from typing import LiteralString
 from lightwell.domain.ids import ProjectId
 from lightwell.records import curated, summaries
 from lightwell.records.database import Connection
+from lightwell.records.locks import PUBLISHING_LOCK
 
 _AT_ONCE = 500
 
@@ -139,8 +140,6 @@ DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL 
   AND NOT EXISTS (SELECT FROM entity_links AS link WHERE entities.entity_id IN (link.from_ref, link.to_ref))
 """
 
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text, 0))"
-
 _REFRESH: Mapping[str, LiteralString] = {
     "entity": _REFRESH_ENTITIES,
     "relation": _REFRESH_RELATIONS,
@@ -153,7 +152,7 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
     Subjects that no mention speaks of any more are removed. Publishing waits meanwhile, so that none of them
     is taken up again in between.
     """
-    await connection.execute(_LOCK, {"project_id": project_id})
+    await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
     rows = await (await connection.execute(_TAKE, {"limit": limit})).fetchall()
     for subject, statement in _REFRESH.items():
         taken = sorted(row for row in rows if row[2] == subject)

@@ -15,6 +15,7 @@ from lightwell.domain.graph import Extraction, normalized, text_ref
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId, new_id
 from lightwell.records import resolving
 from lightwell.records.database import Connection
+from lightwell.records.locks import PUBLISHING_LOCK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +36,6 @@ class PublishedTerms:
     length: int
     frequencies: Mapping[str, int]
 
-
-_LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('publish ' || %(project_id)s::text, 0))"
 
 _PUBLISH_CHUNKS = """
 UPDATE document_chunks SET class_id = document.class_id
@@ -274,7 +273,7 @@ async def retire(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
 ) -> None:
     """Take away what these documents show, with its terms, mentions and counts; staged chunks on request."""
-    await connection.execute(_LOCK, {"project_id": project_id})
+    await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
     await _count(connection, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
     await connection.execute(
@@ -286,7 +285,7 @@ async def reclassify(
     connection: Connection, project_id: ProjectId, document_id: DocumentId, class_id: ClassId
 ) -> None:
     """Move all that a document shows to another access class."""
-    await connection.execute(_LOCK, {"project_id": project_id})
+    await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
     documents = [document_id]
     await _count(connection, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": documents})
