@@ -4,7 +4,8 @@ import asyncio
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -47,9 +48,9 @@ def template(server: str) -> Iterator[str]:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-@pytest.fixture
-def database_url(server: str, template: str) -> Iterator[str]:
-    """The connection string of a fresh database with the schema, dropped afterwards."""
+@contextmanager
+def fresh(server: str, template: str) -> Generator[str]:
+    """Lend the connection string of a fresh database with the schema, dropped afterwards."""
     name = f"lightwell_{uuid4().hex[:8]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(
@@ -59,6 +60,20 @@ def database_url(server: str, template: str) -> Iterator[str]:
         )
         yield conninfo.make_conninfo(server, dbname=name)
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def database_url(server: str, template: str) -> Iterator[str]:
+    with fresh(server, template) as url:
+        yield url
+
+
+@pytest.fixture
+async def other_database(server: str, template: str) -> AsyncIterator[Database]:
+    """A second database, which shares nothing with the first."""
+    with fresh(server, template) as url:
+        async with connected(url) as opened:
+            yield opened
 
 
 @pytest.fixture
