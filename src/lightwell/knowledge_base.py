@@ -13,11 +13,11 @@ from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Document, DocumentState
-from lightwell.domain.errors import Invalid
-from lightwell.domain.evidence import Answer, Question, Retrieval, question
+from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
+from lightwell.domain.questions import Mode, question
 from lightwell.ingest import deletion, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
@@ -146,14 +146,17 @@ class KnowledgeBase:
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 
     async def search(
-        self, text: str, reader: Reader, *, topic: str = "", limit: int = 5
+        self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
     ) -> Retrieval:
         """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question."""
-        return await self._retriever.retrieve(self._question(text, topic, limit), reader)
+        asked = question(text, topic=topic, limit=limit, mode=mode)
+        return await self._retriever.retrieve(asked, reader)
 
-    async def ask(self, text: str, reader: Reader, *, topic: str = "", limit: int = 5) -> Answer:
+    async def ask(
+        self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
+    ) -> Answer:
         """Return an answer whose every sentence is cited, or insufficient evidence."""
-        retrieval = await self.search(text, reader, topic=topic, limit=limit)
+        retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         answer = await self._answers.compose(retrieval)
         await queries.record(self._database, self.project_id, reader, answer)
         return answer
@@ -210,8 +213,3 @@ class KnowledgeBase:
         way = self._way
         await follow_up(way, self.project_id)  # no profile speaks of what is hidden or gone
         return await exporting.export(self._database, way.vectors, way.space, reader, config, tell)
-
-    def _question(self, text: str, topic: str, limit: int) -> Question:
-        if len(topic) > 256:
-            raise Invalid("A topic has at most 256 characters")
-        return question(text, topic=topic, limit=limit)

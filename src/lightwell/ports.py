@@ -8,14 +8,15 @@ query; whatever writes is idempotent, so that a step may be repeated after a cra
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import ChunkDraft, NewDocument
-from lightwell.domain.graph import Extraction
-from lightwell.domain.ids import ChunkId, ClassId, EntityId, SpaceId
+from lightwell.domain.graph import Extraction, Subject
+from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1, in the order of the texts."""
@@ -242,6 +243,59 @@ class VectorIndex(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileVector:
+    """The place in an embedding space of what one access class says of an entity or a relation."""
+
+    subject: Subject
+    subject_id: UUID
+    class_id: ClassId
+    vector: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileHit:
+    """An entity or a relation, and the best cosine similarity of its profiles, in [-1, 1]."""
+
+    subject_id: UUID
+    similarity: float
+
+
+class ProfileIndex(Protocol):
+    """Entities and relations by what is said of them: a vector per profile, so per access class.
+
+    What it holds can be rebuilt from the system of record.
+    """
+
+    async def prepare(self, space: SpaceId, dimension: int) -> None:
+        """Make room for a space; do nothing when it is there."""
+        ...
+
+    async def drop(self, space: SpaceId) -> None:
+        """Remove a space and all it holds; do nothing when it is gone."""
+        ...
+
+    async def put(self, space: SpaceId, vectors: Sequence[ProfileVector]) -> None:
+        """Insert or replace; profiles that are gone by now are ignored."""
+        ...
+
+    async def remove(self, space: SpaceId, profiles: Sequence[tuple[UUID, ClassId]]) -> None:
+        """Remove; unknown ones are ignored."""
+        ...
+
+    async def nearest(
+        self,
+        space: SpaceId,
+        vector: NDArray[np.float32],
+        reader: Reader,
+        subject: Subject,
+        *,
+        limit: int,
+    ) -> list[ProfileHit]:
+        """Return up to `limit` subjects of this kind, each once, nearest first by the reader's profiles of them."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:
     """The part of the graph that a walk needs; every edge is backed by chunks the reader sees.
 
@@ -264,6 +318,18 @@ class GraphIndex(Protocol):
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that mention one of these, the first to arrive first."""
+        ...
+
+    async def stating(
+        self, reader: Reader, relations: Sequence[RelationId], *, limit: int
+    ) -> list[ChunkId]:
+        """Return up to `limit` of the reader's chunks that state one of these, the first to arrive first."""
+        ...
+
+    async def linked(
+        self, reader: Reader, entities: Sequence[EntityId], *, limit: int
+    ) -> list[EntityId]:
+        """Return up to `limit` other entities that confirmed, unexpired links the reader sees join to these."""
         ...
 
     async def neighbours(

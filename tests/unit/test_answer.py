@@ -19,9 +19,9 @@ from lightwell.domain.evidence import (
     Metrics,
     Retrieval,
     confidence,
-    question,
 )
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
+from lightwell.domain.questions import question
 from lightwell.domain.terms import terms
 from lightwell.domain.units import units
 from lightwell.testing.models import ScriptedModel

@@ -1,4 +1,4 @@
-"""What was asked, what was found, and what goes back."""
+"""What was found, and what goes back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,44 +6,14 @@ from datetime import datetime
 from enum import StrEnum
 
 from lightwell.domain.documents import Chunk, Locator
-from lightwell.domain.errors import Invalid
+from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId
+from lightwell.domain.questions import Channel, Question
 
 ENOUGH = 0.6
 """The calibrated relevance that the best evidence must reach before anything is answered."""
 
-LONGEST_QUESTION = 2000
 INSUFFICIENT = "Insufficient evidence: the documents you may see do not answer this."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A validated question; `topic` filters by topic tag, "" for all; `limit` is S3's topK."""
-
-    text: str
-    topic: str = ""
-    limit: int = 5
-    include_graph: bool = True
-
-
-def question(text: str, *, topic: str = "", limit: int = 5, include_graph: bool = True) -> Question:
-    """Return a question, or raise `Invalid` with S3's message."""
-    if not text.strip():
-        raise Invalid("Query cannot be empty")
-    if len(text) > LONGEST_QUESTION:
-        raise Invalid("Query exceeds maximum length")
-    if not 1 <= limit <= 20:
-        raise Invalid("topK must be between 1 and 20")
-    return Question(text=text.strip(), topic=topic, limit=limit, include_graph=include_graph)
-
-
-class Channel(StrEnum):
-    """Where a candidate came from."""
-
-    DENSE = "dense"
-    WORDS = "words"
-    ENTITIES = "entities"
-    NEIGHBOURS = "neighbours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +35,12 @@ class Highlight:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A chunk that bears on the question, with why.
+    """A passage that bears on the question, with why.
 
-    `highlights` are its best units, best first. `relevance` is calibrated to [0, 1]; `score` is the fusion's own and orders the evidence; `ranks` are
-    the places, from 0, that each channel gave it; `cosine_distance` lies in [0, 1].
+    `chunk` is a published chunk, or several neighbouring `members` of one document joined to one passage.
+    `highlights` are its best units, best first. `relevance` is calibrated to [0, 1]; `score` is the fusion's own;
+    `ranks` are the places, from 0, that each channel gave it; `cosine_distance` lies in [0, 1]. `original_rank` and
+    `new_rank` are its places, from 0, before and after reranking.
     """
 
     chunk: Chunk
@@ -77,11 +49,27 @@ class Evidence:
     cosine_distance: float | None
     ranks: Mapping[Channel, int] = field(default_factory=dict[Channel, int])
     highlights: tuple[Highlight, ...] = ()
+    members: tuple[Chunk, ...] = ()
+    original_rank: int = 0
+    new_rank: int = 0
+
+    def member_at(self, start: int) -> Chunk:
+        """Return the published chunk that holds the place `chunk.text[start]`."""
+        at = self.chunk.locator.start + start
+        return next((each for each in self.members if each.locator.end > at), self.chunk)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelMetrics:
+    """How long a channel took, in milliseconds of wall time beside the others, and how many chunks it found."""
+
+    ms: int
+    hits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """How a retrieval went: milliseconds and hits per stage (S3 retrieval_metrics)."""
+    """How a retrieval went: milliseconds and hits per stage (S3 retrieval_metrics) and per channel."""
 
     vector_ms: int
     vector_hits: int
@@ -96,6 +84,9 @@ class Metrics:
     fused_top: float
     rerank_ms: int
     rerank_top: float
+    channels: Mapping[Channel, ChannelMetrics] = field(
+        default_factory=dict[Channel, ChannelMetrics]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +94,9 @@ class Retrieval:
     """Evidence, best first, and how it was found.
 
     `weights` are the question's terms with the weight (inverse document frequency over what the reader sees) of
-    each; `best` is the best calibrated relevance, 0.0 when there is no evidence.
+    each; `best` is the best calibrated relevance, 0.0 when there is no evidence. `entities` and `relations` are what
+    the graph says, as the reader sees it, nearest first. `notes` tell of what did not go as it should, such as a
+    reranker that did not answer.
     """
 
     question: Question
@@ -111,6 +104,9 @@ class Retrieval:
     evidence: tuple[Evidence, ...]
     best: float
     metrics: Metrics
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def is_enough(self) -> bool:
@@ -171,3 +167,5 @@ class Answer:
     nearest: tuple[Citation, ...]
     model: str
     metrics: Metrics
+    context_tokens: int = 0
+    notes: tuple[str, ...] = ()

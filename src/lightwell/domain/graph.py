@@ -29,6 +29,13 @@ class Predicate(StrEnum):
     EXAMPLE_OF = "EXAMPLE_OF"
 
 
+class Subject(StrEnum):
+    """What a profile is of."""
+
+    ENTITY = "entity"
+    RELATION = "relation"
+
+
 class MergeStrategy(StrEnum):
     """What becomes of the descriptions when entities are merged."""
 

@@ -15,8 +15,9 @@ import scipy.sparse as sparse
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
-from lightwell.domain.evidence import Channel, Evidence, Metrics, Question, Retrieval
+from lightwell.domain.evidence import Evidence, Metrics, Retrieval
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Question
 from lightwell.domain.terms import terms
 from lightwell.ports import Embedder, GraphIndex, Neighbourhood, VectorIndex
 from lightwell.records import search
@@ -74,7 +75,7 @@ class Retriever:
         asked = await self._asked(question, reader)
         found = await self._candidates(asked, reader)
         clock.vector = clock.lap()
-        if question.include_graph:
+        if question.channels & GRAPH_CHANNELS:
             await self._follow(asked, found, reader)
         chunks = await self._complete(asked, found, reader)
         near = await self.graph.around(reader, chunks, [entity.id for entity in asked.named])

@@ -16,7 +16,7 @@ import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
-from lightwell.domain.evidence import question
+from lightwell.domain.questions import question
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
 from lightwell.models.meter import Meter
 

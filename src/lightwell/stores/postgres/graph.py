@@ -8,7 +8,7 @@ import numpy as np
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import LEAST_CONFIDENCE
-from lightwell.domain.ids import ChunkId, EntityId
+from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row
 
@@ -17,6 +17,27 @@ SELECT DISTINCT chunk_id FROM document_entity_mentions
 WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
 ORDER BY chunk_id LIMIT %(limit)s
 """
+
+_STATING = """
+SELECT DISTINCT chunk_id FROM relation_mentions
+WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s)
+ORDER BY chunk_id LIMIT %(limit)s
+"""
+
+_LINKED = """
+SELECT other FROM (
+    SELECT to_ref AS other, confidence FROM entity_links
+    WHERE from_ref = ANY(%(entities)s) AND {seen}
+    UNION ALL
+    SELECT from_ref, confidence FROM entity_links
+    WHERE to_ref = ANY(%(entities)s) AND {seen}
+) AS link
+WHERE other <> ALL(%(entities)s)
+GROUP BY other ORDER BY max(confidence) DESC, other LIMIT %(limit)s
+""".replace(
+    "{seen}",
+    "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
+)
 
 _NEIGHBOURS = """
 WITH near AS (
@@ -81,6 +102,24 @@ class PostgresGraph:
             {"entities": list(entities), "classes": list(reader.classes), "limit": limit},
         )
         return [ChunkId(row[0]) for row in rows]
+
+    async def stating(
+        self, reader: Reader, relations: Sequence[RelationId], *, limit: int
+    ) -> list[ChunkId]:
+        rows = await self._database.rows(
+            _STATING,
+            {"relations": list(relations), "classes": list(reader.classes), "limit": limit},
+        )
+        return [ChunkId(row[0]) for row in rows]
+
+    async def linked(
+        self, reader: Reader, entities: Sequence[EntityId], *, limit: int
+    ) -> list[EntityId]:
+        rows = await self._database.rows(
+            _LINKED,
+            {"entities": list(entities), "classes": list(reader.classes), "limit": limit},
+        )
+        return [EntityId(row[0]) for row in rows]
 
     async def neighbours(
         self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int

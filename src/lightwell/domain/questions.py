@@ -1,0 +1,140 @@
+"""What is asked, and along which channels evidence is looked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lightwell.domain.errors import Invalid
+
+LONGEST_QUESTION = 2000
+
+
+class Channel(StrEnum):
+    """Where a candidate passage came from.
+
+    By meaning and by words; from entities and from relations, by name or by what is said of them; from chunks that
+    share rare entities with the best so far; along confirmed links of what the question names.
+    """
+
+    DENSE = "dense"
+    WORDS = "words"
+    ENTITIES = "entities"
+    RELATIONS = "relations"
+    NEIGHBOURS = "neighbours"
+    LINKS = "links"
+
+
+PASSAGE_CHANNELS = frozenset({Channel.DENSE, Channel.WORDS})
+GRAPH_CHANNELS = frozenset(Channel) - PASSAGE_CHANNELS
+_AROUND_ENTITIES = frozenset({Channel.ENTITIES, Channel.NEIGHBOURS, Channel.LINKS})
+
+
+class Mode(StrEnum):
+    """LightRAG's words for where to look.
+
+    `naive` passages only · `local` from entities · `global` from relations · `hybrid` from both · `mix` everywhere ·
+    `bypass` nowhere: the model is asked without evidence, and its answer says so.
+    """
+
+    NAIVE = "naive"
+    LOCAL = "local"
+    GLOBAL = "global"
+    HYBRID = "hybrid"
+    MIX = "mix"
+    BYPASS = "bypass"
+
+    @property
+    def channels(self) -> frozenset[Channel]:
+        return _CHANNELS[self]
+
+    @property
+    def strategy(self) -> "Strategy":
+        return _STRATEGIES[self]
+
+
+class Strategy(StrEnum):
+    """S3's words for the same, as `rag_queries.strategy_used` has them."""
+
+    VECTOR_ONLY = "vector_only"
+    GRAPH_ONLY = "graph_only"
+    HYBRID = "hybrid"
+
+
+_CHANNELS: Mapping[Mode, frozenset[Channel]] = {
+    Mode.NAIVE: PASSAGE_CHANNELS,
+    Mode.LOCAL: _AROUND_ENTITIES,
+    Mode.GLOBAL: frozenset({Channel.RELATIONS}),
+    Mode.HYBRID: GRAPH_CHANNELS,
+    Mode.MIX: frozenset(Channel),
+    Mode.BYPASS: frozenset(),
+}
+
+_STRATEGIES: Mapping[Mode, Strategy] = {
+    Mode.NAIVE: Strategy.VECTOR_ONLY,
+    Mode.LOCAL: Strategy.GRAPH_ONLY,
+    Mode.GLOBAL: Strategy.GRAPH_ONLY,
+    Mode.HYBRID: Strategy.GRAPH_ONLY,
+    Mode.MIX: Strategy.HYBRID,
+    Mode.BYPASS: Strategy.VECTOR_ONLY,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A validated question; `topic` filters by topic tag, "" for all; `limit` is S3's topK.
+
+    `without` names channels that are left out, to measure what each brings.
+    """
+
+    text: str
+    topic: str = ""
+    limit: int = 5
+    mode: Mode = Mode.MIX
+    without: frozenset[Channel] = frozenset()
+
+    @property
+    def channels(self) -> frozenset[Channel]:
+        return self.mode.channels - self.without
+
+
+def question(
+    text: str,
+    *,
+    topic: str = "",
+    limit: int = 5,
+    mode: Mode = Mode.MIX,
+    without: frozenset[Channel] = frozenset(),
+) -> Question:
+    """Return a question, or raise `Invalid` with S3's message."""
+    if not text.strip():
+        raise Invalid("Query cannot be empty")
+    if len(text) > LONGEST_QUESTION:
+        raise Invalid("Query exceeds maximum length")
+    if not 1 <= limit <= 20:
+        raise Invalid("topK must be between 1 and 20")
+    if len(topic) > 256:
+        raise Invalid("A topic has at most 256 characters")
+    return Question(text=text.strip(), topic=topic, limit=limit, mode=mode, without=without)
+
+
+def mode_of(word: str) -> Mode:
+    """Return the mode of this name; raise `Invalid` naming those there are."""
+    try:
+        return Mode(word.strip().casefold())
+    except ValueError:
+        known = ", ".join(mode.value for mode in Mode)
+        raise Invalid(f"There is no mode {word!r}; the modes are {known}") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keywords:
+    """What a question is about (S0 KeywordResult): `high` leads to relations, `low` to entities.
+
+    `high` are themes and relationships, `low` names and terms, each in order and once; `question_hash` is the
+    SHA-256 of the question. `by_model` is false for those taken from its own text.
+    """
+
+    high: tuple[str, ...]
+    low: tuple[str, ...]
+    question_hash: str
+    by_model: bool
