@@ -16,7 +16,6 @@ from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.usage import OperationType
-from lightwell.ingest.asking import Asking
 from lightwell.ingest.extract import ModelReader
 from lightwell.ingest.reading import Form, Wanted
 from lightwell.ingest.rules import Rules
@@ -27,6 +26,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter, Metered
 from lightwell.ports import ChatModel, Embedder, Message
 from lightwell.records import access, spaces
+from lightwell.records.asking import Asking
 from lightwell.records.database import Database, connected
 from lightwell.records.health import examination
 from lightwell.records.spaces import Space

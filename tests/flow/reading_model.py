@@ -10,7 +10,6 @@ from pydantic import SecretStr
 
 from lightwell.answer.compose import Answers
 from lightwell.domain.usage import OperationType
-from lightwell.ingest.asking import Asking
 from lightwell.ingest.extract import ModelReader
 from lightwell.ingest.reading import Wanted
 from lightwell.ingest.summaries import WINDOW_TOKENS, Summarizer
@@ -20,6 +19,7 @@ from lightwell.models.endpoint import Endpoint, Patience, connected
 from lightwell.models.limiter import Priority
 from lightwell.models.meter import Meter, Metered
 from lightwell.models.openai_chat import OpenAIChat
+from lightwell.records.asking import Asking
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.stores.postgres.graph import PostgresGraph

@@ -14,7 +14,6 @@ import structlog
 
 from lightwell.domain.graph import Extraction, Mention, MentionType, Statement, joined, normalized
 from lightwell.ingest import rules
-from lightwell.ingest.asking import Asked, Asking
 from lightwell.ingest.reading import (
     Form,
     Wanted,
@@ -29,6 +28,7 @@ from lightwell.ingest.rows import Problem
 from lightwell.ingest.together import together
 from lightwell.ports import ChunkToRead, Message
 from lightwell.records import replies
+from lightwell.records.asking import Asked, Asking
 from lightwell.records.replies import CacheType, Kept
 
 _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Problem.TRUNCATED})

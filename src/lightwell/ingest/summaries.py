@@ -19,10 +19,10 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.summaries import DescriptionSummary
 from lightwell.domain.tokens import token_count
-from lightwell.ingest.asking import Asked, Asking
 from lightwell.ingest.together import together
 from lightwell.ports import Message
 from lightwell.records import summaries
+from lightwell.records.asking import Asked, Asking
 from lightwell.records.replies import CacheType, Kept
 from lightwell.records.summaries import LongProfile
 

@@ -37,11 +37,23 @@ class Kept:
     output_tokens: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """A reply to be kept: what was asked, by its hash, and how many seconds a kept reply to it holds (None: for ever)."""
+
+    kind: CacheType
+    content_hash: str
+    reply: Reply
+    chunk: ChunkId | None
+    most_age: float | None
+
+
 _FIND = """
 SELECT content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
        coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
 FROM extraction_cache
 WHERE project_id = %(project_id)s AND cache_type = %(type)s AND content_hash = ANY(%(hashes)s)
+  AND (%(most_age)s::float8 IS NULL OR created_at > now() - make_interval(secs => %(most_age)s))
 """
 
 # The chunk may have gone while the model thought; its reply is kept all the same.
@@ -55,6 +67,14 @@ ON CONFLICT (project_id, cache_type, content_hash)
 DO UPDATE SET chunk_id = coalesce(extraction_cache.chunk_id, excluded.chunk_id)
 RETURNING content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
           coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
+"""
+
+_EXPIRE = """
+DELETE FROM extraction_cache WHERE id IN (
+    SELECT id FROM extraction_cache
+    WHERE project_id = %(project_id)s AND cache_type = %(type)s
+      AND created_at <= now() - make_interval(secs => %(most_age)s)
+    FOR UPDATE SKIP LOCKED)
 """
 
 _HOLD_CHUNKS = "SELECT FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) ORDER BY chunk_id FOR NO KEY UPDATE"
@@ -99,34 +119,44 @@ def content_hash(model: str, messages: Sequence[Message], schema: object) -> str
 
 
 async def find(
-    database: Database, project_id: ProjectId, kind: CacheType, hashes: Sequence[str]
-) -> dict[str, Kept]:
-    """Return the kept replies to these inputs, by hash."""
-    parameters = {"project_id": project_id, "type": kind.value, "hashes": list(hashes)}
-    return {row[0]: _kept(row) for row in await database.rows(_FIND, parameters)}
-
-
-async def keep(
     database: Database,
     project_id: ProjectId,
     kind: CacheType,
-    content_hash: str,
-    reply: Reply,
-    chunk: ChunkId | None,
-) -> Kept:
-    """Commit a raw reply and return it; when another was faster with an equal input, return that one's."""
+    hashes: Sequence[str],
+    *,
+    most_age: float | None = None,
+) -> dict[str, Kept]:
+    """Return the kept replies to these inputs, by hash, those of at most `most_age` seconds."""
+    parameters = {
+        "project_id": project_id,
+        "type": kind.value,
+        "hashes": list(hashes),
+        "most_age": most_age,
+    }
+    return {row[0]: _kept(row) for row in await database.rows(_FIND, parameters)}
+
+
+async def keep(database: Database, project_id: ProjectId, arrived: Arrived) -> Kept:
+    """Commit a raw reply and return it; when another was faster with an equal input, return that one's.
+
+    Replies of its kind that have outlived its age go.
+    """
+    reply = arrived.reply
     parameters = {
         "id": new_id(),
         "project_id": project_id,
-        "type": kind.value,
-        "chunk": chunk,
-        "hash": content_hash,
+        "type": arrived.kind.value,
+        "chunk": arrived.chunk,
+        "hash": arrived.content_hash,
         "result": reply.text.replace("\0", ""),
         "complete": reply.complete,
         "model": reply.usage.model,
         "input": reply.usage.input_tokens,
         "used": reply.usage.input_tokens + reply.usage.output_tokens,
+        "most_age": arrived.most_age,
     }
+    if arrived.most_age is not None:
+        await database.run(_EXPIRE, parameters)
     return _kept((await database.rows(_KEEP, parameters))[0])
 
 

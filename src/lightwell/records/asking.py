@@ -9,7 +9,7 @@ from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.ports import ChatModel, Message, Reply, Usage
 from lightwell.records import replies
 from lightwell.records.database import Database
-from lightwell.records.replies import CacheType, Kept
+from lightwell.records.replies import Arrived, CacheType, Kept
 
 GRACE_SECONDS = 10.0
 """How long a call under way is waited for when its batch is given up: it is paid for, so its reply is kept."""
@@ -17,13 +17,17 @@ GRACE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One question to the model; `chunk` is what it is about, where it is about one."""
+    """One question to the model; `chunk` is what it is about, where it is about one.
+
+    A kept reply older than `most_age` seconds is asked for anew; None means that it holds for ever.
+    """
 
     kind: CacheType
     messages: Sequence[Message]
     most_tokens: int
     schema: Mapping[str, object] | None = None
     chunk: ChunkId | None = None
+    most_age: float | None = None
 
 
 class Asking:
@@ -63,15 +67,22 @@ class Asking:
             await self._ended(own, key)
 
     async def _found_or_sent(self, asked: Asked, hashed: str, key: str) -> Kept:
-        found = await replies.find(self.database, self.project_id, asked.kind, [hashed])
+        found = await replies.find(
+            self.database, self.project_id, asked.kind, [hashed], most_age=asked.most_age
+        )
         if hashed in found:
             return found[hashed]
         async with self._slots:
             self._sent.add(key)
             reply = await self._sent_off(asked)
-        return await replies.keep(
-            self.database, self.project_id, asked.kind, hashed, reply, asked.chunk
+        arrived = Arrived(
+            kind=asked.kind,
+            content_hash=hashed,
+            reply=reply,
+            chunk=asked.chunk,
+            most_age=asked.most_age,
         )
+        return await replies.keep(self.database, self.project_id, arrived)
 
     async def _sent_off(self, asked: Asked) -> Reply:
         try:
