@@ -95,7 +95,8 @@ class Retrieval:
 
     `weights` are the question's terms with the weight (inverse document frequency over what the reader sees) of
     each; `best` is the best calibrated relevance, 0.0 when there is no evidence. `entities` and `relations` are what
-    the graph says, as the reader sees it, nearest first. `notes` tell of what did not go as it should, such as a
+    the graph says, as the reader sees it: entities that are named, then the nearest; the weightiest relations first.
+    `notes` tell of what did not go as it should, such as a
     reranker that did not answer.
     """
 

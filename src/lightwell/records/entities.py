@@ -21,7 +21,7 @@ from lightwell.domain.graph import (
     shown_ref,
     stored_ref,
 )
-from lightwell.domain.ids import EntityId
+from lightwell.domain.ids import EntityId, RelationId
 from lightwell.records.database import Database, Row
 
 MOST_RELATIONS = 200
@@ -163,6 +163,8 @@ _RELATION = _RELATED.replace(
     "relation.source_id = %(source)s AND relation.target_id = %(target)s AND relation.predicate = %(predicate)s",
 )
 
+_THESE_RELATIONS = _RELATED.replace("{where}", "relation.relation_id = ANY(%(relations)s)")
+
 _ROOT = "SELECT coalesce(merged_into, entity_id) FROM entities WHERE entity_id = %(entity)s"
 
 
@@ -243,6 +245,14 @@ async def relation(
     key = {"source": ends[0], "target": ends[1], "predicate": predicate.value}
     rows = await database.rows(_RELATION, {**_parameters(reader), **key})
     return next(iter(await _related(database, reader, rows)), None)
+
+
+async def these_relations(
+    database: Database, reader: Reader, wanted: Sequence[RelationId]
+) -> list[Relation]:
+    """Return those of the relations whose ends the reader sees, the weightiest first."""
+    rows = await database.rows(_THESE_RELATIONS, {**_parameters(reader), "relations": list(wanted)})
+    return await _related(database, reader, rows)
 
 
 async def root(database: Database, entity_id: EntityId) -> EntityId:

@@ -107,6 +107,11 @@ FROM document_chunks AS chunk JOIN source_documents AS document USING (document_
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
+_SLICE = """
+SELECT substr(text_content, %(start)s + 1, %(end)s - %(start)s) FROM source_documents
+WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
+"""
+
 _TITLES = """
 SELECT chunk_id, title, source_url, chunk_index
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
@@ -193,6 +198,17 @@ async def chunks(
     """Return those of the chunks that the reader sees."""
     rows = await database.rows(_CHUNKS, {"chunks": list(ids), "classes": list(reader.classes)})
     return {ChunkId(row[0]): _chunk(row) for row in rows}
+
+
+async def slice_of(
+    database: Database, reader: Reader, document_id: DocumentId, start: int, end: int
+) -> str:
+    """Return `text[start:end]` of the reader's document, "" when it is not there."""
+    rows = await database.rows(
+        _SLICE,
+        {"document": document_id, "classes": list(reader.classes), "start": start, "end": end},
+    )
+    return rows[0][0] if rows else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

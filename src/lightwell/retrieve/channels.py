@@ -1,0 +1,241 @@
+"""Candidates, side by side: each channel draws chunks that the reader sees, in its own order."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.access import Reader
+from lightwell.domain.evidence import ChannelMetrics
+from lightwell.domain.graph import Subject
+from lightwell.domain.ids import ChunkId, EntityId, RelationId
+from lightwell.domain.questions import Channel, Question
+from lightwell.ports import GraphIndex, ProfileHit, ProfileIndex, VectorIndex
+from lightwell.records import search
+from lightwell.records.database import Database
+from lightwell.records.search import NamedEntity, WordHit, WordQuestion, WordStatistics
+from lightwell.records.spaces import Space
+from lightwell.retrieve import fusion, signals
+
+DRAWN = 100
+"""Chunks that a channel draws, at most."""
+
+_MOST_DRAWN_BY_RARE = 600
+_NAMED_CHUNKS = 50
+_SEEN_NEAR, _NEIGHBOURS = 10, 60
+_PROFILES, _LINKED = 10, 10
+_LEAST_ALIKE = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Where one project's passages, graph and profiles are found."""
+
+    database: Database
+    vectors: VectorIndex
+    profiles: ProfileIndex
+    graph: GraphIndex
+    space: Space
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as the store understands it.
+
+    `weights` are its distinct terms, in order, with their rarity among the reader's chunks. `low` and `high` are the
+    vectors of its keywords, or the question's own where it has none but its words.
+    """
+
+    question: Question
+    vector: NDArray[np.float32]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    weights: Mapping[str, float]
+    statistics: WordStatistics
+    named: tuple[NamedEntity, ...]
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        return tuple(self.weights)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Candidate chunks, each with its place per channel, from 0, and what channels knew of them.
+
+    `entities` and `relations` are those whose profiles are like the question, nearest first.
+    """
+
+    ranks: dict[ChunkId, dict[Channel, int]] = field(
+        default_factory=dict[ChunkId, dict[Channel, int]]
+    )
+    similarities: dict[ChunkId, float] = field(default_factory=dict[ChunkId, float])
+    words: dict[ChunkId, WordHit] = field(default_factory=dict[ChunkId, WordHit])
+    entities: list[EntityId] = field(default_factory=list[EntityId])
+    relations: list[RelationId] = field(default_factory=list[RelationId])
+    metrics: dict[Channel, ChannelMetrics] = field(default_factory=dict[Channel, ChannelMetrics])
+
+
+Draw = Callable[[Stores, Asked, Found, Reader], Awaitable[list[ChunkId]]]
+
+
+async def drawn(stores: Stores, asked: Asked, reader: Reader) -> Found:
+    """Return what the question's channels find; neighbours come last, since they are those of the others' best."""
+    found = Found()
+    wanted = asked.question.channels
+    await asyncio.gather(
+        *(
+            _into(found, channel, draw(stores, asked, found, reader))
+            for channel, draw in _DRAWS.items()
+            if channel in wanted
+        )
+    )
+    if Channel.NEIGHBOURS in wanted:
+        await _into(found, Channel.NEIGHBOURS, _near(stores, found, reader))
+    return found
+
+
+async def complete(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
+    """Fetch the numbers that some channels did not bring; return the candidates on the topic."""
+    lack_words = [chunk for chunk in found.ranks if chunk not in found.words]
+    lack_meaning = [chunk for chunk in found.ranks if chunk not in found.similarities]
+    hits, similarities = await asyncio.gather(
+        search.words_of(
+            stores.database, reader, lack_words, asked.terms, topic=asked.question.topic
+        ),
+        stores.vectors.similarities(stores.space.id, asked.vector, reader, lack_meaning),
+    )
+    found.words.update({hit.chunk_id: hit for hit in hits})
+    found.similarities.update(similarities)
+    return sorted(chunk for chunk in found.ranks if chunk in found.words)
+
+
+async def _into(found: Found, channel: Channel, draw: Awaitable[list[ChunkId]]) -> None:
+    began = time.perf_counter()
+    chunks = await draw
+    for rank, chunk in enumerate(chunks):
+        found.ranks.setdefault(chunk, {})[channel] = rank
+    passed = round((time.perf_counter() - began) * 1000)
+    found.metrics[channel] = ChannelMetrics(ms=passed, hits=len(chunks))
+
+
+async def _by_meaning(
+    stores: Stores, asked: Asked, found: Found, reader: Reader
+) -> list[ChunkId]:
+    hits = await stores.vectors.nearest(stores.space.id, asked.vector, reader, limit=DRAWN)
+    found.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
+    return [hit.chunk_id for hit in hits]
+
+
+async def _by_words(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
+    draw = _draw(asked.statistics, asked.terms)
+    if not draw:
+        return []
+    hits = await search.by_words(
+        stores.database,
+        reader,
+        WordQuestion(
+            weights=asked.weights,
+            mean_length=asked.statistics.mean_length,
+            draw=draw,
+            topic=asked.question.topic,
+        ),
+        limit=DRAWN,
+    )
+    found.words.update({hit.chunk_id: hit for hit in hits})
+    return [hit.chunk_id for hit in hits]
+
+
+async def _from_entities(
+    stores: Stores, asked: Asked, found: Found, reader: Reader
+) -> list[ChunkId]:
+    """Return chunks that mention what the question names, then those of what is described as it asks."""
+    near = await _alike(stores, asked.low, reader, Subject.ENTITY)
+    described = [EntityId(hit.subject_id) for hit in near]
+    found.entities.extend(described)
+    rare = [entity.id for entity in asked.named if entity.chunks <= _NAMED_CHUNKS]
+    by_name, by_profile = await asyncio.gather(
+        _mentioning(stores, rare, reader), _mentioning(stores, described, reader)
+    )
+    return list(dict.fromkeys([*by_name, *by_profile]))[:DRAWN]
+
+
+async def _from_relations(
+    stores: Stores, asked: Asked, found: Found, reader: Reader
+) -> list[ChunkId]:
+    near = await _alike(stores, asked.high, reader, Subject.RELATION)
+    found.relations.extend(RelationId(hit.subject_id) for hit in near)
+    if not near:
+        return []
+    return await stores.graph.stating(reader, found.relations, limit=DRAWN)
+
+
+async def _along_links(
+    stores: Stores, asked: Asked, found: Found, reader: Reader
+) -> list[ChunkId]:
+    del found
+    named = [entity.id for entity in asked.named]
+    if not named:
+        return []
+    linked = await stores.graph.linked(reader, named, limit=_LINKED)
+    return await _mentioning(stores, linked, reader)
+
+
+async def _near(stores: Stores, found: Found, reader: Reader) -> list[ChunkId]:
+    """Return chunks that share rare entities with the best so far."""
+    best = sorted(found.ranks, key=lambda chunk: (_first_score(found.ranks[chunk]), chunk))
+    return await stores.graph.neighbours(
+        reader, best[:_SEEN_NEAR], rarest=signals.RAREST, limit=_NEIGHBOURS
+    )
+
+
+async def _alike(
+    stores: Stores, vector: NDArray[np.float32], reader: Reader, subject: Subject
+) -> list[ProfileHit]:
+    near = await stores.profiles.nearest(
+        stores.space.id, vector, reader, subject, limit=_PROFILES
+    )
+    return [hit for hit in near if hit.similarity >= _LEAST_ALIKE]
+
+
+async def _mentioning(
+    stores: Stores, entities: Sequence[EntityId], reader: Reader
+) -> list[ChunkId]:
+    if not entities:
+        return []
+    return await stores.graph.mentioning(reader, entities, limit=DRAWN)
+
+
+_DRAWS: Mapping[Channel, Draw] = {
+    Channel.DENSE: _by_meaning,
+    Channel.WORDS: _by_words,
+    Channel.ENTITIES: _from_entities,
+    Channel.RELATIONS: _from_relations,
+    Channel.LINKS: _along_links,
+}
+
+
+def _first_score(ranks: Mapping[Channel, int]) -> float:
+    """Return what orders candidates before there are signals: less is better."""
+    return -sum(1 / (fusion.RANK_OFFSET + rank + 1) for rank in ranks.values())
+
+
+def _draw(statistics: WordStatistics, wanted: Sequence[str]) -> str:
+    """Return a tsquery of the rarest visible terms; of common ones only two together draw a chunk."""
+    counts = sorted(
+        (statistics.chunks_with[term], term) for term in wanted if term in statistics.chunks_with
+    )
+    rare: list[str] = []
+    total = 0
+    for count, term in counts:
+        total += count
+        if rare and total > _MOST_DRAWN_BY_RARE:
+            break
+        rare.append(search.tsquery(term))
+    if len(rare) == 1 and len(counts) > 1 and counts[0][0] > _MOST_DRAWN_BY_RARE:
+        others = " | ".join(search.tsquery(term) for _, term in counts[1:4])
+        return f"{rare[0]} & ({others})"
+    return " | ".join(rare)
