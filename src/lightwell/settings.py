@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from lightwell.domain.questions import Fusion
+
 
 class Settings(BaseSettings):
     """All settings; each has a default that works on a laptop without a key."""
@@ -104,6 +106,57 @@ class Settings(BaseSettings):
 
     context_max_tokens: Annotated[int, Field(ge=500)] = Field(
         default=4000, description="Tokens of evidence that a chat model is shown."
+    )
+    context_entity_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.4, description="The share of these for what is said of entities."
+    )
+    context_relation_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.3, description="The share for what is said of relations."
+    )
+    context_chunk_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.3, description="The share for passages, which also get what the others leave."
+    )
+
+    fusion: Fusion = Field(
+        default=Fusion.LEARNED,
+        description="How passages are ranked: by `learned` weights, or by reciprocal ranks (`rrf`).",
+    )
+    keyword_extraction: bool = Field(
+        default=True,
+        description="Whether the chat model finds a question's keywords where it has also read the documents.",
+    )
+    keyword_cache_seconds: Annotated[float, Field(ge=0)] = Field(
+        default=3600.0, description="How long the keywords of a question are kept."
+    )
+
+    rerank: Literal["local", "none", "cohere", "jina", "endpoint", "tei"] = Field(
+        default="local",
+        description="Who judges the best passages: the bundled model, nobody, Cohere, Jina, or a /rerank `endpoint` (vLLM, Infinity) or `tei`.",
+    )
+    rerank_url: str = Field(
+        default="",
+        description="The reranker's URL, such as http://localhost:8000/v1; Cohere's and Jina's are known.",
+    )
+    rerank_api_key: SecretStr = Field(
+        default=SecretStr(""), description="The key of the reranker; Cohere and Jina need one."
+    )
+    rerank_model: str = Field(
+        default="", description="The reranker's model, such as Qwen/Qwen3-Reranker-4B."
+    )
+    rerank_min_score: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.1, description="Passages that a reranker finds less relevant are dropped."
+    )
+    rerank_timeout_ms: Annotated[int, Field(gt=0)] = Field(
+        default=2000,
+        description="How long a reranker may take; then the order before it stands, with a note.",
+    )
+    rerank_scale: Annotated[float, Field(gt=0)] = Field(
+        default=1.0,
+        description="The reranker's calibration, so that 0.6 means the same for each: relevance = sigmoid(scale · logit(score) + shift).",
+    )
+    rerank_shift: float = Field(
+        default=0.0,
+        description="The calibration's shift; `lightwell eval --calibrate` finds both.",
     )
     most_file_bytes: Annotated[int, Field(ge=1)] = Field(
         default=50_000_000, description="Files above this size are refused, with a reason."

@@ -123,4 +123,6 @@ def described_everywhere() -> str:
 def default(field: str) -> str:
     value = cast("object", Settings.model_fields[field].default)
     plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+    if isinstance(plain, bool):
+        return f"`{str(plain).lower()}`"
     return "none" if plain is None or plain == "" else f"`{plain}`"

@@ -60,6 +60,13 @@ class Strategy(StrEnum):
     HYBRID = "hybrid"
 
 
+class Fusion(StrEnum):
+    """How the channels become one order: by learned weights, or by S3's reciprocal ranks."""
+
+    LEARNED = "learned"
+    RRF = "rrf"
+
+
 _CHANNELS: Mapping[Mode, frozenset[Channel]] = {
     Mode.NAIVE: PASSAGE_CHANNELS,
     Mode.LOCAL: _AROUND_ENTITIES,
