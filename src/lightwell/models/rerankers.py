@@ -1,86 +1,110 @@
-"""Relevance from a `/rerank` endpoint: Cohere, Jina, vLLM, Infinity, TEI."""
+"""Relevance from a `/rerank` endpoint: Cohere, Jina, vLLM, Infinity, SGLang, llama.cpp, TEI.
+
+vLLM scores a Qwen3-Reranker by the probability of "yes" only when it is served with its score template
+(`--chat-template`); without it the numbers mean nothing.
+"""
 
 import asyncio
-import math
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
 from typing import Annotated, Literal
 
 import httpx
 from pydantic import AliasChoices, BaseModel, Field, SecretStr, TypeAdapter, ValidationError
 
+from lightwell.domain.calibration import Calibration, sigmoid
 from lightwell.domain.errors import Invalid
+from lightwell.domain.tokens import token_count
+from lightwell.domain.usage import OperationType
 from lightwell.models import failures
 from lightwell.models.clock import Clock
 from lightwell.models.endpoint import shown, together
 from lightwell.models.failures import Address, Failure
 from lightwell.models.limiter import Limiter, Limits, Priority, Slot
+from lightwell.models.meter import Meter
 from lightwell.ports import Reranked
 
-_NEARLY_SURE = 1e-6
+
+class Scores(StrEnum):
+    """What an endpoint's scores are: most give probabilities; llama.cpp gives some models' logits.
+
+    Probabilities below 0 are cosines (jina-reranker-v3) and count as 0.
+    """
+
+    PROBABILITY = "probability"
+    LOGIT = "logit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """relevance = sigmoid(a * logit(score) + b), with a > 0, so that 0.6 means the same for each reranker."""
+class _Form:
+    """`most` passages are taken at once; `home` and `model` are the provider's own, "" where there is none."""
 
-    a: float = 1.0
-    b: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.a <= 0:
-            raise Invalid(f"a calibration's slope must be above 0, not {self.a}")
-
-    def relevance(self, score: float) -> float:
-        """Return the relevance in (0, 1) of a score in [0, 1]."""
-        inner = min(max(score, _NEARLY_SURE), 1 - _NEARLY_SURE)
-        return _sigmoid(self.a * math.log(inner / (1 - inner)) + self.b)
+    path: str
+    passages: Literal["documents", "texts"] = "documents"
+    most: int = 1000
+    home: str = ""
+    model: str = ""
+    needs_key: bool = False
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 class Dialect(Enum):
-    """The path of the endpoint, what it calls the passages, and how many it takes at once."""
+    """How an endpoint wants to be asked. PLAIN is what vLLM, Infinity, SGLang and llama.cpp understand."""
 
-    COHERE = ("/v2/rerank", "documents", 1000)
-    JINA = ("/v1/rerank", "documents", 1000)
-    PLAIN = ("/rerank", "documents", 1000)
-    TEI = ("/rerank", "texts", 32)
-
-    @property
-    def path(self) -> str:
-        return self.value[0]
-
-    @property
-    def passages(self) -> Literal["documents", "texts"]:
-        return "texts" if self is Dialect.TEI else "documents"
-
-    @property
-    def most(self) -> int:
-        return self.value[2]
+    COHERE = _Form(
+        path="/v2/rerank", home="https://api.cohere.com", model="rerank-v3.5", needs_key=True
+    )
+    JINA = _Form(
+        path="/v1/rerank",
+        home="https://api.jina.ai",
+        model="jina-reranker-v2-base-multilingual",
+        needs_key=True,
+        options={"return_documents": False},
+    )
+    PLAIN = _Form(path="/rerank", options={"return_documents": False})
+    TEI = _Form(path="/rerank", passages="texts", most=32, options={"truncate": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankEndpoint:
-    """Where a reranker is; `timeout_seconds` is for the whole answer, waiting for a slot included."""
+    """Where a reranker is; `timeout_seconds` is for the whole answer, waiting for a slot included.
 
-    base_url: str
-    api_key: SecretStr
-    model: str
+    A provider's own `base_url` and `model` stand where none is named. Raises `Invalid`.
+    """
+
     dialect: Dialect
+    api_key: SecretStr
+    base_url: str = ""
+    model: str = ""
     setting: str = "LIGHTWELL_RERANK"
+    scores: Scores = Scores.PROBABILITY
     concurrency: int = 8
     timeout_seconds: float = 2.0
 
+    def __post_init__(self) -> None:
+        if self.dialect.value.needs_key and not self.api_key.get_secret_value():
+            raise Invalid(f"API key must be configured: set {self.setting}_API_KEY")
+        if not self.base_url and not self.dialect.value.home:
+            raise Invalid(f"A reranker's URL must be configured: set {self.setting}_URL")
+        if self.timeout_seconds <= 0:
+            raise Invalid("Timeout must be positive")
+
     @property
     def address(self) -> Address:
-        return Address(url=shown(self.url), model=self.model, setting=self.setting)
+        return Address(url=shown(self.url), model=self.named, setting=self.setting)
+
+    @property
+    def named(self) -> str:
+        """The model to ask for; "" leaves it to the endpoint."""
+        return self.model or self.dialect.value.model
 
     @property
     def url(self) -> str:
         """The URL to post to; a base URL may bring the path, or its version, along."""
-        base = self.base_url.rstrip("/")
-        path = self.dialect.path
+        base = (self.base_url or self.dialect.value.home).rstrip("/")
+        path = self.dialect.value.path
         if base.endswith("/rerank"):
             return base
         version = path.removesuffix("/rerank")
@@ -88,7 +112,10 @@ class RerankEndpoint:
 
 
 class RemoteReranker:
-    """A rerank endpoint behind the `Reranker` seam. A call is made once: who asked has no time for more."""
+    """A rerank endpoint behind the `Reranker` seam. A call is made once: who asked has no time for more.
+
+    `meter` notes what calls cost: the tokens that the endpoint tells of, or those of what it was sent.
+    """
 
     def __init__(
         self,
@@ -96,22 +123,23 @@ class RemoteReranker:
         client: httpx.AsyncClient,
         limiter: Limiter,
         calibration: Calibration,
+        meter: Meter,
     ) -> None:
         self._endpoint = endpoint
         self._client = client
         self._limiter = limiter
         self._calibration = calibration
+        self._meter = meter
 
     async def rerank(self, question: str, passages: Sequence[str]) -> list[Reranked]:
         """Return every passage once, most relevant first, equal ones in their order; raise `ModelFailed`."""
-        size = self._endpoint.dialect.most
+        size = self._endpoint.dialect.value.most
         batches = [passages[start : start + size] for start in range(0, len(passages), size)]
         deadline = asyncio.get_running_loop().time() + self._endpoint.timeout_seconds
         asked = await together(self._scores(question, batch, deadline) for batch in batches)
-        scores = _within([score for scores in asked for score in scores])
         found = [
             Reranked(place=place, relevance=self._calibration.relevance(score))
-            for place, score in enumerate(scores)
+            for place, score in enumerate(score for scores in asked for score in scores)
         ]
         return sorted(found, key=lambda one: (-one.relevance, one.place))
 
@@ -149,20 +177,35 @@ class RemoteReranker:
         if not response.is_success:
             return failures.refused(address, response.status_code, response.headers, None)
         try:
-            scored = _ANSWER.validate_json(response.content)
+            answer = _ANSWER.validate_json(response.content)
         except ValidationError:
             return failures.garbled(address, "not the JSON it should be")
-        scores = {one.index: one.score for one in _results(scored)}
-        if sorted(scores) != list(range(len(passages))):
+        scored = _Results(results=answer) if isinstance(answer, list) else answer
+        cost = scored.cost or _sent(question, passages)
+        self._meter.note(OperationType.RERANK, self._endpoint.named, cost, 0)
+        return self._read(scored.results, len(passages))
+
+    def _read(self, scored: Sequence["_Scored"], passages: int) -> list[float] | Failure:
+        """Return the scores, in [0, 1], in the order of the passages."""
+        address = self._endpoint.address
+        scores = {one.index: one.score for one in scored}
+        if sorted(scores) != list(range(passages)):
             return failures.garbled(address, "not one score for each passage")
-        return [scores[place] for place in range(len(passages))]
+        given = [scores[place] for place in range(passages)]
+        if self._endpoint.scores is Scores.LOGIT:
+            return [sigmoid(score) for score in given]
+        if any(abs(score) > 1 for score in given):
+            mend = f"scores beyond 0 to 1: if they are logits, set {address.setting}_SCORES=logit"
+            return failures.garbled(address, mend)
+        return [max(0.0, score) for score in given]
 
     def _asked(self, question: str, passages: Sequence[str]) -> dict[str, object]:
-        dialect = self._endpoint.dialect
-        asked: dict[str, object] = {"query": question, dialect.passages: list(passages)}
-        if dialect is Dialect.TEI:
-            return asked | {"truncate": True}
-        return asked | {"model": self._endpoint.model, "top_n": len(passages)}
+        form = self._endpoint.dialect.value
+        asked: dict[str, object] = {"query": question, form.passages: list(passages)}
+        if form.passages == "documents":
+            named = {"model": self._endpoint.named} if self._endpoint.named else {}
+            asked |= {"top_n": len(passages), **named}
+        return asked | dict(form.options)
 
     def _too_slow(self) -> Failure:
         return failures.too_slow(self._endpoint.address, self._endpoint.timeout_seconds)
@@ -173,6 +216,7 @@ async def reranking(
     endpoint: RerankEndpoint,
     *,
     calibration: Calibration | None = None,
+    meter: Meter | None = None,
     clock: Clock | None = None,
 ) -> AsyncGenerator[RemoteReranker]:
     """Open a rerank endpoint behind its own gate."""
@@ -183,7 +227,9 @@ async def reranking(
         timeout=endpoint.timeout_seconds,
     ) as client:
         limiter = Limiter(endpoint.address.url, limits, clock=clock)
-        yield RemoteReranker(endpoint, client, limiter, calibration or Calibration())
+        yield RemoteReranker(
+            endpoint, client, limiter, calibration or Calibration(), meter or Meter()
+        )
 
 
 def _note(slot: Slot, failure: Failure) -> None:
@@ -195,15 +241,9 @@ def _note(slot: Slot, failure: Failure) -> None:
         slot.failed(failure.reason)
 
 
-def _within(scores: Sequence[float]) -> list[float]:
-    """Return scores in [0, 1]; when one is outside, they are raw and all become probabilities."""
-    if all(0 <= score <= 1 for score in scores):
-        return list(scores)
-    return [_sigmoid(score) for score in scores]
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value)) if value >= 0 else 1 - 1 / (1 + math.exp(value))
+def _sent(question: str, passages: Sequence[str]) -> int:
+    """Return how many tokens a reranker reads: the question once for each passage."""
+    return token_count(question) * len(passages) + sum(map(token_count, passages))
 
 
 class _Scored(BaseModel):
@@ -213,12 +253,18 @@ class _Scored(BaseModel):
     ]
 
 
+class _Usage(BaseModel):
+    total_tokens: Annotated[int, Field(ge=0)] | None = None
+
+
 class _Results(BaseModel):
     results: list[_Scored]
+    usage: _Usage | None = None
+
+    @property
+    def cost(self) -> int:
+        """Tokens read; 0 when the endpoint does not tell."""
+        return (self.usage and self.usage.total_tokens) or 0
 
 
 _ANSWER: TypeAdapter[list[_Scored] | _Results] = TypeAdapter(list[_Scored] | _Results)
-
-
-def _results(answer: list[_Scored] | _Results) -> list[_Scored]:
-    return answer.results if isinstance(answer, _Results) else answer
