@@ -1,0 +1,93 @@
+"""Neighbouring chunks that both rank high are one passage."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
+from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef, new_id
+from lightwell.retrieve.passages import MOST_TOKENS, Passage, grouped, joined
+
+TEXT = "One speaks of wells.\n\nTwo speaks of light.\n\nThree speaks of neither."
+MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
+DOCUMENT, OTHER = DocumentId(new_id()), DocumentId(new_id())
+
+
+def chunk(index: int, document: DocumentId = DOCUMENT, *, tokens: int = 100) -> Chunk:
+    start = [0, 22, 44][index]
+    end = [20, 42, len(TEXT)][index]
+    return Chunk(
+        id=ChunkId(new_id()),
+        document_id=document,
+        document_ref=GlobalRef("file:document:a"),
+        index=index,
+        text=TEXT[start:end],
+        tokens=tokens,
+        title="Wells",
+        url="file:///wells.md",
+        system="file",
+        kind="document",
+        topic="",
+        language="en",
+        locator=Locator(page=index + 1, last_page=index + 1, section=(), start=start, end=end),
+        layout=Layout(
+            sections=(Section(path=(f"S{index}",), start=start, end=end),),
+            pages=(Page(number=index + 1, start=start, end=end),),
+        ),
+        created_at=MOMENT,
+        updated_at=MOMENT,
+    )
+
+
+async def text_of(chunk: Chunk, start: int, end: int) -> str:
+    return TEXT[start:end]
+
+
+async def changed(chunk: Chunk, start: int, end: int) -> str:
+    return "It was written anew."
+
+
+def group(*ranked: Chunk, limit: int = 5) -> list[Passage]:
+    return grouped([each.id for each in ranked], {each.id: each for each in ranked}, limit=limit)
+
+
+def test_neighbours_are_one_passage_in_the_order_of_the_document() -> None:
+    second, first, far = chunk(1), chunk(0), chunk(2, OTHER)
+    passages = group(second, far, first)
+    assert [each.members for each in passages] == [(first, second), (far,)]
+    assert passages[0].best == second.id
+
+
+def test_a_gap_and_another_document_keep_passages_apart() -> None:
+    assert len(group(chunk(0), chunk(2))) == 2
+    assert len(group(chunk(0), chunk(1, OTHER))) == 2
+
+
+def test_a_passage_grows_no_larger_than_the_largest_chunk() -> None:
+    assert len(group(chunk(0, tokens=MOST_TOKENS - 100), chunk(1, tokens=101))) == 2
+    assert len(group(chunk(0, tokens=MOST_TOKENS - 100), chunk(1, tokens=100))) == 1
+
+
+def test_a_neighbour_joins_although_the_passages_are_counted_out() -> None:
+    first, second, other = chunk(0), chunk(1), chunk(2, OTHER)
+    assert [each.members for each in group(first, second, other, limit=1)] == [(first, second)]
+
+
+async def test_a_joined_passage_is_the_documents_own_text_and_knows_its_places() -> None:
+    first, second = chunk(0), chunk(1)
+    whole, members = await joined(group(second, first)[0], text_of)
+    assert whole.text == TEXT[:42]
+    assert whole.id == second.id
+    assert members == (first, second)
+    assert whole.layout.locate(25, 30).page == 2
+    assert whole.layout.locate(25, 30).section == ("S1",)
+    assert (whole.locator.start, whole.locator.end) == (0, 42)
+
+
+async def test_a_document_that_changed_meanwhile_leaves_the_best_chunk_alone() -> None:
+    first, second = chunk(0), chunk(1)
+    assert await joined(group(second, first)[0], changed) == (second, ())
+
+
+async def test_a_single_chunk_stays_as_it_is() -> None:
+    only = replace(chunk(0))
+    assert await joined(group(only)[0], changed) == (only, ())
