@@ -1,0 +1,90 @@
+"""A brief on one entity, and what tells entities apart that fit one name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from lightwell.domain.documents import Chunk
+from lightwell.domain.evidence import Citation, Confidence
+from lightwell.domain.graph import Entity
+
+MOST_CITATIONS = 5
+MOST_CANDIDATES = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A passage that speaks of an entity `often` times.
+
+    `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; else when it was changed.
+    """
+
+    chunk: Chunk
+    said_at: datetime
+    often: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One cited statement; `text` is word for word where no model wrote it.
+
+    `citations`, at least one, quote the words that carry it, under the marks of the brief's own citations.
+    `said_at` is the date of the document quoted first.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    said_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tie:
+    """Another entity and what ties it to the one in question.
+
+    `relation` is a predicate or a link's type, "" when they are only named together. `together` counts the passages
+    looked at that name both; `how` is what one of them says of the two, None where no cited one says it.
+    """
+
+    ref: str
+    name: str
+    kind: str
+    relation: str
+    description: str
+    together: int
+    how: Line | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What there is to say of an entity, from what the reader may see.
+
+    `citations` are three to five, fewer where fewer passages speak of it; each is a passage that lines stand on. They are
+    empty exactly when `confidence` is insufficient, and then there are no lines. Newest first: `lately`, `open_points`.
+    """
+
+    entity: Entity
+    about: tuple[Line, ...]
+    lately: tuple[Line, ...]
+    open_points: tuple[Line, ...]
+    people: tuple[Tie, ...]
+    links: tuple[Tie, ...]
+    citations: tuple[Citation, ...]
+    confidence: Confidence
+    relevance: float
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """An entity that fits a name; `apart` says in a few fields what tells it from the others, the kind first."""
+
+    entity: Entity
+    apart: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """At most ten entities that fit a name, the likeliest first; a reference or an id picks one."""
+
+    name: str
+    candidates: tuple[Candidate, ...]

@@ -1,0 +1,103 @@
+"""A conversation: its messages, and the response to one in the shape of S4."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+from uuid import UUID
+
+ConversationId = NewType("ConversationId", UUID)
+
+NO_INFORMATION = "I don't have information about that in the available documents."
+"""S4's words for insufficient evidence, used in chat only."""
+
+GRAPH_SOURCE = "LightRAG Answer"
+"""S4's name for a source that no document stands behind: what the graph says."""
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """A passage that a response stands on; `chunk_index` counts from 0, `distance` lies in [0, 1].
+
+    `id` is the document's. It, the index and the distance are None for what the graph says.
+    """
+
+    id: UUID | None
+    chunk_text: str
+    chunk_index: int | None
+    source: str
+    distance: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatResponse:
+    """S4's response: `[n]` in the text is the n-th of `sources`, which may be empty.
+
+    `messages` are the conversation so far, this exchange at its end. `total_duration` is in milliseconds; the counts
+    are tokens, None where no model was asked.
+    """
+
+    response: str
+    messages: tuple[ChatMessage, ...]
+    sources: tuple[SearchResult, ...]
+    model: str
+    total_duration: int | None
+    prompt_eval_count: int | None
+    eval_count: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatTurn:
+    """A response, and the conversation that goes on with it."""
+
+    conversation_id: ConversationId
+    response: ChatResponse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """A reader's own conversation; `title` is its first message, "" when nothing of it may be read back."""
+
+    id: ConversationId
+    title: str
+    messages: int
+    created_at: datetime
+    updated_at: datetime
+
+
+def as_json(given: ChatResponse) -> Mapping[str, object]:
+    """Return exactly S4's keys, in its order, with null where there is nothing."""
+    return {
+        "response": given.response,
+        "messages": [
+            {"role": each.role.value, "content": each.content} for each in given.messages
+        ],
+        "sources": [_source(each) for each in given.sources],
+        "model": given.model,
+        "totalDuration": given.total_duration,
+        "promptEvalCount": given.prompt_eval_count,
+        "evalCount": given.eval_count,
+    }
+
+
+def _source(given: SearchResult) -> Mapping[str, object]:
+    return {
+        "id": None if given.id is None else str(given.id),
+        "chunkText": given.chunk_text,
+        "chunkIndex": given.chunk_index,
+        "source": given.source,
+        "distance": given.distance,
+    }

@@ -1,0 +1,279 @@
+"""What a brief reads: which entities fit a name, what speaks of one of them, who is tied to it.
+
+All of it is filtered by the reader inside its own query, and no order depends on an id.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.briefs import MOST_CANDIDATES, Spoken
+from lightwell.domain.graph import normalized, stored_ref
+from lightwell.domain.ids import ChunkId, EntityId
+from lightwell.records import search
+from lightwell.records.database import Database
+
+LEAST_LIKENESS = 0.45
+"""The trigram similarity from which a name nearly fits."""
+
+_NEWEST, _OFTENEST, _OPEN, _LOOKED_THROUGH = 24, 12, 24, 500
+_MOST_TOGETHER = 20
+
+# A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
+# id, 2 for a reference, 1 for the name, and below 1 how nearly it fits.
+_FITTING = """
+WITH asked AS (
+    SELECT entity_id AS named_as, merged_into, entity_ref, normalized_name FROM entities
+    WHERE project_id = %(project_id)s AND {where}
+), fitting AS (
+    SELECT mention.entity_id, asked.entity_ref, asked.normalized_name FROM asked
+    CROSS JOIN LATERAL (
+        SELECT mention.entity_id FROM document_entity_mentions AS mention
+        WHERE mention.entity_id = coalesce(asked.merged_into, asked.named_as)
+          AND mention.named_as = asked.named_as AND mention.class_id = ANY(%(classes)s) LIMIT 1
+    ) AS mention
+    UNION ALL
+    SELECT edit.entity_id, entity.entity_ref, edit.normalized_name
+    FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
+    WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
+      AND edit.class_id = ANY(%(classes)s) AND {where_by_hand}
+), ranked AS (
+    SELECT entity_id, max({fit}) AS fit FROM fitting GROUP BY entity_id
+)
+SELECT ranked.entity_id, ranked.fit
+FROM ranked
+JOIN profiles AS profile ON profile.subject_id = ranked.entity_id AND profile.class_id = ANY(%(classes)s)
+JOIN entities AS entity ON entity.entity_id = ranked.entity_id
+GROUP BY ranked.entity_id, ranked.fit
+ORDER BY ranked.fit DESC, sum(profile.mention_count) DESC,
+         min(profile.display_name COLLATE "C"),
+         min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C")
+LIMIT %(most)s
+"""
+
+_EXACT = (
+    _FITTING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
+    .replace(
+        "{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)"
+    )
+    .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
+)
+
+_HOLDS = "string_to_array(normalized_name, ' ') @> %(words)s::text[]"
+
+_NEAR = (
+    _FITTING.replace(
+        "{where}",
+        f"(normalized_name LIKE %(longest)s OR normalized_name %% %(name)s)"
+        f" AND ({_HOLDS} OR similarity(normalized_name, %(name)s) >= %(least)s)",
+    )
+    .replace(
+        "{where_by_hand}",
+        "(edit.normalized_name LIKE %(longest)s OR similarity(edit.normalized_name, %(name)s) >= %(least)s)",
+    )
+    .replace(
+        "{fit}",
+        f"CASE WHEN {_HOLDS} THEN 0.99 ELSE similarity(normalized_name, %(name)s) END",
+    )
+)
+
+_SHOWN = """
+SELECT subject_id FROM profiles JOIN entities ON entity_id = subject_id
+WHERE subject_id = %(id)s::uuid AND subject = 'entity' AND project_id = %(project_id)s
+  AND class_id = ANY(%(classes)s) LIMIT 1
+"""
+
+# The day in a document's name or title, else when it was changed: a copied folder keeps names, not times.
+_SAID_AT = """
+CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz ELSE document.updated_at END
+"""
+
+# The newest, those that name it most often, and the newest of those that speak of something open.
+_PASSAGES = f"""
+WITH spoken AS (
+    SELECT chunk.chunk_id, mention.often, {_SAID_AT} AS said_at, document.source_url, chunk.chunk_index
+    FROM (
+        SELECT chunk_id, sum(frequency) AS often FROM document_entity_mentions
+        WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s) GROUP BY chunk_id
+    ) AS mention
+    JOIN document_chunks AS chunk USING (chunk_id)
+    JOIN source_documents AS document USING (document_id)
+    CROSS JOIN LATERAL (
+        SELECT substring(document.source_url || ' ' || document.title FROM '(?:^|[^0-9])((?:19|20)[0-9]{{2}}-[01][0-9]-[0-3][0-9])(?:[^0-9]|$)') AS day
+    ) AS named
+    WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+), placed AS (
+    SELECT *, row_number() OVER (ORDER BY said_at DESC, source_url COLLATE "C", chunk_index) AS newest,
+           row_number() OVER (ORDER BY often DESC, said_at DESC, source_url COLLATE "C", chunk_index) AS oftenest
+    FROM spoken
+), open AS (
+    SELECT placed.chunk_id, row_number() OVER (ORDER BY placed.newest) AS place
+    FROM placed JOIN chunk_terms USING (chunk_id)
+    WHERE placed.newest <= %(looked_through)s AND chunk_terms.terms @@ %(cues)s::tsquery
+      AND chunk_terms.class_id = ANY(%(classes)s)
+)
+SELECT placed.chunk_id, placed.said_at, placed.often
+FROM placed LEFT JOIN open USING (chunk_id)
+WHERE placed.newest <= %(newest)s OR placed.oftenest <= %(oftenest)s OR open.place <= %(open)s
+ORDER BY placed.newest
+"""  # noqa: S608 - only our own words
+
+_ATTRIBUTES = """
+SELECT subject_id, attributes FROM profiles
+WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) AND attributes IS NOT NULL
+ORDER BY mention_count DESC, attributes::text COLLATE "C"
+"""
+
+_TOGETHER = """
+SELECT mention.entity_id, count(DISTINCT mention.chunk_id)
+FROM document_entity_mentions AS mention
+JOIN entities AS entity ON entity.entity_id = mention.entity_id
+CROSS JOIN LATERAL (
+    SELECT min(profile.display_name COLLATE "C") AS name, min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
+    FROM profiles AS profile
+    WHERE profile.subject_id = mention.entity_id AND profile.class_id = ANY(%(classes)s)
+      AND profile.entity_kind = ANY(%(kinds)s)
+) AS seen
+WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
+  AND mention.entity_id <> %(entity)s AND seen.name IS NOT NULL
+GROUP BY mention.entity_id, seen.name, seen.ref
+ORDER BY count(DISTINCT mention.chunk_id) DESC, seen.name COLLATE "C", seen.ref COLLATE "C"
+LIMIT %(most)s
+"""
+
+_LINKED = """
+SELECT other, link_type, max(confidence) FROM (
+    SELECT to_ref AS other, link_type, confidence FROM entity_links WHERE from_ref = %(entity)s AND {seen}
+    UNION ALL
+    SELECT from_ref, link_type, confidence FROM entity_links WHERE to_ref = %(entity)s AND {seen}
+) AS link
+WHERE other <> %(entity)s
+GROUP BY other, link_type
+""".replace(
+    "{seen}",
+    "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """An entity at the other end of a confirmed link."""
+
+    entity_id: EntityId
+    type: str
+    confidence: float
+
+
+async def fitting(
+    database: Database, reader: Reader, name: str
+) -> tuple[tuple[EntityId, ...], bool]:
+    """Return up to ten of the reader's entities that fit, the likeliest first, and whether they fit exactly.
+
+    An id or a reference fits exactly one. Names that nearly fit are looked for only where none fits.
+    """
+    keys = _asked(reader, name)
+    if keys["id"] and (rows := await database.rows(_SHOWN, keys)):
+        return (EntityId(rows[0][0]),), True
+    rows = await database.rows(_EXACT, keys)
+    if rows:
+        return tuple(EntityId(row[0]) for row in rows if row[1] == rows[0][1]), True
+    if not keys["name"]:
+        return (), False
+    rows = await database.rows(_NEAR, keys)
+    return tuple(EntityId(row[0]) for row in rows), False
+
+
+async def passages(
+    database: Database, reader: Reader, entity: EntityId, cues: str
+) -> tuple[Spoken, ...]:
+    """Return up to sixty of the reader's passages that speak of the entity, the newest first.
+
+    `cues` is the tsquery of words that something is open.
+    """
+    rows = await database.rows(
+        _PASSAGES,
+        {
+            "entity": entity,
+            "classes": list(reader.classes),
+            "cues": cues,
+            "newest": _NEWEST,
+            "oftenest": _OFTENEST,
+            "open": _OPEN,
+            "looked_through": _LOOKED_THROUGH,
+        },
+    )
+    chunks = await search.chunks(database, reader, [ChunkId(row[0]) for row in rows])
+    return tuple(
+        Spoken(chunk=chunks[row[0]], said_at=row[1], often=int(row[2]))
+        for row in rows
+        if row[0] in chunks
+    )
+
+
+async def attributes(
+    database: Database, reader: Reader, entities: Sequence[EntityId]
+) -> dict[EntityId, dict[str, str]]:
+    """Return what the reader's profiles say of each entity beside its name and kind."""
+    rows = await database.rows(
+        _ATTRIBUTES, {"entities": list(entities), "classes": list(reader.classes)}
+    )
+    found: dict[EntityId, dict[str, str]] = {}
+    for entity, given in rows:
+        said = {key: str(value) for key, value in cast("Mapping[str, object]", given).items()}
+        found[EntityId(entity)] = said | found.get(EntityId(entity), {})
+    return found
+
+
+async def together(
+    database: Database,
+    reader: Reader,
+    entity: EntityId,
+    chunks: Sequence[ChunkId],
+    kinds: Sequence[str],
+) -> dict[EntityId, int]:
+    """Return up to twenty entities of these kinds and how many of the chunks name them, most first."""
+    rows = await database.rows(
+        _TOGETHER,
+        {
+            "entity": entity,
+            "chunks": list(chunks),
+            "kinds": list(kinds),
+            "classes": list(reader.classes),
+            "most": _MOST_TOGETHER,
+        },
+    )
+    return {EntityId(row[0]): row[1] for row in rows}
+
+
+async def linked(database: Database, reader: Reader, entity: EntityId) -> list[Linked]:
+    """Return the confirmed, unexpired links of the entity that the reader sees, in no order."""
+    rows = await database.rows(_LINKED, {"entity": entity, "classes": list(reader.classes)})
+    return [Linked(entity_id=EntityId(row[0]), type=row[1], confidence=row[2]) for row in rows]
+
+
+def _asked(reader: Reader, name: str) -> dict[str, object]:
+    system, _, rest = name.strip().partition(":")
+    bare = normalized(rest.partition(":")[2] if system == "kg" else name)
+    words = bare.split()
+    longest = max(words, key=len, default="")
+    escaped = longest.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "name": bare,
+        "ref": stored_ref(name.strip()),
+        "id": _uuid(name),
+        "words": words,
+        "longest": f"%{escaped}%",
+        "least": LEAST_LIKENESS,
+        "most": MOST_CANDIDATES,
+    }
+
+
+def _uuid(name: str) -> UUID | None:
+    try:
+        return UUID(name.strip())
+    except ValueError:
+        return None

@@ -1,0 +1,178 @@
+"""Conversations: each is found by exactly the tags that began it, and says nothing of what they no longer see."""
+
+import hashlib
+from collections.abc import Sequence
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, Role
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import DocumentId, new_id
+from lightwell.records.database import Connection, Database
+
+MOST_MESSAGES = 20
+_LONGEST_TITLE = 80
+
+_BEGIN = """
+INSERT INTO conversations (conversation_id, project_id, owner) VALUES (%(conversation)s, %(project_id)s, %(owner)s)
+"""
+
+_OWN = """
+SELECT FROM conversations
+WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = %(owner)s
+"""
+
+_READABLE = """
+NOT EXISTS (
+    SELECT FROM unnest(turn.document_ids) AS cited (document_id)
+    WHERE NOT EXISTS (SELECT FROM source_documents AS document
+                      WHERE document.document_id = cited.document_id AND document.class_id = ANY(%(classes)s)
+                        AND NOT document.is_deleted))
+"""
+
+_TURNS = f"""
+SELECT role, content FROM (
+    SELECT turn.place, turn.role, turn.content FROM conversation_turns AS turn
+    WHERE turn.conversation_id = %(conversation)s AND {_READABLE}
+    ORDER BY turn.place DESC LIMIT %(most)s
+) AS latest ORDER BY place
+"""  # noqa: S608 - only our own words
+
+_LIST = f"""
+SELECT conversation.conversation_id, coalesce(readable.title, ''), readable.messages, conversation.created_at,
+       conversation.updated_at
+FROM conversations AS conversation
+CROSS JOIN LATERAL (
+    SELECT count(*) AS messages, (array_agg(turn.content ORDER BY turn.place))[1] AS title
+    FROM conversation_turns AS turn
+    WHERE turn.conversation_id = conversation.conversation_id AND {_READABLE}
+) AS readable
+WHERE conversation.project_id = %(project_id)s AND conversation.owner = %(owner)s
+ORDER BY conversation.updated_at DESC, conversation.created_at DESC LIMIT %(most)s
+"""  # noqa: S608 - only our own words
+
+_STILL_SEEN = """
+SELECT document_id FROM source_documents
+WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
+FOR SHARE
+"""
+
+_REMEMBER = """
+INSERT INTO conversation_turns (conversation_id, place, role, content, document_ids)
+SELECT %(conversation)s, coalesce(max(place) + 1, 0), %(role)s, %(content)s, %(documents)s
+FROM conversation_turns WHERE conversation_id = %(conversation)s
+"""
+
+_GOES_ON = "UPDATE conversations SET updated_at = now() WHERE conversation_id = %(conversation)s"
+
+_FORGET = """
+DELETE FROM conversations
+WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = %(owner)s
+"""
+
+_FORGET_CITED = "DELETE FROM conversation_turns WHERE document_ids && %(documents)s::uuid[]"
+
+
+async def messages(
+    database: Database, reader: Reader, conversation: ConversationId
+) -> tuple[ChatMessage, ...]:
+    """Return the last twenty messages that the reader may read back, oldest first; raise `NotFound`."""
+    keys = _keys(reader, conversation)
+    async with database.transaction() as connection:
+        await _find(connection, keys)
+        cursor = await connection.execute(
+            _TURNS, {**keys, "classes": list(reader.classes), "most": MOST_MESSAGES}
+        )
+        rows = await cursor.fetchall()
+    return tuple(ChatMessage(role=Role(role), content=content) for role, content in rows)
+
+
+async def remember(
+    database: Database,
+    reader: Reader,
+    conversation: ConversationId | None,
+    exchange: Sequence[ChatMessage],
+    cited: Sequence[DocumentId],
+) -> ConversationId:
+    """Write an exchange down with the documents it cites, and return its conversation, a new one for None.
+
+    When one of them has gone from the reader's sight meanwhile, nothing is written. Raises `NotFound`.
+    """
+    own = conversation or ConversationId(new_id())
+    keys = _keys(reader, own)
+    documents = list(dict.fromkeys(cited))
+    async with database.transaction() as connection:
+        if conversation is None:
+            await connection.execute(_BEGIN, keys)
+        else:
+            await _find(connection, keys, lock=True)
+        seen = await connection.execute(
+            _STILL_SEEN, {"documents": documents, "classes": list(reader.classes)}
+        )
+        if len(await seen.fetchall()) == len(documents):
+            for each in exchange:
+                said = {"role": each.role.value, "content": each.content, "documents": documents}
+                await connection.execute(_REMEMBER, {**keys, **said})
+            await connection.execute(_GOES_ON, keys)
+    return own
+
+
+async def listed(database: Database, reader: Reader, *, limit: int) -> list[Conversation]:
+    """Return the reader's own conversations, the latest first."""
+    keys = {**_keys(reader, None), "classes": list(reader.classes), "most": limit}
+    rows = await database.rows(_LIST, keys)
+    return [
+        Conversation(
+            id=ConversationId(row[0]),
+            title=_title(row[1]),
+            messages=row[2],
+            created_at=row[3],
+            updated_at=row[4],
+        )
+        for row in rows
+    ]
+
+
+async def forget(database: Database, reader: Reader, conversation: ConversationId) -> None:
+    """Delete one of the reader's own conversations; raise `NotFound`."""
+    if not await database.run(_FORGET, _keys(reader, conversation)):
+        raise _not_found(conversation)
+
+
+async def forget_cited(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Delete every exchange that cites one of these documents.
+
+    It comes after they are marked as gone: `remember` waits for that mark, so that none is written behind its back.
+    """
+    await connection.execute(_FORGET_CITED, {"documents": list(documents)})
+
+
+async def _find(connection: Connection, keys: dict[str, object], *, lock: bool = False) -> None:
+    cursor = await connection.execute(f"{_OWN} FOR UPDATE" if lock else _OWN, keys)
+    if not cursor.rowcount:
+        raise _not_found(keys["conversation"])
+
+
+def _not_found(conversation: object) -> NotFound:
+    return NotFound(f"There is no conversation {conversation} that you may see")
+
+
+def _keys(reader: Reader, conversation: UUID | None) -> dict[str, object]:
+    return {
+        "conversation": conversation,
+        "project_id": reader.project_id,
+        "owner": _owner(reader),
+    }
+
+
+def _owner(reader: Reader) -> str:
+    """Return who the reader is to conversations; without tags nobody twice, so that strangers share none."""
+    who = " ".join(sorted(reader.tags)) or str(new_id())
+    return hashlib.sha256(f"conversations of {reader.project_id}\n{who}".encode()).hexdigest()
+
+
+def _title(content: str) -> str:
+    line = " ".join(content.split())
+    if len(line) <= _LONGEST_TITLE:
+        return line
+    return line[:_LONGEST_TITLE].rsplit(" ", 1)[0] + "…"
