@@ -33,6 +33,7 @@ from lightwell.records.database import Database, connected
 from lightwell.records.server import serve, status
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.stores.postgres.graph import PostgresGraph
+from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.shelf import written
@@ -125,9 +126,12 @@ async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
     vectors = PostgresVectors(database)
     await vectors.prepare(space.id, space.dimension)
+    profiles = PostgresProfiles(database)
+    await profiles.prepare(space.id, space.dimension)
     way = Way(
         database=database,
         vectors=vectors,
+        profiles=profiles,
         space=space,
         embedder=embedder,
         extractor=Rules(),

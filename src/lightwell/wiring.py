@@ -33,6 +33,7 @@ from lightwell.records.spaces import Space
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.settings import Settings
 from lightwell.stores.postgres.graph import PostgresGraph
+from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
 
 if TYPE_CHECKING:
@@ -60,11 +61,14 @@ async def opened(
         space = await _space(database, project_id, embedder)
         vectors = PostgresVectors(database)
         await vectors.prepare(space.id, space.dimension)
+        profiles = PostgresProfiles(database)
+        await profiles.prepare(space.id, space.dimension)
         paid = meter or Meter(chosen.token_budget)
         chat = await _chat_connection(chosen, stack)
         way = Way(
             database=database,
             vectors=vectors,
+            profiles=profiles,
             space=space,
             embedder=embedder,
             extractor=Rules(),

@@ -15,6 +15,7 @@ from lightwell.records import access, spaces
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.stores.postgres.graph import PostgresGraph
+from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
 
@@ -58,9 +59,12 @@ async def project_on(database: Database, name: str = "project") -> Project:
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
     vectors = PostgresVectors(database)
     await vectors.prepare(space.id, space.dimension)
+    profiles = PostgresProfiles(database)
+    await profiles.prepare(space.id, space.dimension)
     way = Way(
         database=database,
         vectors=vectors,
+        profiles=profiles,
         space=space,
         embedder=embedder,
         extractor=Rules(),

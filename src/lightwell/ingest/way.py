@@ -4,8 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 
 from lightwell.domain.ids import ProjectId
+from lightwell.ingest.describing import Describer, describe, retract
 from lightwell.ingest.summaries import Summarizer, summarize
-from lightwell.ports import Embedder, Extractor, VectorIndex
+from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
 from lightwell.records import profiles, replies
 from lightwell.records.database import Database
@@ -25,6 +26,7 @@ class Way:
 
     database: Database
     vectors: VectorIndex
+    profiles: ProfileIndex
     space: Space
     embedder: Embedder
     extractor: Extractor
@@ -65,11 +67,12 @@ async def refresh(database: Database, project_id: ProjectId) -> None:
 
 
 async def round_off(way: Way, project_id: ProjectId) -> None:
-    """Do what is done once however many documents came or went: long descriptions are summarised, replies forgotten
-    of which nothing is left.
+    """Do what is done once however many documents came or went: long descriptions are summarised, what is said of
+    things is embedded, replies are forgotten of which nothing is left.
     """
     if way.summarizer is not None:
         await summarize(project_id, way.summarizer)
+    await describe(_describer(way), project_id)
     await replies.forget(way.database, project_id)
 
 
@@ -77,3 +80,10 @@ async def follow_up(way: Way, project_id: ProjectId) -> None:
     """Bring everything derived up to what PostgreSQL shows, after documents went or changed hands."""
     await settle(way, project_id)
     await refresh(way.database, project_id)
+    await retract(_describer(way), project_id)
+
+
+def _describer(way: Way) -> Describer:
+    return Describer(
+        database=way.database, index=way.profiles, space=way.space.id, embedder=way.embedder
+    )

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import LiteralString
 
 from lightwell.domain.ids import ProjectId
-from lightwell.records import curated, summaries
+from lightwell.records import curated, descriptions, summaries
 from lightwell.records.database import Connection
 from lightwell.records.locks import PUBLISHING_LOCK
 
@@ -171,6 +171,7 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
         await connection.execute(_DROP_RELATIONS, shrunk)
         await connection.execute(_DROP_ENTITIES, shrunk)
     await summaries.mark(connection, [(row[0], row[1]) for row in rows])
+    await descriptions.mark(connection, [(row[0], row[1]) for row in rows])
     return len(rows)
 
 

@@ -62,6 +62,9 @@ WITH written AS (
     UPDATE profiles SET description = %(summary)s, summary_ids = %(replies)s, updated_at = now()
     WHERE subject_id = %(subject)s AND class_id = %(class_id)s AND description = %(joined)s
     RETURNING subject_id, class_id
+), described AS (
+    UPDATE described_profiles SET changed = true, taken_until = NULL FROM written
+    WHERE described_profiles.subject_id = written.subject_id AND described_profiles.class_id = written.class_id
 )
 DELETE FROM long_profiles USING written
 WHERE long_profiles.subject_id = written.subject_id AND long_profiles.class_id = written.class_id

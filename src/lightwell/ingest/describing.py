@@ -1,0 +1,107 @@
+"""Profiles by meaning: what one access class says of one thing, embedded when it says something else than before.
+
+    changed profiles ─ text ─► of other words than its vector? ─► embedded ─► put, while nobody can change them
+
+The text is made of the class's own words only, and what it says is all that a vector depends on.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.graph import Subject
+from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.ports import Embedder, ProfileIndex, ProfileVector
+from lightwell.records import descriptions
+from lightwell.records.database import Database
+from lightwell.records.descriptions import ChangedProfile, Key
+
+MOST_CHARACTERS = 2000
+"""Of a description, what is embedded: about as much as a summary may have."""
+
+_EMBEDDED_AT_ONCE = 32
+_REMOVED_AT_ONCE = 500
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describer:
+    """What it takes to give profiles their places in an embedding space."""
+
+    database: Database
+    index: ProfileIndex
+    space: SpaceId
+    embedder: Embedder
+
+
+def profile_text(profile: ChangedProfile) -> str:
+    """Return what is embedded of a profile: `Acme Corp (organization): sells pumps`, `Acme Corp - supplies - Nordwind: ...`."""
+    if profile.subject is Subject.ENTITY:
+        about = f"{profile.name} ({profile.kind})"
+    else:
+        about = " - ".join(part for part in (profile.source, profile.name, profile.target) if part)
+    said = profile.description[:MOST_CHARACTERS]
+    return f"{about}: {said}" if about else said
+
+
+async def retract(describer: Describer, project_id: ProjectId) -> None:
+    """Remove the vectors of profiles that are gone or say nothing any more."""
+    gone: list[Key] | None = None
+    while gone != []:
+        async with descriptions.silent(
+            describer.database, project_id, limit=_REMOVED_AT_ONCE
+        ) as gone:
+            if gone:
+                await describer.index.remove(describer.space, gone)
+
+
+async def describe(describer: Describer, project_id: ProjectId) -> None:
+    """Bring the index to what the project's profiles say.
+
+    Where the embedder fails, the rest waits for the next time, and is found by name until then.
+    """
+    await retract(describer, project_id)
+    while waiting := await descriptions.take(
+        describer.database, project_id, limit=_EMBEDDED_AT_ONCE, most=MOST_CHARACTERS
+    ):
+        try:
+            await _placed(describer, waiting)
+        except ModelFailed as error:
+            _log.warning("profiles wait for their vectors: a model failed", error=str(error))
+            return
+        finally:
+            await descriptions.give_back(describer.database, waiting)
+
+
+async def _placed(describer: Describer, waiting: Sequence[ChangedProfile]) -> None:
+    texts = {profile.key: profile_text(profile) for profile in waiting}
+    hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
+    anew = [profile for profile in waiting if profile.text_hash != hashes[profile.key]]
+    vectors = await _vectors(describer, anew, texts)
+    async with descriptions.held(describer.database, waiting, hashes) as own:
+        await describer.index.put(
+            describer.space, [vector for key, vector in vectors.items() if key in own]
+        )
+
+
+async def _vectors(
+    describer: Describer, anew: Sequence[ChangedProfile], texts: Mapping[Key, str]
+) -> dict[Key, ProfileVector]:
+    """Embed the texts of these, equal ones once."""
+    distinct = list(dict.fromkeys(texts[profile.key] for profile in anew))
+    if not distinct:
+        return {}
+    found = dict(zip(distinct, await describer.embedder.documents(distinct), strict=True))
+    return {
+        profile.key: ProfileVector(
+            subject=profile.subject,
+            subject_id=profile.key[0],
+            class_id=profile.key[1],
+            vector=found[texts[profile.key]],
+        )
+        for profile in anew
+    }

@@ -1,0 +1,230 @@
+"""Profiles that say something and have a vector, or want one: marked by refresh, taken by whoever embeds.
+
+A vector is shown only while it is of what its profile says: from the moment a profile is marked until the vector of
+its new text has been put, `nearest` passes it over. So what a lost document said is never felt.
+"""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from lightwell.domain.graph import Subject
+from lightwell.domain.ids import ClassId, ProjectId
+from lightwell.records.database import Connection, Database
+
+Key = tuple[UUID, ClassId]
+"""A subject and an access class: a profile."""
+
+_TAKEN_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedProfile:
+    """A profile whose vector is missing or of other words.
+
+    `name` and `kind` of a relation are its keywords and its predicate; `source` and `target` are what its own class
+    calls its ends, "" for an entity. `text_hash` is of what its vector was made of, b"" without one.
+    """
+
+    subject: Subject
+    key: Key
+    name: str
+    kind: str
+    source: str
+    target: str
+    description: str
+    text_hash: bytes
+    taken_until: datetime
+
+
+# Rows are locked in the order of their keys, here and below: nobody waits in a circle.
+_MARK = """
+INSERT INTO described_profiles (subject_id, class_id, project_id)
+SELECT touched.subject_id, touched.class_id, coalesce(
+           known.project_id,
+           (SELECT project_id FROM entities WHERE entity_id = touched.subject_id),
+           (SELECT project_id FROM relations WHERE relation_id = touched.subject_id))
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS touched (subject_id, class_id)
+LEFT JOIN profiles AS profile USING (subject_id, class_id)
+LEFT JOIN described_profiles AS known USING (subject_id, class_id)
+WHERE profile.description <> '' OR known.subject_id IS NOT NULL
+ORDER BY touched.subject_id, touched.class_id
+ON CONFLICT (subject_id, class_id) DO UPDATE SET changed = true, taken_until = NULL
+"""
+
+_TAKE = """
+WITH next AS (
+    SELECT described.subject_id, described.class_id FROM described_profiles AS described
+    WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
+      AND EXISTS (SELECT FROM profiles AS profile
+                  WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
+                    AND profile.description <> '')
+    ORDER BY described.subject_id, described.class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE described_profiles AS described SET taken_until = now() + make_interval(secs => %(seconds)s)
+FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
+RETURNING described.subject_id, described.class_id, coalesce(described.text_hash, ''), described.taken_until
+"""
+
+# The ends are called what the latest chunk that states the relation calls them, so that the text follows from what
+# marks the relation; what no chunk states has the names of their profiles.
+_SAID = """
+SELECT profile.subject_id, profile.class_id, profile.subject, profile.display_name, profile.entity_kind,
+       coalesce(stated.source, source.display_name, ''), coalesce(stated.target, target.display_name, ''),
+       left(profile.description, %(most)s)
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS taken (subject_id, class_id)
+JOIN profiles AS profile USING (subject_id, class_id)
+LEFT JOIN relations AS relation ON relation.relation_id = profile.subject_id
+LEFT JOIN profiles AS source ON source.subject_id = relation.source_id AND source.class_id = profile.class_id
+LEFT JOIN profiles AS target ON target.subject_id = relation.target_id AND target.class_id = profile.class_id
+LEFT JOIN LATERAL (
+    SELECT subject.name AS source, object.name AS target
+    FROM (
+        SELECT chunk_id FROM relation_mentions
+        WHERE relation_id = profile.subject_id AND class_id = profile.class_id ORDER BY chunk_id DESC LIMIT 1
+    ) AS latest
+    JOIN relation_mentions AS mention
+      ON mention.chunk_id = latest.chunk_id AND mention.relation_id = profile.subject_id
+    JOIN relations AS its ON its.relation_id = mention.stated_as
+    JOIN document_entity_mentions AS subject
+      ON subject.chunk_id = latest.chunk_id AND subject.named_as = its.source_id AND subject.class_id = profile.class_id
+    JOIN document_entity_mentions AS object
+      ON object.chunk_id = latest.chunk_id AND object.named_as = its.target_id AND object.class_id = profile.class_id
+    WHERE mention.class_id = profile.class_id
+    ORDER BY subject.name COLLATE "C", object.name COLLATE "C" LIMIT 1
+) AS stated ON true
+WHERE profile.description <> ''
+ORDER BY profile.subject_id, profile.class_id
+"""
+
+_HOLD = """
+SELECT described.subject_id, described.class_id
+FROM described_profiles AS described
+JOIN unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[])
+    AS given (subject_id, class_id, taken_until) USING (subject_id, class_id)
+WHERE described.taken_until = given.taken_until
+ORDER BY described.subject_id, described.class_id FOR UPDATE OF described
+"""
+
+_DONE = """
+UPDATE described_profiles SET changed = false, taken_until = NULL, text_hash = given.text_hash
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(hashes)s::bytea[])
+    AS given (subject_id, class_id, text_hash)
+WHERE described_profiles.subject_id = given.subject_id AND described_profiles.class_id = given.class_id
+"""
+
+_GIVE_BACK = """
+WITH own AS (
+    SELECT described.subject_id, described.class_id
+    FROM described_profiles AS described
+    JOIN unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[])
+        AS given (subject_id, class_id, taken_until) USING (subject_id, class_id)
+    WHERE described.taken_until = given.taken_until
+    ORDER BY described.subject_id, described.class_id FOR UPDATE OF described SKIP LOCKED
+)
+UPDATE described_profiles SET taken_until = NULL FROM own
+WHERE described_profiles.subject_id = own.subject_id AND described_profiles.class_id = own.class_id
+"""
+
+_HOLD_SILENT = """
+SELECT subject_id, class_id FROM described_profiles AS described
+WHERE project_id = %(project_id)s AND changed
+  AND NOT EXISTS (SELECT FROM profiles AS profile
+                  WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
+                    AND profile.description <> '')
+ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+"""
+
+# A profile may have come back between the look and the lock.
+_STILL_SILENT = """
+SELECT subject_id, class_id FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS held (subject_id, class_id)
+WHERE NOT EXISTS (SELECT FROM profiles AS profile
+                  WHERE profile.subject_id = held.subject_id AND profile.class_id = held.class_id
+                    AND profile.description <> '')
+"""
+
+_FORGET = """
+DELETE FROM described_profiles USING unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS gone (subject_id, class_id)
+WHERE described_profiles.subject_id = gone.subject_id AND described_profiles.class_id = gone.class_id
+"""
+
+
+async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
+    """Note which of the profiles just recomputed say something, or did so before."""
+    keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
+    await connection.execute(_MARK, _columns(keys))
+
+
+async def take(
+    database: Database, project_id: ProjectId, *, limit: int, most: int
+) -> list[ChangedProfile]:
+    """Take up to `limit` changed profiles that nobody else has in hand, with `most` characters of what they say.
+
+    They come back by themselves after a minute, and at once when they are marked again.
+    """
+    taken = await database.rows(
+        _TAKE, {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS}
+    )
+    held = {(row[0], row[1]): (bytes(row[2]), row[3]) for row in taken}
+    rows = await database.rows(_SAID, {**_columns(list(held)), "most": most})
+    return [
+        ChangedProfile(
+            subject=Subject(row[2]),
+            key=(row[0], row[1]),
+            name=row[3],
+            kind=row[4],
+            source=row[5],
+            target=row[6],
+            description=row[7],
+            text_hash=held[row[0], row[1]][0],
+            taken_until=held[row[0], row[1]][1],
+        )
+        for row in rows
+    ]
+
+
+@asynccontextmanager
+async def held(
+    database: Database, profiles: Sequence[ChangedProfile], hashes: Mapping[Key, bytes]
+) -> AsyncGenerator[frozenset[Key], None]:
+    """Yield those that say what they said when they were taken; leaving notes that their vectors are of these texts.
+
+    None of them can be marked meanwhile.
+    """
+    async with database.transaction() as connection:
+        cursor = await connection.execute(_HOLD, _taken(profiles))
+        own = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
+        yield frozenset(own)
+        done = {**_columns(own), "hashes": [hashes[key] for key in own]}
+        await connection.execute(_DONE, done)
+
+
+async def give_back(database: Database, profiles: Sequence[ChangedProfile]) -> None:
+    """Leave these to whoever asks next; what is done or taken anew is not theirs any more."""
+    await database.run(_GIVE_BACK, _taken(profiles))
+
+
+@asynccontextmanager
+async def silent(
+    database: Database, project_id: ProjectId, *, limit: int
+) -> AsyncGenerator[list[Key], None]:
+    """Yield up to `limit` profiles that are gone or say nothing any more; leaving forgets that they had a vector."""
+    async with database.transaction() as connection:
+        cursor = await connection.execute(_HOLD_SILENT, {"project_id": project_id, "limit": limit})
+        keys = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
+        cursor = await connection.execute(_STILL_SILENT, _columns(keys))
+        gone = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
+        yield gone
+        if gone:
+            await connection.execute(_FORGET, _columns(gone))
+
+
+def _columns(keys: Sequence[Key]) -> dict[str, object]:
+    return {"subjects": [key[0] for key in keys], "classes": [key[1] for key in keys]}
+
+
+def _taken(profiles: Sequence[ChangedProfile]) -> dict[str, object]:
+    untils = [profile.taken_until for profile in profiles]
+    return {**_columns([profile.key for profile in profiles]), "untils": untils}
