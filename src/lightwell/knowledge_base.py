@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
+from lightwell.curate.desk import Desk
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.deletions import Deletion
@@ -22,6 +23,7 @@ from lightwell.ingest import deletion, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
 from lightwell.ingest.estimate import Estimate
+from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
 from lightwell.ports import Connector
@@ -60,7 +62,10 @@ class Status:
 
 
 class KnowledgeBase:
-    """One project's documents, open for reading and writing; `lightwell.open` makes one."""
+    """One project's documents, open for reading and writing; `lightwell.open` makes one.
+
+    `summarizer` is whom merges by LLM_SUMMARIZE ask, also where documents are read by rules.
+    """
 
     def __init__(
         self,
@@ -69,13 +74,21 @@ class KnowledgeBase:
         way: Way,
         retriever: Retriever,
         answers: Answers,
+        *,
+        summarizer: Summarizer | None = None,
     ) -> None:
         self.project_id = project_id
         self._database = database
         self._way = way
         self._retriever = retriever
         self._answers = answers
-        self._graph = Graph(database=database, model=answers.model)
+        self._graph = Graph(
+            desk=Desk(
+                database=database,
+                summarize=summarizer.summary if summarizer else None,
+                round_off=lambda: round_off(way, project_id),
+            )
+        )
 
     @property
     def graph(self) -> Graph:

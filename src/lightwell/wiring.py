@@ -65,6 +65,8 @@ async def opened(
         await profiles.prepare(space.id, space.dimension)
         paid = meter or Meter(chosen.token_budget)
         chat = await _chat_connection(chosen, stack)
+        ask = _asker(chosen, database, project_id, chat, paid) if chat else None
+        summarizer = _summarizer(chosen, ask) if ask else None
         way = Way(
             database=database,
             vectors=vectors,
@@ -75,8 +77,7 @@ async def opened(
             worker=new_worker(chosen.lease_seconds),
         )
         if chosen.extraction == "model":
-            ask = _asker(chosen, database, project_id, chat, paid)
-            way = _read_by_model(way, chosen, ask)
+            way = _read_by_model(replace(way, summarizer=summarizer), chosen, ask)
         retriever = Retriever(
             database=database,
             vectors=vectors,
@@ -88,7 +89,7 @@ async def opened(
             model=_writer(chat, paid),
             most_tokens=chosen.context_max_tokens,
         )
-        yield KnowledgeBase(database, project_id, way, retriever, answers)
+        yield KnowledgeBase(database, project_id, way, retriever, answers, summarizer=summarizer)
 
 
 def files(root: Path, tags: Tags, settings: Settings) -> Files:
@@ -174,14 +175,10 @@ def _asker(
     settings: Settings,
     database: Database,
     project_id: ProjectId,
-    chat: "Connection | None",
+    chat: "Connection",
     meter: Meter,
 ) -> Callable[[OperationType], Asking]:
     """Return how ingestion asks: through the gate that questions go through too, after them."""
-    if chat is None:
-        raise Invalid(
-            "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
-        )
     from lightwell.models import limiter, openai_chat
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION)
@@ -194,17 +191,25 @@ def _asker(
     return ask
 
 
-def _read_by_model(way: Way, settings: Settings, ask: Callable[[OperationType], Asking]) -> Way:
-    reader = ModelReader(
-        ask(OperationType.INGESTION), wanted(settings), passes=settings.gleaning_passes
-    )
-    summarizer = Summarizer(
+def _summarizer(settings: Settings, ask: Callable[[OperationType], Asking]) -> Summarizer:
+    return Summarizer(
         asking=ask(OperationType.SUMMARIZATION),
         most_tokens=settings.description_max_tokens,
         language=settings.extraction_language.strip(),
     )
-    reading = replace(way, extractor=reader, summarizer=summarizer)
-    return crowded(reading, settings.endpoint_concurrency)
+
+
+def _read_by_model(
+    way: Way, settings: Settings, ask: Callable[[OperationType], Asking] | None
+) -> Way:
+    if ask is None:
+        raise Invalid(
+            "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
+        )
+    reader = ModelReader(
+        ask(OperationType.INGESTION), wanted(settings), passes=settings.gleaning_passes
+    )
+    return crowded(replace(way, extractor=reader), settings.endpoint_concurrency)
 
 
 def wanted(settings: Settings) -> Wanted:

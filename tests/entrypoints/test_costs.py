@@ -34,6 +34,8 @@ def home() -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[FakeEndpoint]:
     def reply(body: Body) -> str:
+        if "Several passages" in content(body, 0):
+            return "One firm."
         is_question = "Evidence:" in content(body, 1)
         return "Acme Corp buys Pump 1 from Nordwind [1]." if is_question else names(body)
 
@@ -94,6 +96,14 @@ def test_a_question_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> Non
     )
     assert asked["usage"]["calls"] == 1
     assert asked["usage"]["byOperationType"].keys() == {"QUERY"}
+
+
+def test_a_correction_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> None:
+    merge = ("graph", "merge", "Nordwind", "--into", "Acme Corp", "--as", "team:us")
+    merged = json.loads(run(home, endpoint, *merge, "--strategy", "LLM_SUMMARIZE").stdout)
+    assert merged["targetEntity"]["description"] == "One firm."
+    assert merged["usage"]["calls"] == 1
+    assert merged["usage"]["byOperationType"].keys() == {"SUMMARIZATION"}
 
 
 def test_a_model_that_is_not_named_is_asked_for(home: Path) -> None:

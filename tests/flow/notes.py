@@ -11,8 +11,10 @@ from typing import LiteralString
 from lightwell.answer.compose import Answers
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.graph import Extraction, Mention, Predicate, Statement
+from lightwell.ingest.summaries import Summarizer
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ChatModel, ChunkToRead
+from lightwell.records.asking import Asking
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Retriever
 from lightwell.stores.postgres.graph import PostgresGraph
@@ -86,8 +88,14 @@ async def noted(database: Database, name: str = "project", model: ChatModel | No
         space=way.space,
         embedder=way.embedder,
     )
-    answers = Answers(model=model, most_tokens=4000)
-    kb = KnowledgeBase(database, plain.kb.project_id, way, retriever, answers)
+    answers = Answers(model=None, most_tokens=4000)
+    project_id = plain.kb.project_id
+    summarizer = (
+        Summarizer(asking=Asking(database, project_id, model, slots=4), most_tokens=500)
+        if model
+        else None
+    )
+    kb = KnowledgeBase(database, project_id, way, retriever, answers, summarizer=summarizer)
     project = Project(kb=kb, way=way, database=database, embedder=plain.embedder)
     return Noted(project=project, shelf={})
 

@@ -79,7 +79,9 @@ async def read_by_model(
             embedder=way.embedder,
         )
         answers = Answers(model=None, most_tokens=4000)
-        kb = KnowledgeBase(database, project.kb.project_id, way, retriever, answers)
+        kb = KnowledgeBase(
+            database, project.kb.project_id, way, retriever, answers, summarizer=summarizer
+        )
         yield replace(project, kb=kb, way=way), meter
 
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
-from lightwell.domain.errors import Invalid, ModelFailed, NotFound
+from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import MergeStrategy
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
@@ -190,51 +190,6 @@ async def test_chains_and_circles(store: Noted) -> None:
     assert (await graph.entity(reader, "ACME Inc")).entity.name == "ACME Inc"
     assert (await graph.entity(reader, "Acme Corp")).entity.name == "Osprey"
     await graph.unmerge(reader, "Acme Corp")
-    assert await dump(store) == before
-
-
-async def test_a_model_summarises_each_class_by_itself(database: Database) -> None:
-    model = ScriptedModel(
-        lambda messages: f"All of {len(messages[1].content.split('<<<>>>')) // 2}."
-    )
-    store = await noted(database, model=model)
-    await store.put(
-        "one", A, "Acme Corp (organization): sells pumps", "ACME Inc (company): makes taps"
-    )
-    await store.put("two", B, "Acme Corp (organization): in debt", "ACME Inc (company): in court")
-    await store.put("three", ["team:c"], "Acme Corp (organization): c", "ACME Inc (company): d")
-    reader = await store.kb.reader(AB)
-    done = await store.kb.graph.merge(
-        reader, ["ACME Inc"], "Acme Corp", strategy=MergeStrategy.LLM_SUMMARIZE
-    )
-    sent = sorted(each.messages[1].content for each in model.sent)
-    assert len(sent) == 2
-    assert "in debt" in sent[0]
-    assert "in court" in sent[0]
-    assert "pumps" not in sent[0]
-    assert "in court" not in sent[1]
-    assert done.target_entity.description == "All of 2."
-    unasked = await store.kb.graph.entity(await store.kb.reader(["team:c"]), "Acme Corp")
-    assert unasked.entity.description == "c | d"
-    await store.put("four", A, "Acme Corp (organization): and seals")
-    own = await store.kb.graph.entity(await store.kb.reader(A), "Acme Corp")
-    assert own.entity.description == "sells pumps | and seals | makes taps"
-    kept = await store.project.database.rows("SELECT class_id FROM merge_summaries", {})
-    assert len(kept) == 1
-
-
-async def test_a_model_that_fails_changes_nothing(database: Database) -> None:
-    store = await noted(database, model=ScriptedModel([ModelFailed("down"), ""]))
-    await store.put(
-        "one", A, "Acme Corp (organization): sells pumps", "ACME Inc (company): makes taps"
-    )
-    reader = await store.kb.reader(A)
-    before = await dump(store)
-    for _ in range(2):
-        with pytest.raises(ModelFailed):
-            await store.kb.graph.merge(
-                reader, ["ACME Inc"], "Acme Corp", strategy=MergeStrategy.LLM_SUMMARIZE
-            )
     assert await dump(store) == before
 
 

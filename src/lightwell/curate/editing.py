@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 
+from lightwell.curate.desk import Desk
 from lightwell.domain.access import Reader, Tags, tags_of
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
@@ -27,55 +28,53 @@ _LONGEST_NAME, _LONGEST_DESCRIPTION = 200, 8000
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
-async def create(database: Database, reader: Reader, word: Word, tags: Iterable[str]) -> Entity:
+async def create(desk: Desk, reader: Reader, word: Word, tags: Iterable[str]) -> Entity:
     """Make an entity by hand; raise `Invalid` when the reader has one of this name or the word cannot stand."""
     said = _checked(word)
     if not said.name:
         raise Invalid("The name is empty; say what the entity is called")
     audience = _audience(reader, tags)
-    if await _known(database, reader, said.name):
+    if await _known(desk.database, reader, said.name):
         raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
     kind = said.kind or "term"
     word = Word(name=said.name, kind=kind, description=said.description)
-    made = await edits.create(database, reader, word, audience)
-    return await _shown(database, reader, made)
+    made = await edits.create(desk.database, reader, word, audience)
+    return await _shown(desk, reader, made)
 
 
-async def edit(
-    database: Database, reader: Reader, name: str, word: Word, tags: Iterable[str]
-) -> Entity:
+async def edit(desk: Desk, reader: Reader, name: str, word: Word, tags: Iterable[str]) -> Entity:
     """Say what an entity is called, what kind it is, what it is; "" leaves what is there."""
     said = _checked(word)
     if said == Word():
         raise Invalid("There is nothing to change; say a name, a kind or a description")
     audience = _audience(reader, tags)
+    database = desk.database
     called = await entities.called(database, reader, name)
     known = await entities.shown(database, reader, called.entity_id)
     subject = await _subject(database, reader, called)
     words = (said, Word(name=known.name, kind=known.kind))
     await edits.say(database, reader, subject, words, audience)
-    return await _shown(database, reader, called.entity_id)
+    return await _shown(desk, reader, called.entity_id)
 
 
-async def delete(database: Database, reader: Reader, name: str) -> Entity:
+async def delete(desk: Desk, reader: Reader, name: str) -> Entity:
     """Delete an entity from all that the reader sees, now and later, and return what it was; raise `NotFound`.
 
     Documents stay as they are. Who shares no tag with the reader keeps the entity.
     """
-    called = await entities.called(database, reader, name)
-    was = await entities.shown(database, reader, called.entity_id)
-    await edits.delete(database, reader, called.entity_id)
+    called = await entities.called(desk.database, reader, name)
+    was = await entities.shown(desk.database, reader, called.entity_id)
+    await edits.delete(desk.database, reader, called.entity_id)
+    await desk.round_off()
     return was
 
 
-async def restore(database: Database, reader: Reader, name: str) -> Entity:
+async def restore(desk: Desk, reader: Reader, name: str) -> Entity:
     """Show again what texts say of an entity that was deleted by hand; raise `NotFound`."""
-    return await entities.shown(database, reader, await edits.restore(database, reader, name))
+    return await _shown(desk, reader, await edits.restore(desk.database, reader, name))
 
 
-async def relate(
-    database: Database, reader: Reader, statement: Statement, tags: Iterable[str]
-) -> Relation:
+async def relate(desk: Desk, reader: Reader, statement: Statement, tags: Iterable[str]) -> Relation:
     """Say that two entities are related, or say it anew; raise `NotFound` or `Invalid`.
 
     `comparison` and `use_case` are not kept, and a person's word has no confidence below 1.
@@ -87,6 +86,7 @@ async def relate(
         raise Invalid(f"The confidence must be at least {LEAST_CONFIDENCE}")
     if len(statement.description) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
+    database = desk.database
     source = await entities.called(database, reader, statement.subject)
     target = await entities.called(database, reader, statement.object)
     if source.entity_id == target.entity_id:
@@ -96,19 +96,22 @@ async def relate(
         for end in (source, target)
     }
     await edits.relate(database, reader, known, statement, audience)
+    await desk.round_off()
     return await _relation(database, reader, (source, target), statement.predicate)
 
 
 async def unrelate(
-    database: Database, reader: Reader, source: str, target: str, predicate: Predicate
+    desk: Desk, reader: Reader, source: str, target: str, predicate: Predicate
 ) -> Relation:
     """Delete a relation from all that the reader sees, now and later, and return what it was; raise `NotFound`."""
+    database = desk.database
     ends = (
         await entities.called(database, reader, source),
         await entities.called(database, reader, target),
     )
     was = await _relation(database, reader, ends, predicate)
     await edits.unrelate(database, reader, ends[0], ends[1], predicate)
+    await desk.round_off()
     return was
 
 
@@ -160,11 +163,12 @@ async def _word(database: Database, reader: Reader, called: Called) -> Word:
     return Word(name=known.name, kind=known.kind)
 
 
-async def _shown(database: Database, reader: Reader, entity_id: EntityId) -> Entity:
+async def _shown(desk: Desk, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity with what has just been said, which may stand in a class that is new."""
-    fresh = await access.reader(database, reader.project_id, reader.tags)
-    root = await entities.root(database, entity_id)
-    return await entities.shown(database, fresh, root)
+    await desk.round_off()
+    fresh = await access.reader(desk.database, reader.project_id, reader.tags)
+    root = await entities.root(desk.database, entity_id)
+    return await entities.shown(desk.database, fresh, root)
 
 
 async def _relation(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 
 from lightwell.curate import editing, merging, proposals
+from lightwell.curate.desk import Desk
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import (
     Entity,
@@ -16,7 +17,6 @@ from lightwell.domain.graph import (
     Statement,
     Word,
 )
-from lightwell.ports import ChatModel
 from lightwell.records import entities
 from lightwell.records.database import Database
 
@@ -25,13 +25,16 @@ _LARGEST_PAGE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """The entities and relations of a project; `model` is asked for summaries and may be None.
+    """The entities and relations of a project.
 
     Entities are named as the reader knows them: by name, reference or id. What the reader may not see is not there.
     """
 
-    database: Database
-    model: ChatModel | None
+    desk: Desk
+
+    @property
+    def _database(self) -> Database:
+        return self.desk.database
 
     async def entities(
         self, reader: Reader, *, after: str = "", limit: int = 100
@@ -39,7 +42,7 @@ class Graph:
         """Yield up to `limit` of the reader's entities by reference, those after the reference `after`."""
         while limit > 0:
             wanted = min(limit, _LARGEST_PAGE)
-            page = await entities.listed(self.database, reader, after=after, limit=wanted)
+            page = await entities.listed(self._database, reader, after=after, limit=wanted)
             for entity in page:
                 yield entity
             if len(page) < wanted:
@@ -48,12 +51,12 @@ class Graph:
 
     async def entity(self, reader: Reader, name: str) -> Portrait:
         """Return the entity called so, with its other names and its relations; raise `NotFound`."""
-        called = await entities.called(self.database, reader, name)
-        entity = await entities.shown(self.database, reader, called.entity_id)
+        called = await entities.called(self._database, reader, name)
+        entity = await entities.shown(self._database, reader, called.entity_id)
         return Portrait(
             entity=entity,
-            aliases=await entities.aliases(self.database, reader, entity),
-            relations=await entities.relations(self.database, reader, entity.id),
+            aliases=await entities.aliases(self._database, reader, entity),
+            relations=await entities.relations(self._database, reader, entity.id),
         )
 
     async def merge(
@@ -65,23 +68,21 @@ class Graph:
         strategy: MergeStrategy = MergeStrategy.CONCATENATE,
     ) -> MergeResult:
         """Merge the sources into the target; raise `NotFound`, `Invalid`, or `ModelFailed` with nothing changed."""
-        return await merging.merge(
-            self.database, reader, sources, target, strategy=strategy, model=self.model
-        )
+        return await merging.merge(self.desk, reader, sources, target, strategy=strategy)
 
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Take back the merge of what was called so, or with this id; return what stands by itself again."""
-        return await merging.unmerge(self.database, reader, name)
+        return await merging.unmerge(self.desk, reader, name)
 
     async def proposals(
         self, reader: Reader, *, about: str = "", limit: int = 20
     ) -> list[MergeProposal]:
         """Return which entities may be one, the surest first: of those spoken of last, or with the one named."""
-        return await proposals.proposed(self.database, reader, about=about, limit=limit)
+        return await proposals.proposed(self._database, reader, about=about, limit=limit)
 
     async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
         """Remember that two entities are two, so that nobody is asked again; raise `NotFound`."""
-        return await proposals.reject(self.database, reader, one, other)
+        return await proposals.reject(self._database, reader, one, other)
 
     async def create(self, reader: Reader, word: Word, *, tags: Iterable[str] = ()) -> Entity:
         """Make an entity by hand, for those who share one of the tags, by default all of the reader's.
@@ -89,30 +90,30 @@ class Graph:
         Raises `Invalid` when there is one already. As with every word by hand, a reader resolved before sees it from
         its next request on.
         """
-        return await editing.create(self.database, reader, word, tags)
+        return await editing.create(self.desk, reader, word, tags)
 
     async def edit(
         self, reader: Reader, name: str, word: Word, *, tags: Iterable[str] = ()
     ) -> Entity:
         """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`."""
-        return await editing.edit(self.database, reader, name, word, tags)
+        return await editing.edit(self.desk, reader, name, word, tags)
 
     async def delete(self, reader: Reader, name: str) -> Entity:
         """Hide an entity from all who share a tag with the reader, and take back what people said of it there."""
-        return await editing.delete(self.database, reader, name)
+        return await editing.delete(self.desk, reader, name)
 
     async def restore(self, reader: Reader, name: str) -> Entity:
         """Show again what texts say of a deleted entity; raise `NotFound`."""
-        return await editing.restore(self.database, reader, name)
+        return await editing.restore(self.desk, reader, name)
 
     async def relate(
         self, reader: Reader, statement: Statement, *, tags: Iterable[str] = ()
     ) -> Relation:
         """Say by hand how two entities are related; raise `NotFound` or `Invalid`."""
-        return await editing.relate(self.database, reader, statement, tags)
+        return await editing.relate(self.desk, reader, statement, tags)
 
     async def unrelate(
         self, reader: Reader, source: str, target: str, predicate: Predicate
     ) -> Relation:
         """Hide a relation from all who share a tag with the reader; raise `NotFound`."""
-        return await editing.unrelate(self.database, reader, source, target, predicate)
+        return await editing.unrelate(self.desk, reader, source, target, predicate)

@@ -6,28 +6,27 @@ class and never across.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from uuid import UUID
 
-from lightwell.curate import summarizing
+from lightwell.curate.desk import Desk, Summarize
 from lightwell.domain.access import Reader
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.graph import Entity, MergeResult, MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
-from lightwell.ports import ChatModel
 from lightwell.records import curated, entities, merges
 from lightwell.records.database import Database
 from lightwell.records.entities import Called
-from lightwell.records.merges import Ends, NewMerge
+from lightwell.records.merges import Ends, NewMerge, NewSummary
 
 
 async def merge(
-    database: Database,
+    desk: Desk,
     reader: Reader,
     sources: Sequence[str],
     target: str,
     *,
     strategy: MergeStrategy = MergeStrategy.CONCATENATE,
-    model: ChatModel | None = None,
 ) -> MergeResult:
     """Merge the sources into the target and return what that did to what the reader sees.
 
@@ -35,7 +34,9 @@ async def merge(
     nothing is redirected. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before
     anything is changed.
     """
-    _check(sources, target, strategy, model)
+    _check(sources, target)
+    summarize = _summarizer(desk, strategy)
+    database = desk.database
     into = await entities.called(database, reader, target)
     given = [await entities.called(database, reader, source) for source in sources]
     merged = _sources(sources, given, target, into)
@@ -45,11 +46,10 @@ async def merge(
         sources=merged,
         target=into.named_as,
         strategy=strategy,
-        summaries=await _summaries(database, reader, merged, into, model)
-        if model is not None and strategy is MergeStrategy.LLM_SUMMARIZE
-        else {},
+        summaries=await _summaries(database, reader, merged, into, summarize) if summarize else {},
     )
     await merges.merge(database, reader, new)
+    await desk.round_off()
     redirected, deduped = redirections(related, merged, into.entity_id)
     return MergeResult(
         merge_id=new.id,
@@ -60,13 +60,15 @@ async def merge(
     )
 
 
-async def unmerge(database: Database, reader: Reader, name: str) -> tuple[Entity, ...]:
+async def unmerge(desk: Desk, reader: Reader, name: str) -> tuple[Entity, ...]:
     """Take back the merge of the entity called so, or the merge with this id; return what stands by itself again.
 
     Everything is as if it had never been merged, whatever was ingested or deleted since. Raises `NotFound`.
     """
+    database = desk.database
     chosen = _merge_id(name) or (await entities.called(database, reader, name)).named_as
     apart = await merges.unmerge(database, reader, name, chosen)
+    await desk.round_off()
     found = await entities.these(database, reader, apart)
     return tuple(found[each] for each in apart if each in found)
 
@@ -92,17 +94,22 @@ def redirections(
     return redirected, deduped
 
 
-def _check(
-    sources: Sequence[str], target: str, strategy: MergeStrategy, model: ChatModel | None
-) -> None:
+def _check(sources: Sequence[str], target: str) -> None:
     if not target.strip():
         raise Invalid("The target's name is empty; name the entity to merge into")
     if not sources:
         raise Invalid("There is nothing to merge; name at least one source entity")
-    if strategy is MergeStrategy.LLM_SUMMARIZE and model is None:
+
+
+def _summarizer(desk: Desk, strategy: MergeStrategy) -> Summarize | None:
+    """Return who summarises for this strategy, None where it needs nobody."""
+    if strategy is not MergeStrategy.LLM_SUMMARIZE:
+        return None
+    if desk.summarize is None:
         raise Invalid(
             "LLM_SUMMARIZE needs a chat model; set LIGHTWELL_CHAT_URL, or name another strategy"
         )
+    return desk.summarize
 
 
 def _sources(
@@ -121,10 +128,10 @@ async def _summaries(
     reader: Reader,
     sources: Sequence[EntityId],
     into: Called,
-    model: ChatModel,
-) -> dict[ClassId, tuple[str, str]]:
-    """Have the model summarise what each of the reader's classes says, each by itself."""
-    found: dict[ClassId, tuple[str, str]] = {}
+    summarize: Summarize,
+) -> dict[ClassId, NewSummary]:
+    """Have a model summarise what each of the reader's classes says, each by itself."""
+    found: dict[ClassId, NewSummary] = {}
     by_class = await merges.said(database, reader, [*sources, into.entity_id])
     for class_id, trees in by_class.items():
         target = trees.get(into.entity_id)
@@ -134,10 +141,14 @@ async def _summaries(
         shown = next(iter(trees.values())).shown()
         if len(parts) > 1 and shown is not None:
             name = shown.word.get("name", shown.name)
-            summary = await summarizing.summary(
-                model, name, [text for part in parts for text in part]
+            made = await summarize(name, list(dict.fromkeys(chain.from_iterable(parts))))
+            if made is None:
+                raise ModelFailed(f"The model gave no description of {name!r}; nothing was merged")
+            found[class_id] = NewSummary(
+                inputs_hash=curated.inputs_hash(parts),
+                summary=made.summary.summarized_description,
+                replies=made.replies,
             )
-            found[class_id] = (curated.inputs_hash(parts), summary)
     return found
 
 

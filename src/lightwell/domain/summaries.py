@@ -1,6 +1,7 @@
 """What a model made of many descriptions."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,3 +13,11 @@ class DescriptionSummary:
     summarized_description: str
     input_tokens: int
     output_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarized:
+    """A summary and the replies it was made of, the last one's last."""
+
+    summary: DescriptionSummary
+    replies: tuple[UUID, ...]

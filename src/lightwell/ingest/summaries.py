@@ -10,14 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
-from uuid import UUID
 
 import structlog
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.summaries import DescriptionSummary
+from lightwell.domain.summaries import DescriptionSummary, Summarized
 from lightwell.domain.tokens import token_count
 from lightwell.ingest.together import together
 from lightwell.ports import Message
@@ -35,14 +34,6 @@ _MARKS = re.compile(r"~{3,}|<\||\|>")
 _LAST_SENTENCE = re.compile(r"^.*[.!?。](?=\s|$)", re.DOTALL)
 
 _log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summarized:
-    """A summary and the replies it was made of, the last one's last."""
-
-    summary: DescriptionSummary
-    replies: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -144,10 +144,16 @@ SELECT merge_id, class_id, inputs_hash, summary FROM merge_summaries WHERE merge
 """
 
 _FORGET = """
-DELETE FROM merge_summaries USING unnest(%(merges)s::uuid[], %(classes)s::integer[], %(hashes)s::text[])
-    AS now (merge_id, class_id, inputs_hash)
-WHERE merge_summaries.merge_id = now.merge_id AND merge_summaries.class_id = now.class_id
-  AND merge_summaries.inputs_hash <> now.inputs_hash
+DELETE FROM merge_summaries AS kept
+USING entity_merges AS merge JOIN entities AS target ON target.entity_id = merge.target_id
+WHERE merge.merge_id = kept.merge_id
+  AND (coalesce(target.merged_into, target.entity_id), kept.class_id) IN (
+      SELECT subject_id, class_id FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[])
+          AS key (subject_id, class_id))
+  AND (kept.merge_id, kept.class_id, kept.inputs_hash) NOT IN (
+      SELECT merge_id, class_id, inputs_hash
+      FROM unnest(%(merges)s::uuid[], %(merge_classes)s::integer[], %(hashes)s::text[])
+          AS now (merge_id, class_id, inputs_hash))
 """
 
 _WRITE = """
@@ -201,11 +207,12 @@ async def refresh(connection: Connection, keys: Sequence[Key]) -> None:
     """Go over those of the freshly recomputed profiles that people have had a hand in."""
     rows = await (await connection.execute(_CURATED, _columns(keys))).fetchall()
     if not rows:
+        await _forget(connection, keys, {})
         return
     await connection.execute(_EMPTIED, _columns([(row[0], row[1]) for row in rows]))
     found = await trees(connection, [(row[0], row[1]) for row in rows if not row[2]])
     await _write(connection, found)
-    await _forget(connection, found)
+    await _forget(connection, keys, found)
     related = [(row[0], row[1]) for row in rows if row[2]]
     await connection.execute(_WRITE_RELATIONS, _columns(related))
 
@@ -249,8 +256,8 @@ async def _write(connection: Connection, found: Mapping[Key, Tree]) -> None:
     )
 
 
-async def _forget(connection: Connection, found: Mapping[Key, Tree]) -> None:
-    """Remove the summaries of what is no longer said."""
+async def _forget(connection: Connection, keys: Sequence[Key], found: Mapping[Key, Tree]) -> None:
+    """Remove the summaries of what is no longer said, or no longer merged."""
     now = [
         (merge.merge_id, class_id, inputs_hash(tree.parts(merge, said)))
         for (_, class_id), tree in found.items()
@@ -259,8 +266,9 @@ async def _forget(connection: Connection, found: Mapping[Key, Tree]) -> None:
     await connection.execute(
         _FORGET,
         {
+            **_columns(keys),
             "merges": [row[0] for row in now],
-            "classes": [row[1] for row in now],
+            "merge_classes": [row[1] for row in now],
             "hashes": [row[2] for row in now],
         },
     )

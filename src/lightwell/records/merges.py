@@ -16,14 +16,23 @@ from lightwell.records.profiles import refresh_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewSummary:
+    """What a model made of one class's descriptions, which have this hash, and the replies it was made of."""
+
+    inputs_hash: str
+    summary: str
+    replies: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewMerge:
-    """A merge to be written down; `summaries` by class, each with the hash of what it summarises."""
+    """A merge to be written down; `summaries` by class."""
 
     id: MergeId
     sources: tuple[EntityId, ...]
     target: EntityId
     strategy: MergeStrategy
-    summaries: Mapping[ClassId, tuple[str, str]]
+    summaries: Mapping[ClassId, NewSummary]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +63,10 @@ FROM unnest(%(sources)s::uuid[]) WITH ORDINALITY AS given (source_id, place)
 """
 
 _SUMMARISED = """
-INSERT INTO merge_summaries (merge_id, class_id, inputs_hash, summary)
-SELECT %(merge)s, class_id, inputs_hash, summary
-FROM unnest(%(classes)s::integer[], %(hashes)s::text[], %(summaries)s::text[])
-    AS given (class_id, inputs_hash, summary)
+INSERT INTO merge_summaries (merge_id, class_id, inputs_hash, summary, reply_ids)
+SELECT %(merge)s, class_id, inputs_hash, summary, string_to_array(replies, ' ')::uuid[]
+FROM unnest(%(classes)s::integer[], %(hashes)s::text[], %(summaries)s::text[], %(replies)s::text[])
+    AS given (class_id, inputs_hash, summary, replies)
 """
 
 _ENDS = """
@@ -136,8 +145,9 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
         "strategy": new.strategy.value,
         "by": sorted(reader.tags),
         "classes": list(new.summaries),
-        "hashes": [hashed for hashed, _ in new.summaries.values()],
-        "summaries": [summary for _, summary in new.summaries.values()],
+        "hashes": [made.inputs_hash for made in new.summaries.values()],
+        "summaries": [made.summary for made in new.summaries.values()],
+        "replies": [" ".join(map(str, made.replies)) for made in new.summaries.values()],
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)

@@ -108,6 +108,7 @@ WHERE project_id = %(project_id)s AND chunk_id IS NULL AND cache_type <> 'KEYWOR
                   WHERE llm_cache_ids @> ARRAY[kept.id] AND llm_cache_ids <> '{}')
   AND NOT EXISTS (SELECT FROM profiles AS profile
                   WHERE summary_ids @> ARRAY[kept.id] AND summary_ids <> '{}')
+  AND NOT EXISTS (SELECT FROM merge_summaries WHERE reply_ids @> ARRAY[kept.id])
 """
 
 
@@ -173,7 +174,7 @@ async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> N
 
 
 async def forget(database: Database, project_id: ProjectId) -> None:
-    """Remove the replies that no chunk and no profile is made of any more: they say what deleted documents said."""
+    """Remove the replies that no chunk, profile or merge is made of any more: they say what deleted documents said."""
     await database.run(_FORGET, {"project_id": project_id})
 
 

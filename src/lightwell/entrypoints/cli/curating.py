@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -21,8 +22,11 @@ from lightwell.domain.graph import (
     Statement,
     Word,
 )
+from lightwell.domain.usage import Price
+from lightwell.entrypoints.cli.costs import Costs, price
 from lightwell.entrypoints.cli.edge import Report, settings
 from lightwell.entrypoints.cli.show import clean, counted, fields
+from lightwell.models.meter import Meter
 from lightwell.wiring import opened
 
 Json = dict[str, object]
@@ -60,7 +64,7 @@ async def merge(
     sources: Sequence[str], into: str, who: Sequence[str], *, strategy: MergeStrategy
 ) -> Report:
     """Merge, and report what that did."""
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         done = await graph.merge(reader, sources, into, strategy=strategy)
     document: Json = {
         "mergeId": str(done.merge_id),
@@ -69,17 +73,16 @@ async def merge(
         "sourceEntitiesDeleted": done.source_entities_deleted,
         "relationsDeduped": done.relations_deduped,
     }
-    return Report(document=document, text=_merged(done))
+    return costs.report(document, _merged(done))
 
 
 async def unmerge(name: str, who: Sequence[str]) -> Report:
     """Take a merge back, and report what stands by itself again."""
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         apart = await graph.unmerge(reader, name)
     names = ", ".join(each.name for each in apart)
-    return Report(
-        document={"entities": [_entity(each) for each in apart]},
-        text=Text(clean(f"By itself again: {names}.")),
+    return costs.report(
+        {"entities": [_entity(each) for each in apart]}, Text(clean(f"By itself again: {names}."))
     )
 
 
@@ -110,50 +113,50 @@ async def reject(one: str, other: str, who: Sequence[str]) -> Report:
 async def create(word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Make an entity, and report it."""
     tags = people.acl(acl)
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         made = await graph.create(reader, word, tags=tags)
-    return Report(document=_entity(made), text=_about(made))
+    return costs.report(_entity(made), _about(made))
 
 
 async def edit(name: str, word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Write down what is said of an entity, and report it as it is now."""
     tags = people.acl(acl)
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         now = await graph.edit(reader, name, word, tags=tags)
-    return Report(document=_entity(now), text=_about(now))
+    return costs.report(_entity(now), _about(now))
 
 
 async def delete(name: str, who: Sequence[str]) -> Report:
     """Hide an entity, and report what it was."""
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         was = await graph.delete(reader, name)
     text = (
         f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows again what documents say."
     )
-    return Report(document={"deleted": _entity(was)}, text=Text(clean(text)))
+    return costs.report({"deleted": _entity(was)}, Text(clean(text)))
 
 
 async def restore(name: str, who: Sequence[str]) -> Report:
     """Show an entity again, and report it."""
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         shown = await graph.restore(reader, name)
-    return Report(document=_entity(shown), text=_about(shown))
+    return costs.report(_entity(shown), _about(shown))
 
 
 async def relate(statement: Statement, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Write a relation down, and report it."""
     tags = people.acl(acl)
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         made = await graph.relate(reader, statement, tags=tags)
-    return Report(document=_relation(made), text=_relations([made]))
+    return costs.report(_relation(made), _relations([made]))
 
 
 async def unrelate(source: str, target: str, who: Sequence[str], *, predicate: Predicate) -> Report:
     """Hide a relation, and report what it was."""
-    async with _open(who) as (graph, reader):
+    async with _paid(who) as (graph, reader, costs):
         was = await graph.unrelate(reader, source, target, predicate)
     text = f"Deleted: {was.source} {was.predicate.value} {was.target}."
-    return Report(document={"deleted": _relation(was)}, text=Text(clean(text)))
+    return costs.report({"deleted": _relation(was)}, Text(clean(text)))
 
 
 @asynccontextmanager
@@ -161,6 +164,28 @@ async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader], None
     tags = people.tags(who)
     async with opened(settings()) as kb:
         yield kb.graph, await kb.reader(tags)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Costs:
+    """What a correction costs: a model may have been asked for summaries."""
+
+    meter: Meter
+    price: Price
+
+    def report(self, document: Json, text: RenderableType) -> Report:
+        """Report what was done and, where there were calls, what they cost."""
+        usage = Costs(summary=self.meter.summary, price=self.price)
+        said = Group(text, _faint(usage.text())) if usage.summary.calls else text
+        return Report(document={**document, "usage": usage.document()}, text=said)
+
+
+@asynccontextmanager
+async def _paid(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader, _Costs], None]:
+    tags, chosen = people.tags(who), settings()
+    costs = _Costs(meter=Meter(chosen.token_budget), price=price(chosen))
+    async with opened(chosen, costs.meter) as kb:
+        yield kb.graph, await kb.reader(tags), costs
 
 
 def _entity(held: Entity) -> Json:
