@@ -1,10 +1,11 @@
 """The graph in plain PostgreSQL tables: mentions, relations and their counts per class."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import LEAST_CONFIDENCE
@@ -70,14 +71,14 @@ GROUP BY chunk_id
 """
 
 _COUNTS = """
-SELECT subject_id, sum(mention_count) FROM profiles
+SELECT uuid_send(subject_id), sum(mention_count) FROM profiles
 WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
 GROUP BY subject_id
 """
 
 # What was only seen side by side is in the mentions already.
 _RELATIONS = """
-SELECT relation.source_id, relation.target_id, sum(mention.weight)
+SELECT uuid_send(relation.source_id), uuid_send(relation.target_id), sum(mention.weight)
 FROM relation_mentions AS mention JOIN relations AS relation USING (relation_id)
 WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
   AND mention.confidence > %(side_by_side)s
@@ -85,7 +86,7 @@ GROUP BY relation.source_id, relation.target_id
 ORDER BY relation.source_id, relation.target_id
 """
 
-_ID = 16
+_ID = np.dtype("S16")
 
 
 class PostgresGraph:
@@ -146,53 +147,78 @@ class PostgresGraph:
         async with self._database.transaction() as connection:
             mentions = await (await connection.execute(_MENTIONS, parameters)).fetchall()
             relations = await (await connection.execute(_RELATIONS, parameters)).fetchall()
-            packed = {row[0]: bytes(row[1]) for row in mentions}
-            linking = _linking(packed.values(), [entity.bytes for entity in named])
+            mentioned = _mentioned(chunks, {row[0]: row[1] for row in mentions})
+            linking = _linking(mentioned, [entity.bytes for entity in named])
             counts = await connection.execute(
                 _COUNTS,
                 {
-                    "entities": [UUID(bytes=entity) for entity in linking],
+                    "entities": [UUID(bytes=_whole(entity)) for entity in linking],
                     "classes": list(reader.classes),
                 },
             )
-            counted = {row[0].bytes: float(row[1]) for row in await counts.fetchall()}
-        return _neighbourhood(chunks, packed, counted, relations)
+            counted = await counts.fetchall()
+        return _neighbourhood(chunks, mentioned, counted, relations)
 
 
-def _linking(packed: Iterable[bytes], named: Sequence[bytes]) -> list[bytes]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mentioned:
+    """Distinct entities, ascending, each with how many of the chunks mention it; mentions as places in both."""
+
+    entities: NDArray[np.bytes_]
+    times: NDArray[np.intp]
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+
+
+def _mentioned(chunks: Sequence[ChunkId], packed: Mapping[ChunkId, bytes]) -> _Mentioned:
+    each = [packed.get(chunk, b"") for chunk in chunks]
+    ids = np.frombuffer(b"".join(each), _ID)
+    entities, columns, times = np.unique(ids, return_inverse=True, return_counts=True)
+    rows = np.repeat(np.arange(len(chunks)), [len(one) // _ID.itemsize for one in each])
+    return _Mentioned(entities=entities, times=times, rows=rows, columns=columns)
+
+
+def _linking(mentioned: _Mentioned, named: Sequence[bytes]) -> list[bytes]:
     """Return the entities whose counts matter: named ones, and those that more than one chunk mentions."""
-    times = Counter(entity for ids in packed for entity in _split(ids))
-    return sorted({*named, *(entity for entity, count in times.items() if count > 1)})
+    several: list[bytes] = mentioned.entities[mentioned.times > 1].tolist()
+    return sorted({*named, *map(_whole, several)})
 
 
-def _split(ids: bytes) -> list[bytes]:
-    return [ids[at : at + _ID] for at in range(0, len(ids), _ID)]
+def _whole(entity: bytes) -> bytes:
+    """Return an identifier with the zeros at its end that an array of bytes does not give back."""
+    return entity.ljust(_ID.itemsize, b"\0")
 
 
 def _neighbourhood(
     chunks: Sequence[ChunkId],
-    packed: Mapping[ChunkId, bytes],
-    counted: Mapping[bytes, float],
+    mentioned: _Mentioned,
+    counted: Sequence[Row],
     relations: Sequence[Row],
 ) -> Neighbourhood:
-    place: dict[bytes, int] = {}
-    rows: list[int] = []
-    columns: list[int] = []
-    for at, chunk in enumerate(chunks):
-        mentioned = [
-            place.setdefault(entity, len(place)) for entity in _split(packed.get(chunk, b""))
-        ]
-        columns.extend(mentioned)
-        rows.extend([at] * len(mentioned))
-    ends = [(row[0].bytes, row[1].bytes, row[2]) for row in relations]
-    ends = [end for end in ends if end[0] in place and end[1] in place]
+    counts = np.ones(len(mentioned.entities))
+    places, known = _places(mentioned, [row[0] for row in counted])
+    counts[places[known]] = np.array([float(row[1]) for row in counted])[known]
+    sources, begun = _places(mentioned, [row[0] for row in relations])
+    targets, ended = _places(mentioned, [row[1] for row in relations])
+    inside = begun & ended
+    entities: list[bytes] = mentioned.entities.tolist()
     return Neighbourhood(
         chunks=tuple(chunks),
-        entities=tuple(place),
-        counts=np.array([counted.get(entity, 1.0) for entity in place]),
-        mentions=np.array([rows, columns], np.intp),
-        relations=np.array(
-            [[place[end[0]] for end in ends], [place[end[1]] for end in ends]], np.intp
-        ),
-        weights=np.array([end[2] for end in ends], np.float64),
+        entities=tuple(map(_whole, entities)),
+        counts=counts,
+        mentions=np.stack([mentioned.rows, mentioned.columns]),
+        relations=np.stack([sources[inside], targets[inside]]),
+        weights=np.array([row[2] for row in relations], np.float64)[inside],
     )
+
+
+def _places(
+    mentioned: _Mentioned, entities: Sequence[bytes]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Return each entity's place among those mentioned, and whether it is one of them."""
+    wanted = np.array(entities, _ID)
+    if not len(mentioned.entities):
+        return np.zeros(len(wanted), np.intp), np.zeros(len(wanted), np.bool_)
+    places = np.searchsorted(mentioned.entities, wanted)
+    places = np.minimum(places, len(mentioned.entities) - 1)
+    return places, mentioned.entities[places] == wanted
