@@ -1,0 +1,74 @@
+"""Keywords by a model, asked through the cache on a real database."""
+
+import pytest
+
+from lightwell.domain.errors import ModelFailed, ModelRefused
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.usage import OperationType
+from lightwell.models.meter import Meter, Metered
+from lightwell.records import access
+from lightwell.records.asking import Asking
+from lightwell.records.database import Database
+from lightwell.retrieve.keywords import SCHEMA, UNANSWERED, UNUSABLE, keywords, own_keywords
+from lightwell.testing.models import Says, ScriptedModel
+
+QUESTION = "What discount does Nordwind Energie receive?"
+REPLY = '{"high_level_keywords": ["price terms"], "low_level_keywords": ["Nordwind Energie"]}'
+
+
+@pytest.fixture
+async def project_id(database: Database) -> ProjectId:
+    return await access.project(database, "tenant", "project")
+
+
+async def test_a_question_is_asked_about_once(database: Database, project_id: ProjectId) -> None:
+    meter, model = Meter(), ScriptedModel([REPLY])
+    metered = Metered(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
+    asking = Asking(database, project_id, metered, slots=1)
+    found = await keywords(QUESTION, asking)
+    assert (found.keywords.high, found.keywords.low) == (("price terms",), ("Nordwind Energie",))
+    assert (found.keywords.by_model, found.note) == (True, "")
+    assert await keywords(QUESTION, asking) == found
+    assert [sent.schema for sent in model.sent] == [SCHEMA]
+    assert meter.summary.by_operation_type.keys() == {OperationType.KEYWORD_EXTRACTION}
+    kept = await database.rows("SELECT cache_type, result FROM extraction_cache", {})
+    assert kept == [("KEYWORD_EXTRACTION", REPLY)]
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(3600, 2), (3600 * 3, 1)])
+async def test_after_its_time_it_is_asked_about_anew(
+    database: Database, project_id: ProjectId, seconds: float, calls: int
+) -> None:
+    model = ScriptedModel([REPLY, REPLY])
+    asking = Asking(database, project_id, model, slots=1)
+    await keywords(QUESTION, asking)
+    await database.run(
+        "UPDATE extraction_cache SET created_at = created_at - interval '2 hours'", {}
+    )
+    found = await keywords(QUESTION, asking, max_age_seconds=seconds)
+    assert (len(model.sent), found.keywords.by_model) == (calls, True)
+
+
+@pytest.mark.parametrize(
+    ("says", "note"),
+    [
+        (ModelFailed("it is away"), UNANSWERED),
+        (ModelRefused("no", said="I cannot help with that."), UNUSABLE),
+        ("I'd rather write a poem.", UNUSABLE),
+        ('{"high_level_keywords": [], "low_level_keywords": ["Somebody Else"]}', UNUSABLE),
+    ],
+)
+async def test_where_the_model_is_of_no_use_the_question_speaks_and_a_note_says_so(
+    database: Database, project_id: ProjectId, says: Says, note: str
+) -> None:
+    asking = Asking(database, project_id, ScriptedModel([says]), slots=1)
+    found = await keywords(QUESTION, asking)
+    assert (found.keywords, found.note) == (own_keywords(QUESTION), note)
+
+
+async def test_a_level_that_the_model_leaves_empty_is_filled_from_the_question(
+    database: Database, project_id: ProjectId
+) -> None:
+    reply = '{"high_level_keywords": ["price terms"], "low_level_keywords": []}'
+    found = await keywords(QUESTION, Asking(database, project_id, ScriptedModel([reply]), slots=1))
+    assert (found.keywords.high, found.keywords.low) == (("price terms",), ("Nordwind Energie",))
