@@ -7,11 +7,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from lightwell.answer import brief as briefing
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
 from lightwell.curate.desk import Desk
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
+from lightwell.domain.briefs import Brief, Candidates
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.evidence import Answer, Retrieval
@@ -173,6 +175,11 @@ class KnowledgeBase:
         answer = await self._answers.compose(retrieval)
         await queries.record(self._database, self.project_id, reader, answer)
         return answer
+
+    async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
+        """Return a brief on the entity with this name, reference or id, or the several that fit; raise `NotFound`."""
+        model, most = self._answers.model, self._answers.most_tokens
+        return await briefing.brief(self._database, reader, name, model, most_tokens=most)
 
     async def documents(
         self, reader: Reader, *, after: str = "", limit: int = 100

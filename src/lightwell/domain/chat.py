@@ -82,9 +82,7 @@ def as_json(given: ChatResponse) -> Mapping[str, object]:
     """Return exactly S4's keys, in its order, with null where there is nothing."""
     return {
         "response": given.response,
-        "messages": [
-            {"role": each.role.value, "content": each.content} for each in given.messages
-        ],
+        "messages": [{"role": each.role.value, "content": each.content} for each in given.messages],
         "sources": [_source(each) for each in given.sources],
         "model": given.model,
         "totalDuration": given.total_duration,

@@ -10,16 +10,22 @@ from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import MOST_CANDIDATES, Spoken
-from lightwell.domain.graph import normalized, stored_ref
+from lightwell.domain.graph import (
+    DESCRIPTION_SEPARATOR,
+    Entity,
+    joined,
+    normalized,
+    stored_ref,
+)
 from lightwell.domain.ids import ChunkId, EntityId
-from lightwell.records import search
+from lightwell.records import entities, search
 from lightwell.records.database import Database
 
 LEAST_LIKENESS = 0.45
 """The trigram similarity from which a name nearly fits."""
 
 _NEWEST, _OFTENEST, _OPEN, _LOOKED_THROUGH = 24, 12, 24, 500
-_MOST_TOGETHER = 20
+_MOST_TIED = 60
 
 # A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
 # id, 2 for a reference, 1 for the name, and below 1 how nearly it fits.
@@ -55,9 +61,7 @@ LIMIT %(most)s
 
 _EXACT = (
     _FITTING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
-    .replace(
-        "{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)"
-    )
+    .replace("{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)")
     .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
 )
 
@@ -71,7 +75,8 @@ _NEAR = (
     )
     .replace(
         "{where_by_hand}",
-        "(edit.normalized_name LIKE %(longest)s OR similarity(edit.normalized_name, %(name)s) >= %(least)s)",
+        f"({_HOLDS.replace('normalized_name', 'edit.normalized_name')}"
+        " OR similarity(edit.normalized_name, %(name)s) >= %(least)s)",
     )
     .replace(
         "{fit}",
@@ -134,7 +139,7 @@ CROSS JOIN LATERAL (
     SELECT min(profile.display_name COLLATE "C") AS name, min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
     FROM profiles AS profile
     WHERE profile.subject_id = mention.entity_id AND profile.class_id = ANY(%(classes)s)
-      AND profile.entity_kind = ANY(%(kinds)s)
+      AND (profile.entity_kind = ANY(%(kinds)s) OR profile.subject_id = ANY(%(also)s))
 ) AS seen
 WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
   AND mention.entity_id <> %(entity)s AND seen.name IS NOT NULL
@@ -143,8 +148,8 @@ ORDER BY count(DISTINCT mention.chunk_id) DESC, seen.name COLLATE "C", seen.ref 
 LIMIT %(most)s
 """
 
-_LINKED = """
-SELECT other, link_type, max(confidence) FROM (
+_LINKS = """
+SELECT other, link_type, '{}'::text[], max(confidence)::float8 FROM (
     SELECT to_ref AS other, link_type, confidence FROM entity_links WHERE from_ref = %(entity)s AND {seen}
     UNION ALL
     SELECT from_ref, link_type, confidence FROM entity_links WHERE to_ref = %(entity)s AND {seen}
@@ -156,14 +161,43 @@ GROUP BY other, link_type
     "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
 )
 
+_RELATIONS = """
+SELECT relation.other, relation.predicate, array_agg(profile.description ORDER BY profile.description COLLATE "C"),
+       sum(profile.weight::numeric)::float8
+FROM (
+    SELECT relation_id, predicate, CASE WHEN source_id = %(entity)s THEN target_id ELSE source_id END AS other
+    FROM relations WHERE %(entity)s IN (source_id, target_id)
+) AS relation
+JOIN profiles AS profile ON profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s)
+CROSS JOIN LATERAL (
+    SELECT min(end_profile.display_name COLLATE "C") AS name,
+           min(coalesce(end_profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
+    FROM profiles AS end_profile JOIN entities AS entity ON entity.entity_id = end_profile.subject_id
+    WHERE end_profile.subject_id = relation.other AND end_profile.class_id = ANY(%(classes)s)
+) AS seen
+WHERE seen.name IS NOT NULL
+GROUP BY relation.other, relation.predicate, seen.name, seen.ref
+ORDER BY sum(profile.weight::numeric) DESC, seen.name COLLATE "C", seen.ref COLLATE "C", relation.predicate
+LIMIT %(most)s
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
-    """An entity at the other end of a confirmed link."""
+class Bond:
+    """A confirmed link or a relation to another entity; `type` is a link's type or a predicate."""
 
-    entity_id: EntityId
+    entity: Entity
     type: str
-    confidence: float
+    description: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Entities of these kinds, and `also` these."""
+
+    kinds: Sequence[str]
+    also: Sequence[EntityId]
 
 
 async def fitting(
@@ -186,18 +220,18 @@ async def fitting(
 
 
 async def passages(
-    database: Database, reader: Reader, entity: EntityId, cues: str
+    database: Database, reader: Reader, entity: EntityId, cues: Sequence[str]
 ) -> tuple[Spoken, ...]:
     """Return up to sixty of the reader's passages that speak of the entity, the newest first.
 
-    `cues` is the tsquery of words that something is open.
+    `cues` are the terms by which those are found that say what is open.
     """
     rows = await database.rows(
         _PASSAGES,
         {
             "entity": entity,
             "classes": list(reader.classes),
-            "cues": cues,
+            "cues": " | ".join(search.tsquery(term) for term in cues),
             "newest": _NEWEST,
             "oftenest": _OFTENEST,
             "open": _OPEN,
@@ -213,11 +247,11 @@ async def passages(
 
 
 async def attributes(
-    database: Database, reader: Reader, entities: Sequence[EntityId]
+    database: Database, reader: Reader, wanted: Sequence[EntityId]
 ) -> dict[EntityId, dict[str, str]]:
     """Return what the reader's profiles say of each entity beside its name and kind."""
     rows = await database.rows(
-        _ATTRIBUTES, {"entities": list(entities), "classes": list(reader.classes)}
+        _ATTRIBUTES, {"entities": list(wanted), "classes": list(reader.classes)}
     )
     found: dict[EntityId, dict[str, str]] = {}
     for entity, given in rows:
@@ -231,26 +265,43 @@ async def together(
     reader: Reader,
     entity: EntityId,
     chunks: Sequence[ChunkId],
-    kinds: Sequence[str],
+    wanted: Wanted,
 ) -> dict[EntityId, int]:
-    """Return up to twenty entities of these kinds and how many of the chunks name them, most first."""
+    """Return which of the wanted entities the chunks name, and how many of these do, most first."""
     rows = await database.rows(
         _TOGETHER,
         {
             "entity": entity,
             "chunks": list(chunks),
-            "kinds": list(kinds),
+            "kinds": list(wanted.kinds),
+            "also": list(wanted.also),
             "classes": list(reader.classes),
-            "most": _MOST_TOGETHER,
+            "most": _MOST_TIED,
         },
     )
     return {EntityId(row[0]): row[1] for row in rows}
 
 
-async def linked(database: Database, reader: Reader, entity: EntityId) -> list[Linked]:
-    """Return the confirmed, unexpired links of the entity that the reader sees, in no order."""
-    rows = await database.rows(_LINKED, {"entity": entity, "classes": list(reader.classes)})
-    return [Linked(entity_id=EntityId(row[0]), type=row[1], confidence=row[2]) for row in rows]
+async def bonds(database: Database, reader: Reader, entity: EntityId) -> list[Bond]:
+    """Return what the entity is linked and related to, of what the reader sees: links first, then by weight."""
+    keys = {"entity": entity, "classes": list(reader.classes), "most": _MOST_TIED}
+    links = await database.rows(_LINKS, keys)
+    relations = await database.rows(_RELATIONS, keys)
+    rows = [*((row, 0) for row in links), *((row, 1) for row in relations)]
+    ends = await entities.these(database, reader, [EntityId(row[0]) for row, _ in rows])
+    rows = [each for each in rows if each[0][0] in ends]
+    rows.sort(key=lambda each: (each[1], -each[0][3], ends[each[0][0]].name, each[0][1]))
+    return [
+        Bond(
+            entity=ends[row[0]],
+            type=row[1],
+            description=joined(
+                [said for text in row[2] for said in text.split(DESCRIPTION_SEPARATOR)]
+            ),
+            weight=row[3],
+        )
+        for row, _ in rows
+    ]
 
 
 def _asked(reader: Reader, name: str) -> dict[str, object]:

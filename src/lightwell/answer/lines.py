@@ -1,0 +1,302 @@
+"""The cited lines of a brief: chosen word for word, or written by a model and checked like an answer."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from importlib import resources
+
+from lightwell.answer import writing
+from lightwell.answer.context import passage_text
+from lightwell.answer.quotes import Quote, citation, quote
+from lightwell.answer.telling import Names, defining, folded, openness, telling
+from lightwell.domain.briefs import MOST_CITATIONS, Line, Spoken
+from lightwell.domain.evidence import Citation, Evidence
+from lightwell.domain.fences import fenced
+from lightwell.domain.graph import Entity
+from lightwell.domain.tokens import token_count
+from lightwell.domain.units import units
+from lightwell.ports import ChatModel, Message
+
+MOST_REPLY_TOKENS = 800
+FEWEST_CITATIONS = 3
+
+_MOST_LINES = 3
+_MOST_SHOWN = 8
+_MOST_DESCRIBED = 2
+
+
+class Part(StrEnum):
+    """What a line is for; the words by which a model begins each part."""
+
+    ABOUT = "ABOUT"
+    LATELY = "LATELY"
+    OPEN = "OPEN"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A unit of a passage that speaks of the entity, and how well it serves each part."""
+
+    quote: Quote
+    said_at: datetime
+    about: float
+    lately: float
+    open: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A line before its citations are numbered."""
+
+    part: Part
+    text: str
+    quotes: tuple[Quote, ...]
+    said_at: datetime
+
+
+@dataclass(slots=True)
+class Marks:
+    """The numbers of a brief's citations: one for each passage, or each quote where there are too few passages."""
+
+    by_quote: bool
+    citations: list[Citation] = field(default_factory=list[Citation])
+    _known: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+
+    def key(self, given: Quote) -> tuple[str, int]:
+        """Return what quotes under one mark have in common."""
+        return str(given.evidence.chunk.id), given.start if self.by_quote else -1
+
+    def knows(self, given: Quote) -> bool:
+        """Return whether this quote's mark is given already."""
+        return self.key(given) in self._known
+
+    @property
+    def are_left(self) -> bool:
+        return len(self._known) < MOST_CITATIONS
+
+    def line(self, text: str, quotes: Sequence[Quote], said_at: datetime) -> Line:
+        """Return the line with its citations, marked as they come."""
+        return Line(
+            text=text, citations=tuple(self._cited(each) for each in quotes), said_at=said_at
+        )
+
+    def _cited(self, given: Quote) -> Citation:
+        number = self._known.setdefault(self.key(given), len(self._known) + 1)
+        made = citation(number, given)
+        if number > len(self.citations):
+            self.citations.append(made)
+        return made
+
+
+def told(passages: Sequence[Spoken], called: Names) -> list[Told]:
+    """Return every unit that names the entity or stands under its name, in the order of the passages.
+
+    Where none does, the passages speak of it in other words: then all their units.
+    """
+    heard = [each for passage in passages for each in _told(passage, called, everywhere=False)]
+    return heard or [
+        each for passage in passages for each in _told(passage, called, everywhere=True)
+    ]
+
+
+def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
+    """Return the lines that units make word for word; `heard` is newest first."""
+    taken = _Taken()
+    about = _described(entity, heard) or _drafts(Part.ABOUT, taken.new(_defining(heard), 1))
+    for draft in about:
+        taken.take(draft)
+    still_open = sorted((each for each in heard if each.open), key=lambda each: each.open < 2)
+    left = _drafts(Part.OPEN, taken.new(still_open, _MOST_LINES))
+    lately = _drafts(Part.LATELY, taken.new(_newest(heard), _MOST_LINES))
+    drafts = [*about, *lately, *left]
+    missing = FEWEST_CITATIONS - len({each.start for draft in drafts for each in draft.quotes})
+    more = _drafts(Part.ABOUT, taken.new(_defining(heard), max(0, missing)))
+    return [*about, *more, *lately, *left]
+
+
+def best_saying(heard: Sequence[Told]) -> str:
+    """Return the unit that best says what the entity is, "" for none."""
+    return next((each.quote.text for each in _defining(heard)), "")
+
+
+async def written(
+    model: ChatModel,
+    entity: Entity,
+    passages: Sequence[Spoken],
+    drafts: Sequence[Draft],
+    *,
+    most_tokens: int,
+) -> list[Draft]:
+    """Return the lines that the model writes and its citations carry; raise `ModelFailed`.
+
+    It is shown the passages of the chosen lines first, so that a part it leaves empty may keep those.
+    """
+    shown = _shown(passages, drafts, most_tokens)
+    evidence = [_evidence(each) for each in shown]
+    dates = {each.chunk.id: each.said_at for each in shown}
+    reply = await model.reply(messages(entity, evidence), most_tokens=MOST_REPLY_TOKENS)
+    made: list[Draft] = []
+    for part, text in _parts(reply.text):
+        made += [
+            Draft(
+                part=part,
+                text=each.text,
+                quotes=each.quotes,
+                said_at=dates[each.quotes[0].evidence.chunk.id],
+            )
+            for each in writing.checked(text, evidence)[:_MOST_LINES]
+        ]
+    done = {draft.part for draft in made}
+    return [*made, *(draft for draft in drafts if draft.part not in done)]
+
+
+def messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
+    """Return what the model is sent; `evidence` is numbered from 1."""
+    rules = (resources.files("lightwell.answer") / "prompts" / "brief.md").read_text("utf-8")
+    blocks = "\n\n".join(
+        f"[{number}]\n{fenced(passage_text(entry))}" for number, entry in enumerate(evidence, 1)
+    )
+    return [
+        Message(role="system", content=rules),
+        Message(
+            role="user",
+            content=f"Passages:\n\n{blocks}\n\nThe brief is on: {entity.name} ({entity.kind})",
+        ),
+    ]
+
+
+def within(drafts: Sequence[Draft]) -> tuple[list[Draft], Marks]:
+    """Return the drafts that five citations carry, in the order of their parts, and the marks to give them.
+
+    Each part's first line goes before any part's second one. Where fewer than three passages are quoted, each quote
+    has a mark of its own.
+    """
+    passages = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
+    marks = Marks(by_quote=len(passages) < FEWEST_CITATIONS)
+    places: dict[Part, int] = {}
+    ranked: list[tuple[int, Draft]] = []
+    for draft in drafts:
+        ranked.append((places.setdefault(draft.part, 0), draft))
+        places[draft.part] += 1
+    held: set[tuple[str, int]] = set()
+    kept: list[Draft] = []
+    for _, draft in sorted(ranked, key=lambda pair: pair[0]):
+        keys = {marks.key(each) for each in draft.quotes}
+        if len(held | keys) <= MOST_CITATIONS:
+            held |= keys
+            kept.append(draft)
+    return sorted(kept, key=lambda draft: list(Part).index(draft.part)), marks
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What has been said already, so that nothing is said twice."""
+
+    said: set[str] = field(default_factory=set[str])
+
+    def take(self, draft: Draft) -> None:
+        self.said |= {folded(each.text) for each in draft.quotes}
+
+    def new(self, heard: Iterable[Told], most: int) -> list[Told]:
+        """Return the first units that say something new, and take them."""
+        found: list[Told] = []
+        for each in heard:
+            said = folded(each.quote.text)
+            if len(found) < most and said not in self.said:
+                self.said.add(said)
+                found.append(each)
+        return found
+
+
+def _told(passage: Spoken, called: Names, *, everywhere: bool) -> Iterator[Told]:
+    chunk, entry = passage.chunk, _evidence(passage)
+    for unit in units(chunk.text):
+        text = chunk.text[unit.start : unit.end]
+        start = chunk.locator.start + unit.start
+        section = chunk.layout.locate(start, start + 1).section
+        above = " › ".join((chunk.title, *section, unit.context))
+        if everywhere or called.stand_in(f"{above} › {text}"):
+            yield Told(
+                quote=quote(entry, unit.start, unit.end, context=unit.context),
+                said_at=passage.said_at,
+                about=defining(text, called),
+                lately=telling(text, called),
+                open=openness(text, f"{section[-1] if section else ''} › {unit.context}"),
+            )
+
+
+def _evidence(passage: Spoken) -> Evidence:
+    return Evidence(
+        chunk=passage.chunk, relevance=1.0, score=float(passage.often), cosine_distance=None
+    )
+
+
+def _drafts(part: Part, heard: Iterable[Told]) -> list[Draft]:
+    return [
+        Draft(
+            part=part,
+            text=citation(0, each.quote).snippet,
+            quotes=(each.quote,),
+            said_at=each.said_at,
+        )
+        for each in heard
+    ]
+
+
+def _described(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
+    """Return the sentences of the entity's description that passages carry, checked as if a model wrote them."""
+    passages = {each.quote.evidence.chunk.id: each for each in heard}
+    first = list(passages.values())[:_MOST_SHOWN]
+    evidence = [each.quote.evidence for each in first]
+    dates = {each.quote.evidence.chunk.id: each.said_at for each in first}
+    marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
+    found: list[Draft] = []
+    for unit in units(entity.description):
+        text = entity.description[unit.start : unit.end].rstrip(" .")
+        for each in writing.checked(f"{text} {marks}.", evidence)[:1]:
+            found.append(
+                Draft(
+                    part=Part.ABOUT,
+                    text=each.text,
+                    quotes=each.quotes[:1],
+                    said_at=dates[each.quotes[0].evidence.chunk.id],
+                )
+            )
+    return found[:_MOST_DESCRIBED]
+
+
+def _defining(heard: Sequence[Told]) -> list[Told]:
+    """Return the units by how well they say what the entity is, then by how much they tell; the newest first."""
+    return sorted(
+        (each for each in heard if each.lately), key=lambda each: (-each.about, -each.lately)
+    )
+
+
+def _newest(heard: Sequence[Told]) -> list[Told]:
+    """Return the most telling unit of each document, and after these the next ones; the newest document first."""
+    by_document: dict[str, list[Told]] = {}
+    for each in heard:
+        if each.lately:
+            by_document.setdefault(each.quote.evidence.chunk.url, []).append(each)
+    return [max(own, key=lambda each: each.lately) for own in by_document.values()]
+
+
+def _shown(passages: Sequence[Spoken], drafts: Sequence[Draft], most_tokens: int) -> list[Spoken]:
+    wanted = [each.evidence.chunk.id for draft in drafts for each in draft.quotes]
+    first = {chunk: place for place, chunk in reversed(list(enumerate(wanted)))}
+    ranked = sorted(passages, key=lambda each: first.get(each.chunk.id, len(wanted)))
+    shown: list[Spoken] = []
+    for each in ranked[:_MOST_SHOWN]:
+        cost = token_count(passage_text(_evidence(each)))
+        if not shown or cost <= most_tokens:
+            shown.append(each)
+            most_tokens -= cost
+    return shown
+
+
+def _parts(reply: str) -> list[tuple[Part, str]]:
+    """Return the text of each part of the reply; what stands before the first is left out."""
+    pieces = re.split(rf"^\W*({'|'.join(Part)})\W*$", reply, flags=re.MULTILINE)
+    return [(Part(word), text) for word, text in zip(pieces[1::2], pieces[2::2], strict=True)]

@@ -1,0 +1,133 @@
+"""What a sentence, a list item or a table row tells of an entity: what it is, what happened, what is open."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.terms import terms, words
+
+_MONTHS = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril"
+    "|juin|juillet|août|septembre|octobre|novembre|décembre"
+)
+_DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
+_STRONG = re.compile(
+    r"\[ \]|\b(?:to[- ]?do|tbd|tba|pending|blocked|blockers?|waiting|awaits?|awaiting|due|overdue|deadline|unresolved"
+    r"|undecided|outstanding|at risk|(?:still|remains?|is|are) open|open (?:point|question|issue|item|task|action)s?"
+    r"|next steps?|action items?|offen|offene[rns]?|ausstehend|fällig|überfällig|wartet|blockiert|en attente|à faire"
+    r"|échéance|bloquée?s?|questions? ouvertes?)\b",
+    re.IGNORECASE,
+)
+_WEAK = re.compile(
+    r"\b(?:risks?|promised|promises?|not yet|owes?|needs? to|follow[- ]?up|risiko|versprochen|noch nicht|risques?|promis)\b",
+    re.IGNORECASE,
+)
+_BY = re.compile(
+    r"\b(?:by|before|until|no later than|bis(?: zum)?|vor dem|avant(?: le)?|d’ici|d'ici)\s+(?:the\s+)?"
+    rf"(?:end of\s+)?(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+)?(?:(?:{_MONTHS})\b|\d{{4}}\b|(?:{_DAYS})day|q[1-4]\b|tomorrow"
+    r"|tonight|next (?:week|month|year)|\d{1,2}[./]\d)",
+    re.IGNORECASE,
+)
+_CLOSED = re.compile(
+    r"\[x\]|~~|✅|\b(?:done|closed|resolved|fixed|shipped|completed|finished|no longer|kept|erledigt|geschlossen|terminée?|fait)\b",
+    re.IGNORECASE,
+)
+_OPEN_HEADING = re.compile(
+    r"\b(?:open|to[- ]?do|next steps?|action items?|actions|risks?|pending|promised|promises|deadlines?|offene|aufgaben"
+    r"|ouvertes?|à faire)\b",
+    re.IGNORECASE,
+)
+CUES = tuple(
+    dict.fromkeys(
+        terms(
+            "open todo tbd tba pending blocked blocker waiting await due overdue deadline unresolved undecided"
+            " outstanding risk promised owe action offen fällig ausstehend attente échéance bloqué"
+        )
+    )
+)
+"""The terms by which passages are found that say what is open."""
+
+_IS = r"(?:is|are|was|were|means|denotes|describes|stands for|refers to|ist|sind|war|bezeichnet|est|sont|designe)"
+_A = r"(?:a|an|the|one of|our|their|his|her|its|ein|eine|der|die|das|unser|unsere|un|une|le|la|les|notre)"
+_LABEL = re.compile(r"\W*[^\n:–—]{2,80}?\**\s*(?::|–|—|\s-\s)")
+_HEADING = re.compile(r"#{1,6}\s|\W*[^\n.!?]{1,60}:\W*$")
+_DATED = re.compile(rf"\d|\b(?:{_MONTHS})\b", re.IGNORECASE)
+_SHORT, _LONG = 30, 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """What an entity is called, each name as folded words."""
+
+    folded: tuple[str, ...]
+
+    def stand_in(self, text: str) -> bool:
+        """Return whether one of the names stands in the text as whole words."""
+        said = folded(text)
+        return any(f" {name} " in said for name in self.folded)
+
+
+def names(given: Sequence[str]) -> Names:
+    """Return the names for looking up; those without a letter or digit are left out."""
+    each = (" ".join(words(name)) for name in given)
+    return Names(folded=tuple(dict.fromkeys(name for name in each if name)))
+
+
+def folded(text: str) -> str:
+    """Return the text's words as retrieval has them, with a blank before and after each."""
+    return f" {' '.join(words(text))} "
+
+
+def defining(text: str, called: Names) -> float:
+    """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
+    said = folded(text)
+    best = max((_defining(said, name) for name in called.folded), default=0.0)
+    label = _LABEL.match(text)
+    if label and called.stand_in(label[0]):
+        best = max(best, 2.0)
+    return max(0.0, best - _awkward(text))
+
+
+def telling(text: str, called: Names) -> float:
+    """Return how much the text tells of what happened, from 0: it names the entity, a date or a figure."""
+    worth = (
+        2.0 + 2.0 * called.stand_in(text) + bool(_DATED.search(text)) + 0.5 * (text[-1:] in ".!")
+    )
+    return max(0.0, worth - _awkward(text))
+
+
+def openness(text: str, context: str) -> int:
+    """Return how surely the text says that something is open: 0 not at all, from 2 plainly.
+
+    `context` is what it stands under; a heading such as "Open points" makes its items open.
+    """
+    if _HEADING.match(text) or _CLOSED.search(text):
+        return 0
+    said = 2 * bool(_STRONG.search(text)) + bool(_WEAK.search(text)) + bool(_BY.search(text))
+    return said + 2 * bool(_OPEN_HEADING.search(context))
+
+
+def _defining(said: str, name: str) -> float:
+    if f" {name} " not in said:
+        return 0.0
+    begins = 1.5 * said.startswith(f" {name} ")
+    near = rf" {re.escape(name)} (?:\S+ ){{0,3}}?"
+    if re.search(rf"{near}{_IS} (?:\S+ )?{_A} ", said):
+        return 4.0 + begins
+    if re.search(rf"{near}{_IS} ", said):
+        return 3.0 + begins
+    if re.search(rf" {re.escape(name)} {_A} ", said):
+        return 2.5 + begins
+    return 1.0 + begins
+
+
+def _awkward(text: str) -> float:
+    """Return what speaks against showing this by itself: a heading, a table row, a question, a scrap, a mass."""
+    return (
+        4.0 * bool(_HEADING.match(text))
+        + 1.0 * text.startswith("|")
+        + 1.0 * text.rstrip("\"'”’)").endswith("?")
+        + 1.0 * (len(text) < _SHORT)
+        + 1.0 * (len(text) > _LONG)
+    )
