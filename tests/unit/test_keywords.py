@@ -67,7 +67,7 @@ def test_a_bracket_in_a_keyword_does_not_end_the_list() -> None:
 
 def test_signs_that_no_database_takes_are_left_out() -> None:
     reply = r'{"high_level_keywords": ["price\u0000 terms", "half \ud800 a sign"]}'
-    assert parsed(reply, QUESTION)[0] == ("price terms", "half  a sign")
+    assert parsed(reply, QUESTION)[0] == ("price terms", "half a sign")
 
 
 def test_names_are_found_in_the_question_and_not_guessed() -> None:

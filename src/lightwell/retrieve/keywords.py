@@ -198,7 +198,8 @@ def _tidy(found: Iterable[str]) -> tuple[str, ...]:
     """Return the first that say something, each once, in one line; what is too long for a keyword is none."""
     kept: dict[str, str] = {}
     for each in found:
-        line = "".join(filter(str.isprintable, " ".join(each.split()))).strip(_WRAPPING)
+        signs = (sign if sign.isprintable() else " " for sign in each)
+        line = " ".join("".join(signs).split()).strip(_WRAPPING)
         key = normalized(line)
         if key and len(line) <= LONGEST_KEYWORD:
             kept.setdefault(key, line)
