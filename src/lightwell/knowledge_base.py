@@ -4,16 +4,19 @@ Every verb that reads takes the reader by position: there is no default one.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.answer import brief as briefing
+from lightwell.answer import chat as chatting
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
 from lightwell.curate.desk import Desk
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.briefs import Brief, Candidates
+from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId, user_message
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.evidence import Answer, Retrieval
@@ -28,9 +31,10 @@ from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
-from lightwell.ports import Connector
-from lightwell.records import access, documents, jobs, queries
+from lightwell.ports import Connector, Message
+from lightwell.records import access, conversations, documents, jobs, queries
 from lightwell.records.database import Database
+from lightwell.retrieve import followups
 from lightwell.retrieve.pipeline import Retriever
 
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
@@ -180,6 +184,52 @@ class KnowledgeBase:
         """Return a brief on the entity with this name, reference or id, or the several that fit; raise `NotFound`."""
         model, most = self._answers.model, self._answers.most_tokens
         return await briefing.brief(self._database, reader, name, model, most_tokens=most)
+
+    async def chat(
+        self,
+        message: str,
+        reader: Reader,
+        *,
+        conversation: ConversationId | None = None,
+        topic: str = "",
+        mode: Mode = Mode.MIX,
+    ) -> ChatTurn:
+        """Return the response to a message of the reader's own conversation, a new one for None.
+
+        What the conversation cites of documents the reader no longer sees plays no part. Raises `NotFound`, `Invalid`.
+        """
+        began = time.perf_counter()
+        said = user_message(message)
+        history = await self.conversation(reader, conversation) if conversation else ()
+        model = chatting.Counted(self._answers.model) if self._answers.model else None
+        turns = [Message(role=each.role, content=each.content) for each in history]
+        alone = await followups.standalone(said.content, turns, model)
+        retrieval = await self.search(alone.text, reader, topic=topic, mode=mode)
+        answer = await replace(self._answers, model=model).compose(retrieval)
+        await queries.record(self._database, self.project_id, reader, answer)
+        took = round((time.perf_counter() - began) * 1000)
+        response = chatting.response(
+            answer, retrieval, (*history, said), milliseconds=took, counted=model
+        )
+        own = await conversations.remember(
+            self._database, reader, conversation, response.messages[-2:], chatting.cited(response)
+        )
+        return ChatTurn(conversation_id=own, response=response)
+
+    async def conversations(self, reader: Reader, *, limit: int = 100) -> list[Conversation]:
+        """Return the conversations of exactly this reader's tags, the latest first."""
+        return await conversations.listed(self._database, reader, limit=limit)
+
+    async def conversation(
+        self, reader: Reader, conversation: ConversationId
+    ) -> tuple[ChatMessage, ...]:
+        """Return the latest messages of the reader's own conversation that may be read back; raise `NotFound`."""
+        held = await conversations.messages(self._database, reader, conversation)
+        return chatting.recent(held)
+
+    async def forget(self, reader: Reader, conversation: ConversationId) -> None:
+        """Delete one of the reader's own conversations; raise `NotFound`."""
+        await conversations.forget(self._database, reader, conversation)
 
     async def documents(
         self, reader: Reader, *, after: str = "", limit: int = 100

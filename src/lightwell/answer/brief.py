@@ -52,7 +52,7 @@ async def _brief(
         drafts = await lines.written(model, entity, passages, drafts, most_tokens=most_tokens)
     kept, marks = lines.within(drafts)
     made = _lines(kept, marks)
-    tied = await ties.ties(database, reader, entity, passages)
+    tied = await ties.ties(database, reader, entity, passages, heard)
     people = tuple(ties.with_how(each, heard, marks) for each in tied.people) if made else ()
     links = tuple(ties.with_how(each, heard, marks) for each in tied.links) if made else ()
     relevance = _RELEVANCE[min(len(marks.citations), len(_RELEVANCE) - 1)]

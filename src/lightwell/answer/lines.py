@@ -37,10 +37,14 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """A unit of a passage that speaks of the entity, and how well it serves each part."""
+    """A unit of a passage that speaks of the entity, and how well it serves each part.
+
+    `names_it` is whether the unit, or its document's title, does; else it stands under a heading that does.
+    """
 
     quote: Quote
     said_at: datetime
+    names_it: bool
     about: float
     lately: float
     open: int
@@ -112,7 +116,8 @@ def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
     lately = _drafts(Part.LATELY, taken.new(_newest(heard), _MOST_LINES))
     drafts = [*about, *lately, *left]
     missing = FEWEST_CITATIONS - len({each.start for draft in drafts for each in draft.quotes})
-    more = _drafts(Part.ABOUT, taken.new(_defining(heard), max(0, missing)))
+    spare = _defining([each for each in heard if each.names_it])
+    more = _drafts(Part.ABOUT, taken.new(spare, max(0, missing)))
     return [*about, *more, *lately, *left]
 
 
@@ -221,6 +226,7 @@ def _told(passage: Spoken, called: Names, *, everywhere: bool) -> Iterator[Told]
             yield Told(
                 quote=quote(entry, unit.start, unit.end, context=unit.context),
                 said_at=passage.said_at,
+                names_it=everywhere or called.stand_in(f"{chunk.title} › {text}"),
                 about=defining(text, called),
                 lately=telling(text, called),
                 open=openness(text, f"{section[-1] if section else ''} › {unit.context}"),

@@ -13,8 +13,9 @@ _MONTHS = (
 )
 _DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
 _STRONG = re.compile(
-    r"\[ \]|\b(?:to[- ]?do|tbd|tba|pending|blocked|blockers?|waiting|awaits?|awaiting|due|overdue|deadline|unresolved"
-    r"|undecided|outstanding|at risk|(?:still|remains?|is|are) open|open (?:point|question|issue|item|task|action)s?"
+    r"\[ \]|\bto do:|\b(?:todo|to-do|tbd|tba|pending|blocked|blockers?|waiting|awaits?|awaiting|overdue|deadlines?"
+    r"|(?<!was )(?<!were )due(?! to\b)|unresolved|undecided|outstanding|at risk|(?:still|remains?|is|are) open"
+    r"|open (?:point|question|issue|item|task|action)s?"
     r"|next steps?|action items?|offen|offene[rns]?|ausstehend|fällig|überfällig|wartet|blockiert|en attente|à faire"
     r"|échéance|bloquée?s?|questions? ouvertes?)\b",
     re.IGNORECASE,
@@ -34,8 +35,8 @@ _CLOSED = re.compile(
     re.IGNORECASE,
 )
 _OPEN_HEADING = re.compile(
-    r"\b(?:open|to[- ]?do|next steps?|action items?|actions|risks?|pending|promised|promises|deadlines?|offene|aufgaben"
-    r"|ouvertes?|à faire)\b",
+    r"\b(?:open (?:point|question|issue|item|task|action|matter|end)s?|to[- ]?dos?|next steps?|action items?|risks?"
+    r"|pending|(?:we|they|he|she) promised|promises|deadlines?|offene|aufgaben|ouvertes?|à faire)\b|^(?:open|actions)\W*$",
     re.IGNORECASE,
 )
 CUES = tuple(
@@ -48,9 +49,13 @@ CUES = tuple(
 )
 """The terms by which passages are found that say what is open."""
 
-_IS = r"(?:is|are|was|were|means|denotes|describes|stands for|refers to|ist|sind|war|bezeichnet|est|sont|designe)"
+_IS = (
+    r"(?:is|are|means|denotes|describes|stands for|refers to|ist|sind|bezeichnet|est|sont|designe)"
+)
+_WAS = r"(?:is|are|was|were|became|ist|sind|war|waren|est|sont|etait)"
 _A = r"(?:a|an|the|one of|our|their|his|her|its|ein|eine|der|die|das|unser|unsere|un|une|le|la|les|notre)"
-_LABEL = re.compile(r"\W*[^\n:–—]{2,80}?\**\s*(?::|–|—|\s-\s)")
+_LABEL = re.compile(r"\W*[^\n:–—]{2,80}?\**\s*(?::|–|—|\s-\s)\**\s+(?=\S+\s+\S+\s+\S)")
+_FIRST_CELL = re.compile(r"\|([^|\n]+)\|[^|\n]*[^\W\d_]{3}[^|\n]*\|")
 _HEADING = re.compile(r"#{1,6}\s|\W*[^\n.!?]{1,60}:\W*$")
 _DATED = re.compile(rf"\d|\b(?:{_MONTHS})\b", re.IGNORECASE)
 _SHORT, _LONG = 30, 400
@@ -66,6 +71,10 @@ class Names:
         """Return whether one of the names stands in the text as whole words."""
         said = folded(text)
         return any(f" {name} " in said for name in self.folded)
+
+    def are_all_of(self, text: str) -> bool:
+        """Return whether the text is one of the names and nothing else."""
+        return folded(text).strip() in self.folded
 
 
 def names(given: Sequence[str]) -> Names:
@@ -83,9 +92,11 @@ def defining(text: str, called: Names) -> float:
     """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
     said = folded(text)
     best = max((_defining(said, name) for name in called.folded), default=0.0)
-    label = _LABEL.match(text)
-    if label and called.stand_in(label[0]):
-        best = max(best, 2.0)
+    label, cell = _LABEL.match(text), _FIRST_CELL.match(text)
+    if label and called.are_all_of(label[0]):
+        return max(best, 3.5)
+    if cell and called.are_all_of(cell[1]):
+        return max(best, 3.6)
     return max(0.0, best - _awkward(text))
 
 
@@ -113,10 +124,10 @@ def _defining(said: str, name: str) -> float:
         return 0.0
     begins = 1.5 * said.startswith(f" {name} ")
     near = rf" {re.escape(name)} (?:\S+ ){{0,3}}?"
-    if re.search(rf"{near}{_IS} (?:\S+ )?{_A} ", said):
+    if re.search(rf"{near}{_WAS} (?:\S+ )?{_A} ", said):
         return 4.0 + begins
     if re.search(rf"{near}{_IS} ", said):
-        return 3.0 + begins
+        return 2.0 + begins
     if re.search(rf" {re.escape(name)} {_A} ", said):
         return 2.5 + begins
     return 1.0 + begins
@@ -127,7 +138,7 @@ def _awkward(text: str) -> float:
     return (
         4.0 * bool(_HEADING.match(text))
         + 1.0 * text.startswith("|")
-        + 1.0 * text.rstrip("\"'”’)").endswith("?")
+        + 1.0 * text.rstrip("\"'”’)*_").endswith("?")
         + 1.0 * (len(text) < _SHORT)
         + 1.0 * (len(text) > _LONG)
     )

@@ -1,6 +1,6 @@
 """Who and what is tied to an entity, and what a passage says of the two."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer.lines import Marks, Told
@@ -10,6 +10,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Spoken, Tie
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import EntityId
+from lightwell.domain.terms import words
 from lightwell.records import briefs, entities
 from lightwell.records.briefs import Bond
 from lightwell.records.database import Database
@@ -27,9 +28,13 @@ class Ties:
 
 
 async def ties(
-    database: Database, reader: Reader, entity: Entity, passages: Sequence[Spoken]
+    database: Database,
+    reader: Reader,
+    entity: Entity,
+    passages: Sequence[Spoken],
+    heard: Sequence[Told],
 ) -> Ties:
-    """Return who is named beside the entity or related to it, and what else it is linked and related to."""
+    """Return who is related to the entity or named with it in one breath, and what else it is linked and related to."""
     bonds: dict[EntityId, Bond] = {}
     for bond in await briefs.bonds(database, reader, entity.id):
         bonds.setdefault(bond.entity.id, bond)
@@ -39,16 +44,33 @@ async def ties(
     beside = await entities.these(database, reader, [each for each in counts if each not in bonds])
     tied = [_tie(each.entity, each, counts.get(each.entity.id, 0)) for each in bonds.values()]
     tied += [_tie(beside[each], None, counts[each]) for each in counts if each in beside]
-    people = [each for each in tied if each.kind in _PERSONS]
-    links = [each for each in tied if each.kind not in _PERSONS and each.relation]
-    return Ties(people=tuple(people[:_MOST_TIES]), links=tuple(links[:_MOST_TIES]))
+    tied = [each for each in tied if each.relation or _naming(each, heard)]
+    return Ties(
+        people=_distinct(each for each in tied if each.kind in _PERSONS),
+        links=_distinct(each for each in tied if each.kind not in _PERSONS),
+    )
+
+
+def _distinct(tied: Iterable[Tie]) -> tuple[Tie, ...]:
+    """Return the first six, without those whose name is part of another's: `Weber` beside Jonas Weber."""
+    found: list[tuple[frozenset[str], Tie]] = []
+    for each in tied:
+        own = frozenset(words(each.name))
+        if len(found) < _MOST_TIES and not any(own <= had or had <= own for had, _ in found):
+            found.append((own, each))
+    return tuple(each for _, each in found)
+
+
+def _naming(tie: Tie, heard: Sequence[Told]) -> list[Told]:
+    called = names([tie.name])
+    return [each for each in heard if called.stand_in(each.quote.text)]
 
 
 def with_how(tie: Tie, heard: Sequence[Told], marks: Marks) -> Tie:
     """Return the tie with the most telling unit that names it, from a passage that is cited already where one does."""
-    called = names([tie.name])
-    naming = [each for each in heard if called.stand_in(each.quote.text)]
-    naming.sort(key=lambda each: (not marks.knows(each.quote), -each.lately))
+    naming = sorted(
+        _naming(tie, heard), key=lambda each: (not marks.knows(each.quote), -each.lately)
+    )
     if not naming or not (marks.knows(naming[0].quote) or marks.are_left):
         return tie
     best = naming[0]

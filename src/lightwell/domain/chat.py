@@ -7,6 +7,9 @@ from enum import StrEnum
 from typing import NewType
 from uuid import UUID
 
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.questions import LONGEST_QUESTION
+
 ConversationId = NewType("ConversationId", UUID)
 
 NO_INFORMATION = "I don't have information about that in the available documents."
@@ -76,6 +79,23 @@ class Conversation:
     messages: int
     created_at: datetime
     updated_at: datetime
+
+
+def user_message(message: str) -> ChatMessage:
+    """Return a person's message; raise `Invalid` for an empty or an overlong one."""
+    if not message.strip():
+        raise Invalid("Message cannot be empty")
+    if len(message) > LONGEST_QUESTION:
+        raise Invalid("Message exceeds maximum length")
+    return ChatMessage(role=Role.USER, content=message.strip())
+
+
+def conversation_id(text: str) -> ConversationId:
+    """Return the id that the text is; raise `NotFound`, since nobody has a conversation called otherwise."""
+    try:
+        return ConversationId(UUID(text.strip()))
+    except ValueError:
+        raise NotFound(f"There is no conversation {text} that you may see") from None
 
 
 def as_json(given: ChatResponse) -> Mapping[str, object]:

@@ -95,6 +95,11 @@ _SAID_AT = """
 CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz ELSE document.updated_at END
 """
 
+_DAY = (
+    "(?:^|[^0-9])((?:(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9])|(?:[0-3]?[0-9] (?:January|February|March|April|May|June|July"
+    "|August|September|October|November|December) (?:19|20)[0-9]{2}))(?:[^0-9]|$)"
+)
+
 # The newest, those that name it most often, and the newest of those that speak of something open.
 _PASSAGES = f"""
 WITH spoken AS (
@@ -106,7 +111,7 @@ WITH spoken AS (
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
     CROSS JOIN LATERAL (
-        SELECT substring(document.source_url || ' ' || document.title FROM '(?:^|[^0-9])((?:19|20)[0-9]{{2}}-[01][0-9]-[0-3][0-9])(?:[^0-9]|$)') AS day
+        SELECT substring(document.source_url || ' ' || document.title FROM %(day)s) AS day
     ) AS named
     WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
 ), placed AS (
@@ -231,6 +236,7 @@ async def passages(
         {
             "entity": entity,
             "classes": list(reader.classes),
+            "day": _DAY,
             "cues": " | ".join(search.tsquery(term) for term in cues),
             "newest": _NEWEST,
             "oftenest": _OFTENEST,

@@ -9,7 +9,7 @@ from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import Document, DocumentState, NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, ProjectId, global_ref, new_id
-from lightwell.records import access
+from lightwell.records import access, conversations
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.publishing import reclassify, retire
 
@@ -207,6 +207,7 @@ async def tombstone(
     await connection.execute(_CANCEL, ids)
     await retire(connection, project_id, documents, staged=True)
     await connection.execute(_TOMBSTONE, ids)
+    await conversations.forget_cited(connection, documents)
 
 
 async def listed(database: Database, reader: Reader, *, after: str, limit: int) -> list[Document]:

@@ -1,0 +1,173 @@
+"""A response in a conversation, in the shape of S4."""
+
+import re
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from lightwell.answer.compose import EXTRACTS
+from lightwell.domain.chat import (
+    GRAPH_SOURCE,
+    NO_INFORMATION,
+    ChatMessage,
+    ChatResponse,
+    Role,
+    SearchResult,
+)
+from lightwell.domain.documents import Chunk
+from lightwell.domain.evidence import INSUFFICIENT, Answer, Retrieval
+from lightwell.domain.ids import DocumentId
+from lightwell.domain.tokens import token_count
+from lightwell.ports import ChatModel, Message, Reply
+
+MOST_REMEMBERED = 2000
+"""Tokens of a conversation that are carried along."""
+
+_MOST_SAYINGS = 8
+_MARKS = re.compile(r"(?:\[\d+\])+$", re.MULTILINE)
+_MARK = re.compile(r"\[\d+\]")
+
+
+class Counted:
+    """A chat model, and how many tokens this one request has sent it and had from it."""
+
+    def __init__(self, inner: ChatModel) -> None:
+        self._inner = inner
+        self.asked = 0
+        self.said = 0
+
+    @property
+    def model(self) -> str:
+        return self._inner.model
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        most_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """Return the reply; raise `ModelFailed`."""
+        reply = await self._inner.reply(messages, most_tokens=most_tokens, schema=schema)
+        self.asked += reply.usage.input_tokens
+        self.said += reply.usage.output_tokens
+        return reply
+
+    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+        """Yield the reply's text as it comes, counted here since a stream does not say; raise `ModelFailed`."""
+        self.asked += sum(token_count(message.content) for message in messages)
+        async for part in self._inner.stream(messages, most_tokens=most_tokens):
+            self.said += token_count(part)
+            yield part
+
+
+def recent(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+    """Return the last messages that fit the budget, from a question on."""
+    left = MOST_REMEMBERED
+    kept: list[ChatMessage] = []
+    for message in reversed(history):
+        left -= token_count(message.content)
+        if left < 0:
+            break
+        kept.append(message)
+    while kept and kept[-1].role is not Role.USER:
+        kept.pop()
+    return tuple(reversed(kept))
+
+
+def response(
+    answer: Answer,
+    retrieval: Retrieval,
+    said: Sequence[ChatMessage],
+    *,
+    milliseconds: int,
+    counted: Counted | None,
+) -> ChatResponse:
+    """Return the answer to the last of the messages `said` as S4 has it; `[n]` in it is the n-th source.
+
+    What the graph says comes last among the sources, where a model was shown it.
+    """
+    passages = _passages(answer, retrieval)
+    text = NO_INFORMATION if answer.text == INSUFFICIENT else _marked(answer, list(passages))
+    graph = _from_graph(answer, retrieval) if passages else []
+    asked = counted is not None and counted.asked > 0
+    return ChatResponse(
+        response=text,
+        messages=(*said, ChatMessage(role=Role.ASSISTANT, content=text)),
+        sources=(*passages.values(), *graph),
+        model=answer.model,
+        total_duration=milliseconds,
+        prompt_eval_count=counted.asked if counted and asked else None,
+        eval_count=counted.said if counted and asked else None,
+    )
+
+
+def cited(given: ChatResponse) -> tuple[DocumentId, ...]:
+    """Return the documents that the response stands on, each once."""
+    found = (DocumentId(each.id) for each in given.sources if each.id is not None)
+    return tuple(dict.fromkeys(found))
+
+
+def _passages(answer: Answer, retrieval: Retrieval) -> dict[str, SearchResult]:
+    """Return the published chunks that the answer cites, by id, in the order of its marks."""
+    known: dict[str, SearchResult] = {}
+    for entry in retrieval.evidence:
+        for chunk in entry.members or (entry.chunk,):
+            known[str(chunk.id)] = _passage(chunk, entry.cosine_distance)
+    wanted = dict.fromkeys(citation.chunk_id for citation in answer.citations)
+    return {chunk: known[chunk] for chunk in wanted}
+
+
+def _passage(chunk: Chunk, distance: float | None) -> SearchResult:
+    return SearchResult(
+        id=chunk.document_id,
+        chunk_text=chunk.text,
+        chunk_index=chunk.index,
+        source=_label(chunk),
+        distance=None if distance is None else round(min(1.0, max(0.0, distance)), 4),
+    )
+
+
+def _label(chunk: Chunk) -> str:
+    """Return what people call the document: a file's name, else its title."""
+    name = unquote(PurePosixPath(urlsplit(chunk.url).path).name)
+    return (name or chunk.title if chunk.system == "file" else chunk.title or name) or chunk.url
+
+
+def _marked(answer: Answer, chunks: Sequence[str]) -> str:
+    """Return the answer's text with the marks at its lines' ends numbered as the sources are."""
+    places = {each.id: f"[{chunks.index(each.chunk_id) + 1}]" for each in answer.citations}
+
+    def renumbered(match: re.Match[str]) -> str:
+        marks = _MARK.findall(match[0])
+        return "".join(dict.fromkeys(places.get(mark, mark) for mark in marks))
+
+    return _MARKS.sub(renumbered, answer.text)
+
+
+def _from_graph(answer: Answer, retrieval: Retrieval) -> list[SearchResult]:
+    if answer.model == EXTRACTS:
+        return []
+    said = [*_entities(retrieval), *_relations(retrieval)][:_MOST_SAYINGS]
+    if not said:
+        return []
+    text = f"Based on the knowledge graph, {'; '.join(said)}."
+    return [
+        SearchResult(id=None, chunk_text=text, chunk_index=None, source=GRAPH_SOURCE, distance=None)
+    ]
+
+
+def _entities(retrieval: Retrieval) -> Iterable[str]:
+    for each in retrieval.entities:
+        if each.description.strip():
+            yield f"{each.name} ({each.kind}): {_line(each.description)}"
+
+
+def _relations(retrieval: Retrieval) -> Iterable[str]:
+    for each in retrieval.relations:
+        if each.description.strip():
+            yield f"{each.source} → {each.target}: {_line(each.description)}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split()).rstrip(".")
