@@ -150,7 +150,7 @@ async def test_no_passages_cost_no_call() -> None:
 @pytest.mark.parametrize(
     ("behaves", "message"),
     [
-        (Behaves(latency=1), "did not answer within 0.5 s"),
+        (Behaves(latency=1), "did not answer within 0.5 s: .* LIGHTWELL_RERANK_TIMEOUT_MS"),
         (Behaves(status=401), "answered 401: check LIGHTWELL_RERANK_API_KEY"),
         (Behaves(status=500), "answered 500"),
         (Behaves(hangs_up=True), "cannot be reached"),

@@ -15,7 +15,7 @@ import httpx
 from pydantic import AliasChoices, BaseModel, Field, SecretStr, TypeAdapter, ValidationError
 
 from lightwell.domain.calibration import Calibration, sigmoid
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.tokens import token_count
 from lightwell.domain.usage import OperationType
 from lightwell.models import failures
@@ -208,7 +208,14 @@ class RemoteReranker:
         return asked | dict(form.options)
 
     def _too_slow(self) -> Failure:
-        return failures.too_slow(self._endpoint.address, self._endpoint.timeout_seconds)
+        address, seconds = self._endpoint.address, self._endpoint.timeout_seconds
+        slow = f"{address.url} did not answer within {seconds:g} s"
+        return Failure(
+            error=ModelFailed(f"{slow}: if it is slow, raise {address.setting}_TIMEOUT_MS"),
+            reason=f"it did not answer within {seconds:g} s",
+            passing=True,
+            alive=False,
+        )
 
 
 @asynccontextmanager

@@ -1,0 +1,63 @@
+"""The best passages in the order of a reranker, which reads each of them beside the question."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from lightwell.domain.documents import Chunk
+from lightwell.domain.errors import Invalid, ModelFailed
+from lightwell.domain.evidence import Evidence
+from lightwell.domain.fences import harmless
+from lightwell.ports import Reranker
+
+LEAST_SCORE = 0.1
+"""S1's minScore."""
+
+LONGEST_PASSAGE = 8000
+"""In characters: what a reranker is sent of one passage, its heading included."""
+
+UNANSWERED = "The reranker did not answer: the order before reranking stands."
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Evidence, most relevant first; `note` says what did not go as it should, "" when all did."""
+
+    evidence: tuple[Evidence, ...]
+    note: str = ""
+
+
+async def reranked(
+    reranker: Reranker, question: str, evidence: Sequence[Evidence], *, least: float = LEAST_SCORE
+) -> Judged:
+    """Return the evidence by the reranker's relevance, without what has less than `least`, with both its ranks.
+
+    When the reranker fails, order and relevance before stand, and the note says so. Raises `Invalid`.
+    """
+    if not 0 <= least <= 1:
+        raise Invalid("Min score must be in range [0.0, 1.0]")
+    before = [
+        replace(entry, original_rank=rank, new_rank=rank) for rank, entry in enumerate(evidence)
+    ]
+    if not before:
+        return Judged(evidence=())
+    try:
+        passages = [_passage(entry.chunk) for entry in before]
+        found = await reranker.rerank(harmless(question), passages)
+    except ModelFailed as error:
+        _log.warning("the order before reranking stands: the reranker failed", error=str(error))
+        return Judged(evidence=tuple(before), note=UNANSWERED)
+    after = (
+        replace(before[one.place], relevance=round(one.relevance, 6), new_rank=rank)
+        for rank, one in enumerate(found)
+    )
+    return Judged(evidence=tuple(entry for entry in after if entry.relevance >= least))
+
+
+def _passage(chunk: Chunk) -> str:
+    """Return what a reranker reads: where the passage stands, and its text, which cannot end a model's turn."""
+    head = " › ".join((chunk.title, *chunk.locator.section))
+    return harmless(f"{head}\n\n{chunk.text}")[:LONGEST_PASSAGE]
