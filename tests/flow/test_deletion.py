@@ -1,11 +1,18 @@
 """Deleting documents: one rebuild for all, a report, and nothing left to find."""
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 
+from lightwell.domain.access import Reader
 from lightwell.domain.errors import NotFound
+from lightwell.domain.graph import MergeStrategy, Predicate, Statement, Word
+from lightwell.records.database import Database
+from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 
 from .conftest import Project
+from .notes import Noted, noted
 from .test_ingestion import ingest, residue
 
 SALES, SUPPORT = ["team:sales"], ["team:support"]
@@ -86,3 +93,145 @@ async def test_erasing_leaves_not_even_the_name(project: Project) -> None:
     assert rows == [(0,)]
     await project.kb.ingest(Shelf(documents=(written("zyxwvut.md", "Acme Corp is back.", SALES),)))
     assert (await project.kb.status(await project.kb.reader(SALES))).chunks == 1
+
+
+CANARY = "Zyxwvut Ltd (organization): sells pumps"
+
+
+async def with_canary(database: Database) -> Noted:
+    """A document that alone names Zyxwvut Ltd, beside others."""
+    store = await noted(database, model=ScriptedModel(lambda _: "Zyxwvut and others, in short."))
+    await store.put(
+        "canary", SALES, CANARY, "Zyx Inc (organization): old", "Zyxwvut Ltd -> Zyx Inc [USES]: so"
+    )
+    await store.put("plain", SALES, "Acme Corp (organization): buys pumps", "Oslo (place): far")
+    return store
+
+
+async def merged(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.merge(reader, ["Zyxwvut Ltd"], "Zyx Inc")
+
+
+async def merged_into_what_stays(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.merge(reader, ["Zyxwvut Ltd"], "Acme Corp")
+
+
+async def target_of_what_stays(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.merge(reader, ["Acme Corp", "Oslo"], "Zyxwvut Ltd")
+
+
+async def between_what_stays(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.merge(reader, ["Acme Corp"], "Zyxwvut Ltd")
+    await store.kb.graph.merge(reader, ["Zyxwvut Ltd"], "Oslo")
+
+
+async def merged_by_a_model(store: Noted, reader: Reader) -> None:
+    by_model = MergeStrategy.LLM_SUMMARIZE
+    await store.kb.graph.merge(reader, ["Zyxwvut Ltd"], "Acme Corp", strategy=by_model)
+
+
+async def merged_and_taken_back(store: Noted, reader: Reader) -> None:
+    await merged_by_a_model(store, reader)
+    await store.kb.graph.unmerge(reader, "Zyxwvut Ltd")
+
+
+async def hidden(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.delete(reader, "Zyxwvut Ltd")
+
+
+async def unrelated(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.unrelate(reader, "Zyxwvut Ltd", "Zyx Inc", Predicate.USES)
+
+
+async def related_and_taken_back(store: Noted, reader: Reader) -> None:
+    """By hand, for a class that has no text on either."""
+    said = Statement(subject="Zyxwvut Ltd", object="Oslo", predicate=Predicate.PART_OF)
+    await store.kb.graph.relate(reader, said, tags=["user:ada"])
+    ada = await store.kb.reader([*SALES, "user:ada"])
+    await store.kb.graph.unrelate(ada, "Zyxwvut Ltd", "Oslo", Predicate.PART_OF)
+
+
+async def rejected(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.reject(reader, "Zyxwvut Ltd", "Acme Corp")
+
+
+@pytest.mark.parametrize(
+    "correct",
+    [
+        merged,
+        merged_into_what_stays,
+        target_of_what_stays,
+        between_what_stays,
+        merged_by_a_model,
+        merged_and_taken_back,
+        hidden,
+        unrelated,
+        related_and_taken_back,
+        rejected,
+    ],
+)
+async def test_erasing_leaves_no_name_that_only_those_documents_had(
+    database: Database, correct: Callable[[Noted, Reader], Awaitable[None]]
+) -> None:
+    store = await with_canary(database)
+    reader = await store.kb.reader([*SALES, "user:ada"])
+    await correct(store, reader)
+    assert "entities" in await residue(store.project, "zyxwvut")
+    del store.shelf["canary"]
+    await store.kb.erase(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
+    assert await residue(store.project, "zyxwvut") == []
+    stale = await store.project.database.rows("SELECT count(*) FROM stale_profiles", {})
+    assert stale == [(0,)]
+
+
+async def test_erasing_keeps_together_what_is_merged_around_a_name_that_goes(
+    database: Database,
+) -> None:
+    store = await with_canary(database)
+    reader = await store.kb.reader(SALES)
+    await between_what_stays(store, reader)
+    await store.kb.erase(reader, ["file:///shelf/canary.txt"])
+    portrait = await store.kb.graph.entity(reader, "Acme Corp")
+    assert (portrait.entity.name, portrait.aliases) == ("Oslo", ("Acme Corp",))
+    assert portrait.entity.description == "far | buys pumps"
+    await store.kb.graph.unmerge(reader, "Acme Corp")
+    assert (await store.kb.graph.entity(reader, "Acme Corp")).entity.name == "Acme Corp"
+    await store.put("canary", SALES, CANARY)
+    assert (await store.kb.graph.entity(reader, "Zyxwvut Ltd")).aliases == ()
+
+
+async def test_erasing_keeps_what_people_said_in_words_and_what_others_name(
+    database: Database,
+) -> None:
+    store = await with_canary(database)
+    await store.put("other", SUPPORT, "Osprey (place)", "Tarn (place)")
+    both = await store.kb.reader([*SALES, *SUPPORT])
+    await store.kb.graph.edit(both, "Zyxwvut Ltd", Word(description="Ours."), tags=SALES)
+    await store.kb.graph.merge(both, ["Zyxwvut Ltd"], "Acme Corp")
+    await store.kb.graph.merge(both, ["Osprey"], "Tarn")
+    await store.kb.graph.delete(await store.kb.reader(SALES), "Oslo")
+    await store.kb.erase(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
+    reader = await store.kb.reader([*SALES, *SUPPORT])
+    assert (await store.kb.graph.entity(reader, "Zyxwvut Ltd")).entity.name == "Acme Corp"
+    assert (await store.kb.graph.entity(reader, "Osprey")).entity.name == "Tarn"
+    names = [entity.name async for entity in store.kb.graph.entities(reader)]
+    assert names == ["Acme Corp", "Tarn"]
+
+
+async def test_deleting_without_erasing_keeps_merges(database: Database) -> None:
+    store = await with_canary(database)
+    reader = await store.kb.reader(SALES)
+    await merged(store, reader)
+    await store.kb.delete(reader, ["file:///shelf/canary.txt"])
+    await store.ingest()
+    assert (await store.kb.graph.entity(reader, "Zyxwvut Ltd")).entity.name == "Zyx Inc"
+
+
+async def test_the_report_calls_what_is_merged_as_its_reader_does(database: Database) -> None:
+    store = await with_canary(database)
+    await store.put("secret", SUPPORT, "Project Falcon (codename): is secret")
+    both = await store.kb.reader([*SALES, *SUPPORT])
+    await store.kb.graph.merge(both, ["Zyxwvut Ltd"], "Project Falcon")
+    report = await store.kb.delete(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
+    assert "falcon" not in str(report)
+    assert report.entities_deleted == ("kg:organization:zyx-inc", "kg:organization:zyxwvut-ltd")

@@ -7,7 +7,7 @@ from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId
 from lightwell.ingest.way import Way, follow_up
-from lightwell.records import deletions, documents
+from lightwell.records import deletions, documents, forgetting
 from lightwell.records.deletions import Touched
 
 
@@ -26,10 +26,11 @@ async def delete(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deleti
 
 
 async def erase(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
-    """Delete documents, and their tombstones with them: not even their names are left."""
+    """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had."""
     report = await delete(way, reader, gone)
     async with way.database.transaction() as connection:
         await deletions.erase(connection, gone)
+        await forgetting.forget_names(connection, reader.project_id)
     return report
 
 

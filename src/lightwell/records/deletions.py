@@ -27,14 +27,14 @@ WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s)
 """
 
 _ENTITIES = """
-SELECT mention.entity_id, entity.entity_ref, profile.entity_kind, count(*)
+SELECT mention.entity_id, coalesce(profile.entity_ref, entity.entity_ref) AS ref, profile.entity_kind, count(*)
 FROM document_entity_mentions AS mention
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS entity USING (entity_id)
 JOIN profiles AS profile ON profile.subject_id = mention.entity_id AND profile.class_id = mention.class_id
 WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
-GROUP BY mention.entity_id, entity.entity_ref, profile.entity_kind
-ORDER BY entity.entity_ref
+GROUP BY mention.entity_id, ref, profile.entity_kind
+ORDER BY ref
 """
 
 _RELATIONS = """

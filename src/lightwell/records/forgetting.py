@@ -1,0 +1,99 @@
+"""What hard deletion takes besides documents: names that merges and hidings keep, and that no document has any more.
+
+A merge, or an entity deleted by hand, outlives its documents, so that their return changes nothing. After a hard
+deletion nobody is to find their names; only what people said in words of their own keeps one.
+"""
+
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.ids import EntityId, ProjectId
+from lightwell.records import resolving
+from lightwell.records.database import Connection
+from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.profiles import refresh_all
+
+_MENTIONED: LiteralString = """
+(EXISTS (SELECT FROM document_entity_mentions AS mention
+         WHERE mention.entity_id = {entity}.entity_id AND mention.named_as = {entity}.entity_id)
+ OR EXISTS (SELECT FROM document_entity_mentions AS mention
+            WHERE mention.named_as = {entity}.entity_id AND mention.entity_id IS DISTINCT FROM mention.named_as))
+"""
+
+_HELD: LiteralString = """
+({mentioned}
+ OR NOT {entity}.entity_ref LIKE ANY (ARRAY['kg:entity:%%', 'gone:%%'])
+ OR EXISTS (SELECT FROM entity_edits AS edit WHERE edit.named_as = {entity}.entity_id)
+ OR EXISTS (SELECT FROM entity_links AS link WHERE {entity}.entity_id IN (link.from_ref, link.to_ref)))
+""".replace("{mentioned}", _MENTIONED)
+
+_SHOW_RELATIONS: LiteralString = """
+UPDATE relations SET hidden_for = NULL
+WHERE project_id = %(project_id)s AND hidden_for IS NOT NULL
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention
+                  WHERE relations.relation_id = mention.relation_id)
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention
+                  WHERE mention.stated_as = relations.relation_id
+                    AND mention.relation_id IS DISTINCT FROM mention.stated_as)
+RETURNING source_id, target_id
+"""
+
+_SHOW_ENTITIES: LiteralString = """
+UPDATE entities SET hidden_for = NULL
+WHERE project_id = %(project_id)s AND hidden_for IS NOT NULL AND NOT {held}
+RETURNING entity_id
+""".replace("{held}", _HELD.replace("{entity}", "entities"))
+
+# What stood for an end of a relation by hand that is there no more.
+_DROP_WORDLESS: LiteralString = """
+DELETE FROM entity_edits AS edit USING entities AS entity
+WHERE entity.entity_id = edit.named_as AND entity.project_id = %(project_id)s
+  AND edit.name IS NULL AND edit.entity_kind IS NULL AND edit.description IS NULL
+  AND NOT {mentioned}
+  AND NOT EXISTS (SELECT FROM relations AS relation JOIN relation_edits AS said ON said.stated_as = relation.relation_id
+                  WHERE said.class_id = edit.class_id AND edit.named_as IN (relation.source_id, relation.target_id))
+RETURNING edit.named_as
+""".replace("{mentioned}", _MENTIONED.replace("{entity}", "entity"))
+
+_DROP_MERGES: LiteralString = """
+WITH tree AS (
+    SELECT coalesce(entity.merged_into, entity.entity_id) AS root, array_agg(entity.entity_id) AS members
+    FROM entities AS entity
+    WHERE entity.project_id = %(project_id)s
+      AND (entity.merged_into IS NOT NULL
+           OR EXISTS (SELECT FROM entities AS alias WHERE alias.merged_into = entity.entity_id))
+    GROUP BY 1
+    HAVING NOT bool_or({held})
+), gone AS (
+    DELETE FROM entity_merges USING tree WHERE target_id = ANY(tree.members)
+)
+SELECT unnest(members) FROM tree
+""".replace("{held}", _HELD.replace("{entity}", "entity"))
+
+# A name in the middle of a tree of merges that others still need: the place stays, the name goes.
+_DROP_NAMES: LiteralString = """
+UPDATE entities SET entity_ref = 'gone:' || entity_id, normalized_name = ''
+WHERE project_id = %(project_id)s AND normalized_name <> '' AND NOT {held}
+  AND (merged_into IS NOT NULL
+       OR EXISTS (SELECT FROM entities AS alias WHERE alias.merged_into = entities.entity_id))
+""".replace("{held}", _HELD.replace("{entity}", "entities"))
+
+_FACTS = (_SHOW_RELATIONS, _SHOW_ENTITIES, _DROP_WORDLESS, _DROP_MERGES)
+
+
+async def forget_names(connection: Connection, project_id: ProjectId) -> None:
+    """Drop merges and hidings of names that no document has any more and nobody's own words keep, and these names.
+
+    Refresh must have followed the documents that went.
+    """
+    facts = {"project_id": project_id}
+    await connection.execute(PUBLISHING_LOCK, facts)
+    touched: set[UUID] = set()
+    for statement in _FACTS:
+        cursor = await connection.execute(statement, facts)
+        touched.update(each for row in await cursor.fetchall() for each in row)
+    if touched:
+        members = await resolving.trees(connection, [EntityId(each) for each in touched])
+        await resolving.resolve(connection, project_id, members)
+        await refresh_all(connection, project_id)
+    await connection.execute(_DROP_NAMES, facts)
