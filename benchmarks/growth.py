@@ -23,20 +23,14 @@ from rich.table import Table
 
 from lightwell.answer.compose import Answers
 from lightwell.domain.documents import NewDocument
-from lightwell.ingest.rules import Rules
-from lightwell.ingest.way import Way
-from lightwell.ingest.work import new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, Changed, Vectors
 from lightwell.records import access, spaces
 from lightwell.records.database import Database, connected
 from lightwell.records.server import serve, status
-from lightwell.retrieve.pipeline import Retriever
-from lightwell.stores.postgres.graph import PostgresGraph
-from lightwell.stores.postgres.profiles import PostgresProfiles
-from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.shelf import written
+from lightwell.wiring import reading_by_rules, retriever
 
 SIZES = (50, 800, 2000, 10_000)
 ADDED, ASKED = 100, 100
@@ -124,31 +118,12 @@ async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     embedder = Timed(inner=HashEmbedder(dimension=384))
     project_id = await access.project(database, "benchmarks", "growth")
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
-    vectors = PostgresVectors(database)
-    await vectors.prepare(space.id, space.dimension)
-    profiles = PostgresProfiles(database)
-    await profiles.prepare(space.id, space.dimension)
-    way = Way(
-        database=database,
-        vectors=vectors,
-        profiles=profiles,
-        space=space,
-        embedder=embedder,
-        extractor=Rules(),
-        worker=new_worker(),
-    )
-    retriever = Retriever(
-        database=database,
-        vectors=vectors,
-        graph=PostgresGraph(database),
-        space=space,
-        embedder=embedder,
-    )
+    way = await reading_by_rules(database, space, embedder)
     kb = KnowledgeBase(
         database,
         project_id,
         way,
-        retriever,
+        retriever(way),
         Answers(model=None, most_tokens=4000),
     )
     return kb, embedder

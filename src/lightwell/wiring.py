@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from lightwell.answer.compose import Answers
 from lightwell.connectors.files import Files
 from lightwell.domain.access import Tags
+from lightwell.domain.calibration import Calibration
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
 from lightwell.domain.ids import ProjectId
@@ -24,13 +25,14 @@ from lightwell.ingest.way import Way
 from lightwell.ingest.work import crowded, new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter, Metered
-from lightwell.ports import ChatModel, Embedder, Message
+from lightwell.ports import ChatModel, Embedder, Message, Reranker
 from lightwell.records import access, spaces
 from lightwell.records.asking import Asking
 from lightwell.records.database import Database, connected
 from lightwell.records.health import examination
 from lightwell.records.spaces import Space
-from lightwell.retrieve.pipeline import Retriever
+from lightwell.retrieve.channels import Stores
+from lightwell.retrieve.pipeline import Ranking, Retriever
 from lightwell.settings import Settings
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.profiles import PostgresProfiles
@@ -59,37 +61,66 @@ async def opened(
         embedder = await _embedder(chosen, stack)
         project_id = await access.project(database, chosen.tenant, chosen.project)
         space = await _space(database, project_id, embedder)
-        vectors = PostgresVectors(database)
-        await vectors.prepare(space.id, space.dimension)
-        profiles = PostgresProfiles(database)
-        await profiles.prepare(space.id, space.dimension)
         paid = meter or Meter(chosen.token_budget)
         chat = await _chat_connection(chosen, stack)
         ask = _asker(chosen, database, project_id, chat, paid) if chat else None
         summarizer = _summarizer(chosen, ask) if ask else None
-        way = Way(
-            database=database,
-            vectors=vectors,
-            profiles=profiles,
-            space=space,
-            embedder=embedder,
-            extractor=Rules(),
-            worker=new_worker(chosen.lease_seconds),
-        )
+        way = await reading_by_rules(database, space, embedder, chosen.lease_seconds)
         if chosen.extraction == "model":
             way = _read_by_model(replace(way, summarizer=summarizer), chosen, ask)
-        retriever = Retriever(
-            database=database,
-            vectors=vectors,
-            graph=PostgresGraph(database),
-            space=space,
-            embedder=embedder,
+        found_by = retriever(
+            way,
+            asking=_keyword_asking(chosen, database, project_id, chat, paid),
+            reranker=await _reranker(chosen, stack, paid),
+            ranking=_ranking(chosen),
         )
         answers = Answers(
             model=_writer(chat, paid),
             most_tokens=chosen.context_max_tokens,
         )
-        yield KnowledgeBase(database, project_id, way, retriever, answers, summarizer=summarizer)
+        yield KnowledgeBase(database, project_id, way, found_by, answers, summarizer=summarizer)
+
+
+async def reading_by_rules(
+    database: Database, space: Space, embedder: Embedder, lease_seconds: float = 30.0
+) -> Way:
+    """Return a way in that needs no model but the embedder, with room made for its vectors."""
+    vectors, profiles = PostgresVectors(database), PostgresProfiles(database)
+    await vectors.prepare(space.id, space.dimension)
+    await profiles.prepare(space.id, space.dimension)
+    return Way(
+        database=database,
+        vectors=vectors,
+        profiles=profiles,
+        space=space,
+        embedder=embedder,
+        extractor=Rules(),
+        worker=new_worker(lease_seconds),
+    )
+
+
+def retriever(
+    way: Way,
+    *,
+    asking: Asking | None = None,
+    reranker: Reranker | None = None,
+    ranking: Ranking | None = None,
+) -> Retriever:
+    """Return what finds evidence in what this way brings in; `asking` finds keywords where it is given."""
+    stores = Stores(
+        database=way.database,
+        vectors=way.vectors,
+        profiles=way.profiles,
+        graph=PostgresGraph(way.database),
+        space=way.space,
+    )
+    return Retriever(
+        stores=stores,
+        embedder=way.embedder,
+        asking=asking,
+        reranker=reranker,
+        ranking=ranking or Ranking(),
+    )
 
 
 def files(root: Path, tags: Tags, settings: Settings) -> Files:
@@ -169,6 +200,57 @@ def _writer(chat: "Connection | None", meter: Meter) -> ChatModel | None:
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
     return Metered(inner=model, meter=meter, operation=OperationType.QUERY)
+
+
+def _keyword_asking(
+    settings: Settings,
+    database: Database,
+    project_id: ProjectId,
+    chat: "Connection | None",
+    meter: Meter,
+) -> Asking | None:
+    """Return who finds keywords: nobody where no model reads documents, since then nothing is described."""
+    if chat is None or not settings.keyword_extraction or settings.extraction != "model":
+        return None
+    from lightwell.models import limiter, openai_chat
+
+    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
+    paid = Metered(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
+    return Asking(database, project_id, paid, slots=settings.endpoint_concurrency)
+
+
+async def _reranker(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Reranker | None:
+    if settings.rerank in ("local", "none"):
+        return None
+    from lightwell.models import rerankers
+
+    dialects = {
+        "cohere": rerankers.Dialect.COHERE,
+        "jina": rerankers.Dialect.JINA,
+        "endpoint": rerankers.Dialect.PLAIN,
+        "tei": rerankers.Dialect.TEI,
+    }
+    endpoint = rerankers.RerankEndpoint(
+        dialect=dialects[settings.rerank],
+        api_key=settings.rerank_api_key,
+        base_url=settings.rerank_url,
+        model=settings.rerank_model,
+        concurrency=settings.endpoint_concurrency,
+        timeout_seconds=settings.rerank_timeout_ms / 1000,
+    )
+    calibration = Calibration(a=settings.rerank_scale, b=settings.rerank_shift)
+    return await stack.enter_async_context(
+        rerankers.reranking(endpoint, calibration=calibration, meter=meter)
+    )
+
+
+def _ranking(settings: Settings) -> Ranking:
+    return Ranking(
+        fusion=settings.fusion,
+        reads=settings.rerank != "none",
+        least_score=settings.rerank_min_score,
+        keyword_seconds=settings.keyword_cache_seconds,
+    )
 
 
 def _asker(

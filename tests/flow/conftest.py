@@ -6,18 +6,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from lightwell.answer.compose import Answers
-from lightwell.ingest.rules import Rules
 from lightwell.ingest.way import Way
-from lightwell.ingest.work import new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import access, spaces
 from lightwell.records.database import Database
-from lightwell.retrieve.pipeline import Retriever
-from lightwell.stores.postgres.graph import PostgresGraph
-from lightwell.stores.postgres.profiles import PostgresProfiles
-from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
+from lightwell.wiring import reading_by_rules, retriever
 
 
 @dataclass(frozen=True)
@@ -57,28 +52,9 @@ async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
     project_id = await access.project(database, "tenant", name)
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
-    vectors = PostgresVectors(database)
-    await vectors.prepare(space.id, space.dimension)
-    profiles = PostgresProfiles(database)
-    await profiles.prepare(space.id, space.dimension)
-    way = Way(
-        database=database,
-        vectors=vectors,
-        profiles=profiles,
-        space=space,
-        embedder=embedder,
-        extractor=Rules(),
-        worker=new_worker(),
-    )
-    retriever = Retriever(
-        database=database,
-        vectors=vectors,
-        graph=PostgresGraph(database),
-        space=space,
-        embedder=embedder,
-    )
+    way = await reading_by_rules(database, space, embedder)
     answers = Answers(model=None, most_tokens=4000)
-    kb = KnowledgeBase(database, project_id, way, retriever, answers)
+    kb = KnowledgeBase(database, project_id, way, retriever(way), answers)
     return Project(kb=kb, way=way, database=database, embedder=embedder)
 
 

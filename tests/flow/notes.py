@@ -16,9 +16,8 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ChatModel, ChunkToRead
 from lightwell.records.asking import Asking
 from lightwell.records.database import Database
-from lightwell.retrieve.pipeline import Retriever
-from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.testing.shelf import Shelf, written
+from lightwell.wiring import retriever
 
 from .conftest import Project, project_on
 
@@ -81,13 +80,6 @@ class Noted:
 async def noted(database: Database, name: str = "project", model: ChatModel | None = None) -> Noted:
     plain = await project_on(database, name)
     way = replace(plain.way, extractor=Notes())
-    retriever = Retriever(
-        database=database,
-        vectors=way.vectors,
-        graph=PostgresGraph(database),
-        space=way.space,
-        embedder=way.embedder,
-    )
     answers = Answers(model=None, most_tokens=4000)
     project_id = plain.kb.project_id
     summarizer = (
@@ -95,7 +87,7 @@ async def noted(database: Database, name: str = "project", model: ChatModel | No
         if model
         else None
     )
-    kb = KnowledgeBase(database, project_id, way, retriever, answers, summarizer=summarizer)
+    kb = KnowledgeBase(database, project_id, way, retriever(way), answers, summarizer=summarizer)
     project = Project(kb=kb, way=way, database=database, embedder=plain.embedder)
     return Noted(project=project, shelf={})
 

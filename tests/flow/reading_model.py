@@ -21,9 +21,8 @@ from lightwell.models.meter import Meter, Metered
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.records.asking import Asking
 from lightwell.records.database import Database
-from lightwell.retrieve.pipeline import Retriever
-from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.testing.endpoint import Body
+from lightwell.wiring import retriever
 
 from .conftest import Project, project_on
 
@@ -71,16 +70,9 @@ async def read_by_model(
             window=chosen.window,
         )
         way = crowded(replace(project.way, extractor=reader, summarizer=summarizer), SLOTS)
-        retriever = Retriever(
-            database=database,
-            vectors=way.vectors,
-            graph=PostgresGraph(database),
-            space=way.space,
-            embedder=way.embedder,
-        )
         answers = Answers(model=None, most_tokens=4000)
         kb = KnowledgeBase(
-            database, project.kb.project_id, way, retriever, answers, summarizer=summarizer
+            database, project.kb.project_id, way, retriever(way), answers, summarizer=summarizer
         )
         yield replace(project, kb=kb, way=way), meter
 

@@ -12,6 +12,11 @@ from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summ
 from lightwell.ports import ChatModel, Message, Reply
 
 
+_OF_QUESTIONS = frozenset(
+    {OperationType.QUERY, OperationType.KEYWORD_EXTRACTION, OperationType.RERANK}
+)
+
+
 class Meter:
     """Collects what one command's calls cost; belongs to one event loop. A `budget` of 0 is none."""
 
@@ -92,7 +97,7 @@ class Metered:
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the reply; raise `ModelFailed`, also when the budget would not bear the call."""
-        if self.operation is OperationType.QUERY:
+        if self.operation in _OF_QUESTIONS:
             return await self._noted(messages, most_tokens, schema)
         asked = sum(token_count(message.content) for message in messages)
         async with self.meter.promised(asked + most_tokens):

@@ -122,9 +122,7 @@ async def _into(found: Found, channel: Channel, draw: Awaitable[list[ChunkId]]) 
     found.metrics[channel] = ChannelMetrics(ms=passed, hits=len(chunks))
 
 
-async def _by_meaning(
-    stores: Stores, asked: Asked, found: Found, reader: Reader
-) -> list[ChunkId]:
+async def _by_meaning(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
     hits = await stores.vectors.nearest(stores.space.id, asked.vector, reader, limit=DRAWN)
     found.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
     return [hit.chunk_id for hit in hits]
@@ -173,9 +171,7 @@ async def _from_relations(
     return await stores.graph.stating(reader, found.relations, limit=DRAWN)
 
 
-async def _along_links(
-    stores: Stores, asked: Asked, found: Found, reader: Reader
-) -> list[ChunkId]:
+async def _along_links(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
     del found
     named = [entity.id for entity in asked.named]
     if not named:
@@ -195,9 +191,7 @@ async def _near(stores: Stores, found: Found, reader: Reader) -> list[ChunkId]:
 async def _alike(
     stores: Stores, vector: NDArray[np.float32], reader: Reader, subject: Subject
 ) -> list[ProfileHit]:
-    near = await stores.profiles.nearest(
-        stores.space.id, vector, reader, subject, limit=_PROFILES
-    )
+    near = await stores.profiles.nearest(stores.space.id, vector, reader, subject, limit=_PROFILES)
     return [hit for hit in near if hit.similarity >= _LEAST_ALIKE]
 
 

@@ -1,223 +1,238 @@
 """The way out: which chunks bear on a question?
 
-question ─ words, meaning, names ─► candidates ─ signals ─► opening ─ second look ─► order ─ calibration ─► evidence
+question ─ keywords, words, meaning, names ─► channels ─► candidates ─ signals ─► order ─► passages ─ read ─► evidence
 """
 
 import asyncio
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import cast
 
 import numpy as np
-import scipy.sparse as sparse
-from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
+from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Metrics, Retrieval
+from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Question
+from lightwell.domain.questions import (
+    GRAPH_CHANNELS,
+    PASSAGE_CHANNELS,
+    Channel,
+    Fusion,
+    Question,
+)
 from lightwell.domain.terms import terms
-from lightwell.ports import Embedder, GraphIndex, Neighbourhood, VectorIndex
-from lightwell.records import search
-from lightwell.records.database import Database
-from lightwell.records.search import NamedEntity, Place, WordHit, WordQuestion, WordStatistics
-from lightwell.records.spaces import Space
+from lightwell.ports import Embedder, Neighbourhood, Reranker, Vectors
+from lightwell.records import entities, search
+from lightwell.records.asking import Asking
+from lightwell.retrieve import arrays, calibration, fusion, passages, reading, rerank
 from lightwell.retrieve import asked as naming
-from lightwell.retrieve import calibration, fusion, reading, signals
+from lightwell.retrieve.channels import Asked, Found, Stores, complete, drawn
+from lightwell.retrieve.keywords import Found as FoundKeywords
+from lightwell.retrieve.keywords import keywords
+from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.reading import Reading
-from lightwell.retrieve.signals import Candidates, Corpus, Matrix
+from lightwell.retrieve.signals import Floats
 from lightwell.retrieve.weights import weights
 
-DRAWN = 100
-"""Chunks by words, and as many by meaning."""
-
-_MOST_DRAWN_BY_RARE = 600
-_NAMED_CHUNKS = 50
-_SEEN_NEAR, _NEIGHBOURS = 10, 60
 _MOST_TERMS = 32
+_RERANKED = 20
+_SPARE = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question as the store understands it; `terms` are distinct, in order, with their visible statistics."""
+class Ranking:
+    """How candidates are ranked, and how long a question's keywords are kept.
 
-    question: Question
-    vector: NDArray[np.float32]
-    terms: tuple[str, ...]
-    statistics: WordStatistics
-    named: tuple[NamedEntity, ...]
+    `least_score` is S1's minScore, below which a reranked passage is dropped. Without a reranker, `reads` says whether
+    passages are judged unit by unit, or by the fusion alone.
+    """
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Candidate chunks, each with its place per channel, from 0."""
-
-    ranks: dict[ChunkId, dict[Channel, int]]
-    similarities: dict[ChunkId, float]
-    words: dict[ChunkId, WordHit]
+    fusion: Fusion = Fusion.LEARNED
+    reads: bool = True
+    least_score: float = 0.1
+    keyword_seconds: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retriever:
-    """Finds evidence in one project."""
+    """Finds evidence in one project.
 
-    database: Database
-    vectors: VectorIndex
-    graph: GraphIndex
-    space: Space
+    `asking` is the model that finds keywords; without one they are the question's own. `reranker` judges passages
+    where there is one; without one they are read here.
+    """
+
+    stores: Stores
     embedder: Embedder
+    asking: Asking | None = None
+    reranker: Reranker | None = None
+    ranking: Ranking = Ranking()
 
     async def retrieve(self, question: Question, reader: Reader) -> Retrieval:
         """Return what the reader may see of what bears on the question, best first."""
         clock = _Clock()
-        asked = await self._asked(question, reader)
-        found = await self._candidates(asked, reader)
-        clock.vector = clock.lap()
-        if question.channels & GRAPH_CHANNELS:
-            await self._follow(asked, found, reader)
-        chunks = await self._complete(asked, found, reader)
-        near = await self.graph.around(reader, chunks, [entity.id for entity in asked.named])
+        asked, note = await self._asked(question, reader)
+        clock.lap()
+        found = await drawn(self.stores, asked, reader)
+        chunks = await complete(self.stores, asked, found, reader)
+        clock.lap()
+        near = await self._around(asked, chunks, reader)
         clock.graph = clock.lap()
-        places = await search.places(self.database, reader, chunks)
-        ranked = await self._ranked(asked, found, near, places, reader)
-        evidence = await self._evidence(asked, found, ranked, reader)
-        weighed = _weights(asked)
+        order = await self._ordered(asked, found, near, reader)
+        told = await self._told(asked, found, reader)
+        evidence = await self._evidence(asked, found, order, reader)
         clock.fusion = clock.lap()
-        as_read = Reading(
-            vector=asked.vector, weights=weighed, names=naming.proper_terms(question.text)
-        )
-        evidence = await reading.read(self.embedder, as_read, evidence)
+        evidence, failed = await self._judged(asked, evidence)
         clock.rerank = clock.lap()
         return Retrieval(
             question=question,
-            weights=weighed,
+            weights=asked.weights,
             evidence=evidence,
             best=max((entry.relevance for entry in evidence), default=0.0),
             metrics=_metrics(clock, found, near, evidence),
+            entities=told[0],
+            relations=told[1],
+            notes=tuple(each for each in (note, failed) if each),
         )
 
-    async def _asked(self, question: Question, reader: Reader) -> Asked:
-        """Embed the question and look its words and names up."""
+    async def _asked(self, question: Question, reader: Reader) -> tuple[Asked, str]:
+        """Embed the question, look its words and names up, and find its keywords."""
         wanted = tuple(dict.fromkeys(terms(question.text)))[:_MOST_TERMS]
-        vector, statistics, entities = await asyncio.gather(
+        database = self.stores.database
+        vector, statistics, named, words = await asyncio.gather(
             self.embedder.query(question.text),
-            search.statistics(self.database, reader, wanted),
-            search.named(self.database, reader, naming.possible_names(question.text)),
+            search.statistics(database, reader, wanted),
+            search.named(database, reader, naming.possible_names(question.text)),
+            self._keywords(question),
         )
-        names = set(naming.held_names(question.text, {entity.name for entity in entities}))
-        return Asked(
+        low, high = await self._keyword_vectors(words, vector)
+        names = set(naming.held_names(question.text, {entity.name for entity in named}))
+        asked = Asked(
             question=question,
             vector=vector[0],
-            terms=wanted,
+            low=low[0],
+            high=high[0],
+            weights=arrays.term_weights(statistics, wanted),
             statistics=statistics,
-            named=tuple(entity for entity in entities if entity.name in names),
+            named=tuple(entity for entity in named if entity.name in names),
+        )
+        return asked, words.note
+
+    async def _keywords(self, question: Question) -> FoundKeywords:
+        looks = question.channels & {Channel.ENTITIES, Channel.RELATIONS}
+        asking = self.asking if looks else None
+        return await keywords(question.text, asking, max_age_seconds=self.ranking.keyword_seconds)
+
+    async def _keyword_vectors(
+        self, words: FoundKeywords, vector: Vectors
+    ) -> tuple[Vectors, Vectors]:
+        """Return the vectors of the low and of the high keywords; the question's for those from its own text."""
+        if not words.keywords.by_model:
+            return vector, vector
+        low, high = ", ".join(words.keywords.low), ", ".join(words.keywords.high)
+        return (
+            await self.embedder.query(low) if low else vector,
+            await self.embedder.query(high) if high else vector,
         )
 
-    async def _candidates(self, asked: Asked, reader: Reader) -> Found:
-        """Draw chunks by words and by meaning."""
-        by_words, by_meaning = await asyncio.gather(
-            self._by_words(asked, reader),
-            self.vectors.nearest(self.space.id, asked.vector, reader, limit=DRAWN),
-        )
-        found = Found(
-            ranks={},
-            similarities={hit.chunk_id: hit.similarity for hit in by_meaning},
-            words={hit.chunk_id: hit for hit in by_words},
-        )
-        _rank(found, Channel.DENSE, [hit.chunk_id for hit in by_meaning])
-        _rank(found, Channel.WORDS, [hit.chunk_id for hit in by_words])
-        return found
+    async def _around(
+        self, asked: Asked, chunks: Sequence[ChunkId], reader: Reader
+    ) -> Neighbourhood:
+        if not asked.question.channels & GRAPH_CHANNELS:
+            return arrays.without_graph(chunks)
+        named = [entity.id for entity in asked.named]
+        return await self.stores.graph.around(reader, chunks, named)
 
-    async def _by_words(self, asked: Asked, reader: Reader) -> list[WordHit]:
-        rarities = _weights(asked)
-        draw = _draw(asked.statistics, asked.terms)
-        if not draw:
-            return []
-        return await search.by_words(
-            self.database,
-            reader,
-            WordQuestion(
-                weights=rarities,
-                mean_length=asked.statistics.mean_length,
-                draw=draw,
-                topic=asked.question.topic,
-            ),
-            limit=DRAWN,
-        )
-
-    async def _follow(self, asked: Asked, found: Found, reader: Reader) -> None:
-        """Add chunks of the named entities, and chunks that share rare entities with the best so far."""
-        rare = [entity.id for entity in asked.named if entity.chunks <= _NAMED_CHUNKS]
-        best = sorted(found.ranks, key=lambda chunk: (_first_score(found.ranks[chunk]), chunk))
-        mentioning, near = await asyncio.gather(
-            self.graph.mentioning(reader, rare, limit=DRAWN),
-            self.graph.neighbours(
-                reader, best[:_SEEN_NEAR], rarest=signals.RAREST, limit=_NEIGHBOURS
-            ),
-        )
-        _rank(found, Channel.ENTITIES, mentioning)
-        _rank(found, Channel.NEIGHBOURS, near)
-
-    async def _complete(self, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
-        """Fetch the numbers that some channels did not bring; return the candidates on the topic."""
-        lack_words = [chunk for chunk in found.ranks if chunk not in found.words]
-        lack_meaning = [chunk for chunk in found.ranks if chunk not in found.similarities]
-        hits, similarities = await asyncio.gather(
-            search.words_of(
-                self.database, reader, lack_words, asked.terms, topic=asked.question.topic
-            ),
-            self.vectors.similarities(self.space.id, asked.vector, reader, lack_meaning),
-        )
-        found.words.update({hit.chunk_id: hit for hit in hits})
-        found.similarities.update(similarities)
-        return sorted(chunk for chunk in found.ranks if chunk in found.words)
-
-    async def _ranked(
-        self,
-        asked: Asked,
-        found: Found,
-        near: Neighbourhood,
-        places: dict[ChunkId, Place],
-        reader: Reader,
-    ) -> "list[_Ranked]":
+    async def _ordered(
+        self, asked: Asked, found: Found, near: Neighbourhood, reader: Reader
+    ) -> "_Order":
         """Order the candidates: each by itself first, then by what it adds to the best."""
-        chunks = [chunk for chunk in near.chunks if chunk in places]
+        places = await search.places(self.stores.database, reader, near.chunks)
+        chunks, candidates = arrays.candidates(asked, found, near, places)
         if not chunks:
-            return []
-        candidates = _arrays(asked, found, near, chunks, places)
-        corpus = _corpus(asked, near)
+            return _Order(ranked=[], read={})
+        corpus = arrays.corpus(asked.statistics, asked.terms, near)
         opening = fusion.opened(candidates, corpus, weights())
-        wanted: list[int] = opening.wanted.tolist()
-        read = await search.chunks(self.database, reader, [chunks[place] for place in wanted])
-        texts = {place: read[chunks[place]].text for place in wanted if chunks[place] in read}
-        scores = fusion.fused(opening, texts, weights())
+        read: dict[ChunkId, Chunk] = {}
+        if self.ranking.fusion is Fusion.RRF:
+            scores = _reciprocal(found, chunks, candidates.keys)
+        else:
+            wanted: list[int] = opening.wanted.tolist()
+            read = await search.chunks(
+                self.stores.database, reader, [chunks[place] for place in wanted]
+            )
+            texts = {place: read[chunks[place]].text for place in wanted if chunks[place] in read}
+            scores = fusion.fused(opening, texts, weights())
         relevance = calibration.relevance(opening, scores)
         order: list[int] = fusion.order(scores, candidates.keys).tolist()
-        return [
+        ranked = [
             _Ranked(
                 chunk=chunks[place], score=float(scores[place]), relevance=float(relevance[place])
             )
             for place in order
         ]
+        return _Order(ranked=ranked, read=read)
 
     async def _evidence(
-        self, asked: Asked, found: Found, ranked: "Sequence[_Ranked]", reader: Reader
+        self, asked: Asked, found: Found, order: "_Order", reader: Reader
     ) -> tuple[Evidence, ...]:
-        top = ranked[: asked.question.limit]
-        texts = await search.chunks(self.database, reader, [entry.chunk for entry in top])
-        return tuple(
-            Evidence(
-                chunk=texts[entry.chunk],
-                relevance=round(entry.relevance, 6),
-                score=round(entry.score, 6),
-                cosine_distance=_distance(found.similarities.get(entry.chunk)),
-                ranks=found.ranks[entry.chunk],
+        """Return the best as passages: those that are handed to a reranker, or as many as were asked for."""
+        limit = asked.question.limit if self.reranker is None else _RERANKED
+        top = {entry.chunk: entry for entry in order.ranked[: limit + _SPARE]}
+        unread = [chunk for chunk in top if chunk not in order.read]
+        texts = {**order.read, **await search.chunks(self.stores.database, reader, unread)}
+
+        async def text_of(chunk: Chunk, start: int, end: int) -> str:
+            return await search.slice_of(
+                self.stores.database, reader, chunk.document_id, start, end
             )
-            for entry in top
-            if entry.chunk in texts
+
+        grouped = passages.grouped(list(top), texts, limit=limit)
+        wholes = [await passages.joined(each, text_of) for each in grouped]
+        return tuple(
+            _evidence(found, top, each, whole, rank)
+            for rank, (each, whole) in enumerate(zip(grouped, wholes, strict=True))
         )
+
+    async def _judged(
+        self, asked: Asked, evidence: Sequence[Evidence]
+    ) -> tuple[tuple[Evidence, ...], str]:
+        """Return the evidence with its calibrated relevance and its highlights, and what went wrong."""
+        note = ""
+        local = self.ranking.reads
+        if self.reranker is not None:
+            judged = await rerank.reranked(
+                self.reranker, asked.question.text, evidence, least=self.ranking.least_score
+            )
+            evidence, note = judged.evidence, judged.note
+            local = bool(note) and self.ranking.reads
+        evidence = evidence[: asked.question.limit]
+        as_read = Reading(
+            vector=asked.vector,
+            weights=asked.weights,
+            names=naming.proper_terms(asked.question.text),
+        )
+        read = await reading.read(self.embedder, as_read, evidence)
+        if local:
+            return read, note
+        pairs = zip(read, evidence, strict=True)
+        return tuple(replace(seen, relevance=own.relevance) for seen, own in pairs), note
+
+    async def _told(
+        self, asked: Asked, found: Found, reader: Reader
+    ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
+        """Return what the graph says of what the question is about; nothing where no profile is like it."""
+        if not found.entities and not found.relations:
+            return (), ()
+        database = self.stores.database
+        wanted = list(dict.fromkeys([*(each.id for each in asked.named), *found.entities]))
+        things, relations = await asyncio.gather(
+            entities.these(database, reader, wanted),
+            entities.these_relations(database, reader, found.relations),
+        )
+        return tuple(things[each] for each in wanted if each in things), tuple(relations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,12 +242,19 @@ class _Ranked:
     relevance: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Order:
+    """Candidates, best first, and those chunks that were read to order them."""
+
+    ranked: list[_Ranked]
+    read: dict[ChunkId, Chunk]
+
+
 @dataclass(slots=True)
 class _Clock:
     """Milliseconds per stage, wall time."""
 
     started: float = 0.0
-    vector: int = 0
     graph: int = 0
     fusion: int = 0
     rerank: int = 0
@@ -246,101 +268,35 @@ class _Clock:
         return round(passed * 1000)
 
 
-def _rank(found: Found, channel: Channel, chunks: Sequence[ChunkId]) -> None:
-    for rank, chunk in enumerate(chunks):
-        found.ranks.setdefault(chunk, {})[channel] = rank
+def _reciprocal(found: Found, chunks: Sequence[ChunkId], keys: Sequence[str]) -> Floats:
+    """Return the chunks' scores by reciprocal rank fusion over the channels."""
+    key_of = dict(zip(chunks, keys, strict=True))
+    rankings: list[list[str]] = []
+    for channel in Channel:
+        held = [chunk for chunk in chunks if channel in found.ranks[chunk]]
+        held.sort(key=lambda chunk: found.ranks[chunk][channel])
+        rankings.append([key_of[chunk] for chunk in held])
+    fused = fusion.reciprocal_ranks(rankings)
+    return np.array([fused[key] for key in keys])
 
 
-def _first_score(ranks: dict[Channel, int]) -> float:
-    """Return what orders candidates before there are signals: less is better."""
-    return -sum(1 / (fusion.RANK_OFFSET + rank + 1) for rank in ranks.values())
-
-
-def _weights(asked: Asked) -> dict[str, float]:
-    corpus = _words_corpus(asked)
-    return dict(zip(asked.terms, signals.rarity(corpus).tolist(), strict=True))
-
-
-def _draw(statistics: WordStatistics, wanted: Sequence[str]) -> str:
-    """Return a tsquery of the rarest visible terms; of common ones only two together draw a chunk."""
-    counts = sorted(
-        (statistics.chunks_with[term], term) for term in wanted if term in statistics.chunks_with
-    )
-    drawn: list[str] = []
-    total = 0
-    for count, term in counts:
-        total += count
-        if drawn and total > _MOST_DRAWN_BY_RARE:
-            break
-        drawn.append(search.tsquery(term))
-    if len(drawn) == 1 and len(counts) > 1 and counts[0][0] > _MOST_DRAWN_BY_RARE:
-        others = " | ".join(search.tsquery(term) for _, term in counts[1:4])
-        return f"{drawn[0]} & ({others})"
-    return " | ".join(drawn)
-
-
-def _arrays(
-    asked: Asked,
+def _evidence(
     found: Found,
-    near: Neighbourhood,
-    chunks: Sequence[ChunkId],
-    places: dict[ChunkId, Place],
-) -> Candidates:
-    row = {chunk: at for at, chunk in enumerate(chunks)}
-    rows = np.array([row.get(chunk, -1) for chunk in near.chunks], np.intp)
-    kept = rows[near.mentions[0]] >= 0
-    shape = (len(chunks), len(near.entities))
-    named = {entity.id.bytes for entity in asked.named}
-    return Candidates(
-        keys=tuple(f"{places[chunk].url}\n{places[chunk].index:09}" for chunk in chunks),
-        titles=tuple(places[chunk].title for chunk in chunks),
-        terms=asked.terms,
-        cosine=np.array([found.similarities.get(chunk, 0.0) for chunk in chunks]),
-        frequencies=np.array(
-            [found.words[chunk].frequencies for chunk in chunks], np.float64
-        ).reshape(len(chunks), len(asked.terms)),
-        lengths=np.array([found.words[chunk].length for chunk in chunks], np.float64),
-        mentions=_matrix(rows[near.mentions[0]][kept], near.mentions[1][kept], None, shape),
-        relations=_both_ways(near),
-        named=np.array([at for at, entity in enumerate(near.entities) if entity in named], np.intp),
-    )
-
-
-def _matrix(
-    rows: NDArray[np.intp],
-    columns: NDArray[np.intp],
-    values: NDArray[np.float64] | None,
-    shape: tuple[int, int],
-) -> Matrix:
-    data = np.ones(len(rows)) if values is None else values
-    return sparse.csr_array((data, (rows, columns)), shape=shape)
-
-
-def _both_ways(near: Neighbourhood) -> Matrix:
-    size = (len(near.entities), len(near.entities))
-    one = _matrix(near.relations[0], near.relations[1], near.weights, size)
-    return cast("Matrix", one + one.T)
-
-
-def _corpus(asked: Asked, near: Neighbourhood) -> Corpus:
-    words = _words_corpus(asked)
-    return Corpus(
-        chunks=words.chunks,
-        mean_length=words.mean_length,
-        term_counts=words.term_counts,
-        entity_counts=near.counts,
-    )
-
-
-def _words_corpus(asked: Asked) -> Corpus:
-    statistics = asked.statistics
-    return Corpus(
-        chunks=statistics.chunks,
-        mean_length=statistics.mean_length,
-        term_counts=np.array(
-            [statistics.chunks_with.get(term, 0) for term in asked.terms], np.float64
-        ),
-        entity_counts=np.empty(0),
+    top: Mapping[ChunkId, _Ranked],
+    passage: Passage,
+    whole: tuple[Chunk, tuple[Chunk, ...]],
+    rank: int,
+) -> Evidence:
+    best = top[passage.best]
+    return Evidence(
+        chunk=whole[0],
+        members=whole[1],
+        relevance=round(max(top[each.id].relevance for each in passage.members), 6),
+        score=round(best.score, 6),
+        cosine_distance=_distance(found.similarities.get(best.chunk)),
+        ranks=found.ranks[best.chunk],
+        original_rank=rank,
+        new_rank=rank,
     )
 
 
@@ -353,24 +309,24 @@ def _metrics(
     clock: _Clock, found: Found, near: Neighbourhood, evidence: Sequence[Evidence]
 ) -> Metrics:
     dense = sorted(found.similarities.values(), reverse=True)
-    dense_ranks = [ranks for ranks in found.ranks.values() if Channel.DENSE in ranks]
-    graph_ranks = [
-        ranks
-        for ranks in found.ranks.values()
-        if Channel.ENTITIES in ranks or Channel.NEIGHBOURS in ranks
-    ]
+    by_passage = [ranks for ranks in found.ranks.values() if PASSAGE_CHANNELS & ranks.keys()]
+    by_graph = [ranks for ranks in found.ranks.values() if GRAPH_CHANNELS & ranks.keys()]
+    took = {channel: each.ms for channel, each in found.metrics.items()}
     return Metrics(
-        vector_ms=clock.vector,
-        vector_hits=len(dense_ranks),
+        vector_ms=max((took.get(channel, 0) for channel in PASSAGE_CHANNELS), default=0),
+        vector_hits=len(by_passage),
         vector_top=round(dense[0], 6) if dense else 0.0,
         vector_mean=round(fmean(dense[:10]), 6) if dense else 0.0,
-        graph_ms=clock.graph,
-        graph_hits=len(graph_ranks),
-        graph_depth=2 if graph_ranks else 0,
+        graph_ms=clock.graph
+        + took.get(Channel.NEIGHBOURS, 0)
+        + max(took.get(channel, 0) for channel in GRAPH_CHANNELS - {Channel.NEIGHBOURS}),
+        graph_hits=len(by_graph),
+        graph_depth=2 if by_graph else 0,
         concepts=len(near.entities),
         fusion_ms=clock.fusion,
-        overlap=sum(Channel.DENSE in ranks for ranks in graph_ranks),
+        overlap=sum(bool(PASSAGE_CHANNELS & ranks.keys()) for ranks in by_graph),
         fused_top=evidence[0].score if evidence else 0.0,
         rerank_ms=clock.rerank,
         rerank_top=max((entry.relevance for entry in evidence), default=0.0),
+        channels=found.metrics,
     )
