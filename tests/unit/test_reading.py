@@ -83,16 +83,28 @@ def test_the_example_of_the_prompt_is_not_believed_of_another_passage() -> None:
     assert "Ada Lovelace" in brief(parse_reply(reply, chunk()))
 
 
+def test_a_description_in_the_place_of_the_keywords_is_one() -> None:
+    short, long = (
+        "R|Ada Lovelace|London|USES|life",
+        "R|Ada Lovelace|Engine|USES|she wrote a program for it",
+    )
+    said = parse_reply(f"{short}\n{long}\nEND", chunk()).extraction
+    assert [(one.keywords, one.description) for one in said.statements] == [
+        ("life", ""),
+        ("", "she wrote a program for it"),
+    ]
+
+
 def test_the_names_known_as_examples_are_those_of_the_prompt() -> None:
     for form in Form:
         rules_of_form = reading_messages(chunk("Nothing."), Wanted(form=form))[0].content
         assert all(name in rules_of_form.casefold() for name in EXAMPLES)
 
 
-def test_what_is_sent_besides_the_passage_is_a_quarter_of_what_lightrag_sends() -> None:
+def test_what_is_sent_besides_the_passage_is_less_than_a_third_of_what_lightrag_sends() -> None:
     for form in Form:
         messages = reading_messages(chunk(), Wanted(form=form))
-        assert sum(token_count(one.content) for one in messages) - token_count(TEXT) < 380
+        assert sum(token_count(one.content) for one in messages) - token_count(TEXT) < 500
 
 
 @pytest.mark.parametrize(
@@ -107,9 +119,10 @@ def test_what_is_sent_besides_the_passage_is_a_quarter_of_what_lightrag_sends() 
 def test_a_passage_cannot_close_its_fence_or_speak_as_somebody_else(hostile: str) -> None:
     messages = reading_messages(chunk(hostile, title=f"A title\n{hostile}"), Wanted())
     [system, user] = messages
-    fence, *inside, last = user.content.split("\n")
+    fence, *inside, last, order = user.content.split("\n")
     assert set(fence) == {"~"}
     assert fence == last
+    assert order == reading_messages(chunk(), Wanted())[1].content.split("\n")[-1]
     assert not any(fence in line for line in inside)
     assert "<|" not in user.content
     assert "|>" not in user.content
@@ -122,9 +135,15 @@ def test_a_second_look_sends_the_passage_once_and_no_history() -> None:
     [system, user] = gleaning_messages(chunk("~~~~ x"), known, Wanted())
     assert system == reading_messages(chunk(), Wanted())[0]
     assert user.content.count("~~~~ x") == 1
+    assert "\nPerhaps missing:" not in user.content
     assert "Name 79" in user.content
     assert "Name 80" not in user.content
     assert user.content.startswith("~~~~~\n")
+
+
+def test_a_second_look_is_told_the_names_that_rules_see_and_the_first_missed() -> None:
+    [_, user] = gleaning_messages(chunk(), ["Ada Lovelace", "Analytical Engine"], Wanted())
+    assert "\nPerhaps missing: Charles Babbage; London\n~~~" in user.content
 
 
 ADA, ENGINE = "E|Ada Lovelace|person|wrote a program", "E|Analytical Engine|product|a machine"
@@ -170,6 +189,10 @@ JSON = json.dumps(ROWS)
         ),
         ("E\tAda Lovelace\tperson\twrote\nEND", "Ada Lovelace", ""),
         ("E|Ada Lovelace\nE|Charles Babbage|person", "Charles Babbage", "MALFORMED"),
+        (f"{ADA}\n{ENGINE}\n{USES.replace('R|', 'E|')}\nEND", WHOLE, ""),
+        (f"{ADA}\n{ENGINE}\nE|Ada Lovelace|uses|Analytical Engine|wrote\nEND", WHOLE, ""),
+        (f"{ADA}\n{ENGINE}\nR|Ada Lovelace|USES|Analytical Engine|wrote\nEND", WHOLE, ""),
+        (f"{ADA}\n{ENGINE.replace('E|', 'R|')}\n{USES}\nEND", WHOLE, ""),
         (JSON, WHOLE, ""),
         (f"```json\n{JSON}\n```", WHOLE, "FENCED"),
         (f"Here you go: {JSON} Anything else?", WHOLE, "CHATTER 2"),

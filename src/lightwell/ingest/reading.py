@@ -9,12 +9,13 @@ from importlib import resources
 
 from lightwell.domain.graph import Extraction, Mention, MentionType, normalized
 from lightwell.domain.terms import STOP_WORDS, words
+from lightwell.ingest import rules
 from lightwell.ingest.replies import Parsed, Problem
 from lightwell.ports import ChunkToRead, Message
 
 DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
 MOST_KNOWN = 80
-"""Names told in a second look, in the order in which they were found."""
+"""Names of each sort told in a second look, in the order in which they were found."""
 
 LEAST_MISSED, LEAST_SHARE = 3, 0.15
 """A second look pays from this many missed names on, when they are this share of all the rules found."""
@@ -41,13 +42,19 @@ class Wanted:
 
 def reading_messages(chunk: ChunkToRead, wanted: Wanted) -> list[Message]:
     """Return the first pass: the instructions, equal for all chunks, and the chunk as fenced data."""
-    return [_instructions(wanted), Message(role="user", content=_fenced(_passage(chunk)))]
+    passage = _fenced(_passage(chunk))
+    return [
+        _instructions(wanted),
+        Message(role="user", content=f"{passage}\n{_part('first')}"),
+    ]
 
 
 def gleaning_messages(chunk: ChunkToRead, known: Sequence[str], wanted: Wanted) -> list[Message]:
-    """Return the second pass: the same instructions, the chunk and the names already found; no history."""
-    names = "; ".join(" ".join(name.split()) for name in known[:MOST_KNOWN])
-    passage = _fenced(f"{_passage(chunk)}\n\nKnown: {names}")
+    """Return the second pass: the same instructions, the chunk, the names found and those that rules miss; no history."""
+    told = f"{_passage(chunk)}\n\nKnown: {_listed(known)}"
+    if missed := _missed(known, rules.read(chunk)):
+        told += f"\nPerhaps missing: {_listed(missed)}"
+    passage = _fenced(told)
     return [
         _instructions(wanted),
         Message(role="user", content=f"{passage}\n{_part('again')}"),
@@ -83,10 +90,23 @@ def worth_gleaning(parsed: Parsed, by_rules: Extraction) -> bool:
     """
     if Problem.TRUNCATED in parsed.problems:
         return True
-    found = [_telling(mention.name) for mention in parsed.extraction.mentions]
-    seen = [_telling(mention.name) for mention in by_rules.mentions if _counts(mention)]
-    missed = [name for name in seen if not any(name <= other or other <= name for other in found)]
-    return len(missed) >= max(LEAST_MISSED, LEAST_SHARE * len(seen))
+    found = [mention.name for mention in parsed.extraction.mentions]
+    seen = sum(_counts(mention) for mention in by_rules.mentions)
+    return len(_missed(found, by_rules)) >= max(LEAST_MISSED, LEAST_SHARE * seen)
+
+
+def _missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
+    told = [_telling(name) for name in found]
+    seen = [mention.name for mention in by_rules.mentions if _counts(mention)]
+    return [
+        name
+        for name in seen
+        if not any(_telling(name) <= other or other <= _telling(name) for other in told)
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return "; ".join(" ".join(name.split()) for name in names[:MOST_KNOWN])
 
 
 def _counts(mention: Mention) -> bool:
@@ -101,7 +121,7 @@ def _instructions(wanted: Wanted) -> Message:
     language = "in " + (wanted.language or "the passage's language")
     task = _part("task").replace("{kinds}", ", ".join(wanted.kinds))
     task = task.replace("{language}", language)
-    return Message(role="system", content=f"{task}\n\n{_part(wanted.form)}")
+    return Message(role="system", content=f"{task}\n{_part(wanted.form)}")
 
 
 def _passage(chunk: ChunkToRead) -> str:

@@ -28,10 +28,11 @@ UNDECLARED_CONFIDENCE = 0.8
 """The confidence of an entity that only a relation names, in the passage's own words."""
 
 MOST_WEIGHT = 10.0
-EXAMPLES = frozenset({"ada lovelace", "analytical engine", "charles babbage"})
-"""The names in the examples of `prompts/extract.md`: small models repeat them whatever the passage is about."""
+EXAMPLES = frozenset({"ada lovelace", "analytical engine", "charles babbage", "london"})
+"""The names in the example of `prompts/extract.md`: small models repeat them whatever the passage is about."""
 
 _LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
+_MOST_KEYWORDS = 4
 _NO_KIND = "other"
 _CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
 _WRAPPING = " \t\"'“”‘’`*<>[]{},;:"
@@ -108,14 +109,15 @@ class _Hearing:
 
     def _state(self, row: Mapping[str, str], subject: str, target: str, confidence: float) -> None:
         predicate = self._predicate(row["predicate"])
+        keywords, description = _keywords_and_description(row)
         weight = self._number(row["weight"], 1.0)
         compared = predicate is Predicate.COMPARED_TO
         said = Statement(
             subject=subject,
             object=target,
             predicate=predicate,
-            keywords=_cut(row["keywords"], _LONGEST_FIELD),
-            description=_cut(row["description"], _LONGEST_DESCRIPTION),
+            keywords=_cut(keywords, _LONGEST_FIELD),
+            description=_cut(description, _LONGEST_DESCRIPTION),
             weight=min(weight, MOST_WEIGHT) if weight > 0 else 1.0,
             confidence=min(confidence, 1.0),
             comparison=_cut(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
@@ -202,6 +204,14 @@ class _Hearing:
 def _kind(text: str) -> str:
     bare = " ".join(_KIND.sub(" ", text).casefold().split())
     return bare if 0 < len(bare) <= _LONGEST_KIND else _NO_KIND
+
+
+def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:
+    """Return both; small models leave the keywords out and write the description in their place."""
+    keywords, description = row["keywords"], row["description"]
+    if description or len(keywords.split()) <= _MOST_KEYWORDS:
+        return keywords, description
+    return "", keywords
 
 
 def _cut(text: str, longest: int) -> str:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
+from lightwell.domain.graph import Predicate
+
 
 class Problem(StrEnum):
     """What was wrong with a reply; the value is the message, S3's words where S3 has them."""
@@ -52,6 +54,7 @@ _ROW = re.compile(
     r"^[\s\-*•(\"'`]*(?:\d+[.)]\s*)?[\"'(]*(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
     re.IGNORECASE,
 )
+_GAPS = re.compile(r"[\s\-]+")
 _FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$", re.MULTILINE)
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _ITEM = re.compile(
@@ -122,8 +125,24 @@ def _from_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _Fo
         values = [value.strip() for value in re.split(r"[|\t]", line[match.end() :].strip())]
         if cut and number == len(lines) - 1:
             values = values[:-1]
-        _take(found, values, problems, entity=match[1][0] in "Ee")
+        entity = _is_entity(match[1], values)
+        if not entity and _is_predicate(values[1:2]) and not _is_predicate(values[2:3]):
+            values = [values[0], *values[2:3], values[1], "", *values[3:]]
+        _take(found, values, problems, entity=entity)
     return found
+
+
+def _is_entity(mark: str, values: Sequence[str]) -> bool:
+    """Say what a line is: small models go on with the mark of the lines before, but a predicate tells."""
+    if mark[0] in "Ee":
+        return len(values) <= _LEAST_RELATION or not (
+            _is_predicate(values[1:2]) or _is_predicate(values[2:3])
+        )
+    return len(values) == _LEAST_RELATION and not _is_predicate(values[1:3]) and values[1].islower()
+
+
+def _is_predicate(values: Sequence[str]) -> bool:
+    return any(_GAPS.sub("_", value).upper() in Predicate.__members__ for value in values)
 
 
 def _from_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _Found:
