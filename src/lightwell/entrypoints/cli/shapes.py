@@ -18,8 +18,8 @@ def answer(given: Answer, *, milliseconds: int) -> Json:
         "confidence": given.confidence.value,
         "relevance": round(given.relevance, 4),
         "model": given.model,
-        "citations": [_citation(each) for each in given.citations],
-        "nearest": [_citation(each) for each in given.nearest],
+        "citations": [citation(each) for each in given.citations],
+        "nearest": [citation(each) for each in given.nearest],
         "metadata": {
             "queryId": str(given.query_id),
             "citationCount": len(given.citations),
@@ -74,7 +74,7 @@ def documents(held: Iterable[Document], *, following: str | None) -> Json:
     return {"documents": [document(each) for each in held], "nextAfter": following}
 
 
-def _citation(cited: Citation) -> Json:
+def citation(cited: Citation) -> Json:
     """Return S3's citation and S2's eight fields, under both of their names where they have two."""
     return {
         "id": cited.id,

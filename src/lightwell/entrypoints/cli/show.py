@@ -47,7 +47,7 @@ def answer(given: Answer) -> RenderableType:
     """Return an answer with its numbered citations, or what came nearest."""
     if given.confidence is Confidence.INSUFFICIENT:
         return Group(Text(clean(given.text)), *_nearest(given.nearest))
-    sources = (line for cited in given.citations for line in _citation(cited))
+    sources = (line for cited in given.citations for line in citation(cited))
     return Group(
         Text(clean(given.text)), Text(), *sources, _faint(f"confidence: {given.confidence.value}")
     )
@@ -117,7 +117,8 @@ def checks(found: Sequence[Check]) -> RenderableType:
     return Group(*lines)
 
 
-def _citation(cited: Citation) -> Iterable[Text]:
+def citation(cited: Citation) -> Iterable[Text]:
+    """Yield a citation's lines: its mark, where it stands, its words."""
     where = place(cited.locator, cited.document_title)
     title = clean(cited.document_title)
     yield Text.assemble((cited.id, "bold"), " ", title, f", {where}" if where else "")
