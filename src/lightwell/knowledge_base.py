@@ -23,7 +23,7 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Mode, question
+from lightwell.domain.questions import Channel, Mode, question
 from lightwell.ingest import deletion, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
@@ -165,10 +165,20 @@ class KnowledgeBase:
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 
     async def search(
-        self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
+        self,
+        text: str,
+        reader: Reader,
+        *,
+        topic: str = "",
+        limit: int = 5,
+        mode: Mode = Mode.MIX,
+        without: frozenset[Channel] = frozenset(),
     ) -> Retrieval:
-        """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question."""
-        asked = question(text, topic=topic, limit=limit, mode=mode)
+        """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question.
+
+        `without` leaves channels out, to measure what each brings.
+        """
+        asked = question(text, topic=topic, limit=limit, mode=mode, without=without)
         return await self._retriever.retrieve(asked, reader)
 
     async def ask(

@@ -47,18 +47,22 @@ _AT_HAND = 4
 
 @asynccontextmanager
 async def opened(
-    settings: Settings | None = None, meter: Meter | None = None
+    settings: Settings | None = None,
+    meter: Meter | None = None,
+    *,
+    around: Callable[[Embedder], Embedder] = lambda embedder: embedder,
 ) -> AsyncGenerator[KnowledgeBase, None]:
     """Open the project that the settings name, its database and its models, and close them at the end.
 
-    `meter` collects what the chat model's calls cost; its budget goes before the settings'.
+    `meter` collects what the chat model's calls cost; its budget goes before the settings'. `around` puts something
+    in front of the embedder, which measures it or remembers what it gave.
     Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says how to mend it.
     """
     chosen = settings or Settings()
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(chosen))
         database = await stack.enter_async_context(connected(conninfo))
-        embedder = await _embedder(chosen, stack)
+        embedder = around(await _embedder(chosen, stack))
         project_id = await access.project(database, chosen.tenant, chosen.project)
         space = await _space(database, project_id, embedder)
         paid = meter or Meter(chosen.token_budget)
