@@ -1,0 +1,161 @@
+"""What `chat` and `conversations` do."""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+
+import typer
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+import lightwell.entrypoints.cli.people as people
+from lightwell.domain.access import Reader
+from lightwell.domain.chat import (
+    ChatMessage,
+    ChatTurn,
+    SearchResult,
+    as_json,
+    conversation_id,
+    user_message,
+)
+from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.entrypoints.cli.show import clean
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.wiring import opened
+
+_MOST_READ = 65536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """How somebody talks; `conversation` is "" for a new one."""
+
+    conversation: str
+    topic: str
+    mode: Mode
+
+
+async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
+    """Report the response to one message, with the conversation it belongs to."""
+    tags = people.tags(who)
+    user_message(message)
+    async with opened(settings()) as kb:
+        turn = await _turn(kb, await kb.reader(tags), message, talk)
+    said = Text(f"conversation: {turn.conversation_id}", style="dim")
+    return Report(
+        document={"conversationId": str(turn.conversation_id), **as_json(turn.response)},
+        text=Group(_response(turn), Text(), said),
+    )
+
+
+async def talk(talk: Talk, who: Sequence[str]) -> Report:
+    """Answer line by line until the input ends, and report which conversation it was."""
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        reader = await kb.reader(tags)
+        async for line in _lines():
+            if line.strip():
+                turn = await _turn(kb, reader, line, talk)
+                talk = replace(talk, conversation=str(turn.conversation_id))
+                typer.echo(f"{_response(turn).plain}\n")
+    return Report(
+        document={"conversationId": talk.conversation},
+        text=Text(
+            f"conversation: {talk.conversation}" if talk.conversation else "Nothing was said."
+        ),
+    )
+
+
+async def conversations(who: Sequence[str], *, limit: int) -> Report:
+    """Report the reader's own conversations."""
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        held = await kb.conversations(await kb.reader(tags), limit=limit)
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for column in ("conversation", "last", "messages", "about"):
+        table.add_column(column, overflow="fold")
+    for each in held:
+        last = f"{each.updated_at:%Y-%m-%d %H:%M}"
+        table.add_row(str(each.id), last, str(each.messages), clean(each.title))
+    found = [
+        {
+            "conversationId": str(each.id),
+            "title": each.title,
+            "messages": each.messages,
+            "createdAt": each.created_at.isoformat(),
+            "updatedAt": each.updated_at.isoformat(),
+        }
+        for each in held
+    ]
+    return Report(
+        document={"conversations": found},
+        text=table if held else Text("There are no conversations of yours."),
+    )
+
+
+async def conversation(name: str, who: Sequence[str]) -> Report:
+    """Report the latest messages of one conversation."""
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        held = await kb.conversation(await kb.reader(tags), conversation_id(name))
+    messages = [{"role": each.role.value, "content": each.content} for each in held]
+    return Report(
+        document={"conversationId": name, "messages": messages},
+        text=Group(*(_message(each) for each in held)) if held else Text("Nothing is left of it."),
+    )
+
+
+async def forget(name: str, who: Sequence[str]) -> Report:
+    """Delete one conversation."""
+    tags = people.tags(who)
+    async with opened(settings()) as kb:
+        await kb.forget(await kb.reader(tags), conversation_id(name))
+    return Report(document={"forgotten": name}, text=Text(f"Forgotten: {name}"))
+
+
+async def _turn(kb: KnowledgeBase, reader: Reader, message: str, talk: Talk) -> ChatTurn:
+    own = conversation_id(talk.conversation) if talk.conversation else None
+    return await kb.chat(message, reader, conversation=own, topic=talk.topic, mode=talk.mode)
+
+
+async def _lines() -> AsyncIterator[str]:
+    """Yield what is typed, line by line, or what a pipe holds."""
+    if not sys.stdin.isatty():
+        for line in sys.stdin.read().splitlines():
+            yield line
+        return
+    while typed := await _typed():
+        for line in typed.splitlines():
+            yield line
+
+
+async def _typed() -> str:
+    """Wait for a line without holding the loop, so that Ctrl-C is heard; "" is the end."""
+    typer.echo("> ", nl=False, err=True)
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sys.stdin, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return os.read(sys.stdin.fileno(), _MOST_READ).decode(errors="replace")
+
+
+def _response(turn: ChatTurn) -> Text:
+    lines = [turn.response.response, ""]
+    lines += [_source(place, each) for place, each in enumerate(turn.response.sources, start=1)]
+    return Text(clean("\n".join(lines).strip()))
+
+
+def _source(place: int, source: SearchResult) -> str:
+    where = "" if source.chunk_index is None else f", passage {source.chunk_index + 1}"
+    return f"[{place}] {source.source}{where}"
+
+
+def _message(message: ChatMessage) -> Text:
+    return Text.assemble((f"{message.role.value}: ", "bold"), clean(message.content))
