@@ -187,7 +187,7 @@ class KnowledgeBase:
         """Return an answer whose every sentence is cited, or insufficient evidence."""
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         answer = await self._answers.compose(retrieval)
-        await queries.record(self._database, self.project_id, reader, answer)
+        await queries.record(self._database, reader, mode.strategy, answer)
         return answer
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
@@ -216,7 +216,7 @@ class KnowledgeBase:
         alone = await followups.standalone(said.content, turns, model)
         retrieval = await self.search(alone.text, reader, topic=topic, mode=mode)
         answer = await replace(self._answers, model=model).compose(retrieval)
-        await queries.record(self._database, self.project_id, reader, answer)
+        await queries.record(self._database, reader, mode.strategy, answer)
         took = round((time.perf_counter() - began) * 1000)
         response = chatting.response(
             answer, retrieval, (*history, said), milliseconds=took, counted=model

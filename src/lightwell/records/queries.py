@@ -2,10 +2,12 @@
 
 import hashlib
 
+from psycopg.types.json import Jsonb
+
 from lightwell.domain.access import Reader
 from lightwell.domain.evidence import ENOUGH, Answer
 from lightwell.domain.ids import ProjectId, new_id
-from lightwell.domain.tokens import token_count
+from lightwell.domain.questions import Strategy
 from lightwell.records.database import Database
 
 _SESSION = """
@@ -22,16 +24,17 @@ _METRICS = """
 INSERT INTO retrieval_metrics (
     id, query_id, vector_search_ms, vector_result_count, vector_top_score, vector_avg_score, graph_traversal_ms,
     graph_result_count, graph_max_depth, concepts_found, fusion_ms, overlap_count, rrf_top_score, rerank_ms,
-    rerank_top_score, confidence_threshold_met, final_context_tokens, citation_count)
+    rerank_top_score, confidence_threshold_met, final_context_tokens, citation_count, channels)
 VALUES (
     %(metrics)s, %(query)s, %(vector_ms)s, %(vector_hits)s, %(vector_top)s, %(vector_mean)s, %(graph_ms)s,
     %(graph_hits)s, %(graph_depth)s, %(concepts)s, %(fusion_ms)s, %(overlap)s, %(fused_top)s, %(rerank_ms)s,
-    %(rerank_top)s, %(met)s, %(tokens)s, %(citations)s)
+    %(rerank_top)s, %(met)s, %(tokens)s, %(citations)s, %(channels)s)
 """
 
 
-async def record(database: Database, project_id: ProjectId, reader: Reader, answer: Answer) -> None:
+async def record(database: Database, reader: Reader, strategy: Strategy, answer: Answer) -> None:
     """Write down how a question went."""
+    project_id = reader.project_id
     metrics = answer.metrics
     fields: dict[str, object] = {
         "session": new_id(),
@@ -40,10 +43,10 @@ async def record(database: Database, project_id: ProjectId, reader: Reader, answ
         "project_id": project_id,
         "user": _hashed(project_id, " ".join(sorted(reader.tags))),
         "hash": _hashed(project_id, answer.question),
-        "strategy": "hybrid" if metrics.graph_hits else "vector_only",
+        "strategy": strategy.value,
         "total_ms": metrics.vector_ms + metrics.graph_ms + metrics.fusion_ms + metrics.rerank_ms,
         "met": answer.relevance >= ENOUGH,
-        "tokens": sum(token_count(citation.snippet) for citation in answer.citations),
+        "tokens": answer.context_tokens,
         "citations": len(answer.citations),
         "vector_ms": metrics.vector_ms,
         "vector_hits": metrics.vector_hits,
@@ -58,6 +61,12 @@ async def record(database: Database, project_id: ProjectId, reader: Reader, answ
         "fused_top": metrics.fused_top,
         "rerank_ms": metrics.rerank_ms,
         "rerank_top": metrics.rerank_top,
+        "channels": Jsonb(
+            {
+                channel.value: {"ms": each.ms, "hits": each.hits}
+                for channel, each in metrics.channels.items()
+            }
+        ),
     }
     async with database.transaction() as connection:
         for statement in (_SESSION, _QUERY, _METRICS):

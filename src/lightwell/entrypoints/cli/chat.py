@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.commands import As, Json, Topic, Verbose
+from lightwell.entrypoints.cli.commands import As, Json, Topic, Verbose, Where
 
 talk = typer.Typer()
 conversations = typer.Typer(
@@ -29,9 +29,6 @@ Message = Annotated[
 Ongoing = Annotated[
     str,
     typer.Option("--conversation", metavar="ID", help="Go on with this conversation of yours."),
-]
-Where = Annotated[
-    Mode, typer.Option("--mode", help="Where to look for evidence.", case_sensitive=False)
 ]
 Own = Annotated[
     str, typer.Argument(metavar="CONVERSATION", help="Its id, as `conversations list` shows.")

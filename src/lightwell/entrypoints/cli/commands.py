@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from lightwell.domain.questions import Mode
+
 app = typer.Typer(
     name="lightwell",
     help="Answers with citations, only from what the asking person may see.",
@@ -47,6 +49,14 @@ Topic = Annotated[
 ]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, max=20, help="How many passages, at most.")]
+Where = Annotated[
+    Mode,
+    typer.Option(
+        "--mode",
+        help="Where to look: passages (naive), entities (local), relations (global), both (hybrid), "
+        "everywhere (mix), or nowhere (bypass: the model answers by itself, and says so).",
+    ),
+]
 Estimate = Annotated[
     bool,
     typer.Option("--estimate", help="Only say what a model would cost; spend and write nothing."),
@@ -170,14 +180,16 @@ def ingest(  # noqa: PLR0913 - the options of a command are its arguments
 
 @app.command(
     epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
-    '  lightwell ask "What discount does Nordwind receive?" --as grace --json'
+    '  lightwell ask "What discount does Nordwind receive?" --as grace --json\n'
+    '  lightwell ask "Who works with Nordwind?" --as ada --mode local'
 )
-def ask(
+def ask(  # noqa: PLR0913 - the options of a command are its arguments
     question: Question,
     *,
     who: As = None,
     topic: Topic = "",
     limit: Limit = 5,
+    mode: Where = Mode.MIX,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -185,7 +197,7 @@ def ask(
     import lightwell.entrypoints.cli.reading as reading
     from lightwell.entrypoints.cli.edge import run
 
-    command = reading.ask(question, who or [], topic=topic, limit=limit)
+    command = reading.ask(question, who or [], topic=topic, limit=limit, mode=mode)
     run(command, as_json=as_json, verbose=verbose)
 
 
@@ -193,12 +205,13 @@ def ask(
     epilog='\b\nExamples:\n  lightwell search "discount" --as team:sales\n'
     '  lightwell search "discount" --as grace --topic contracts --limit 10'
 )
-def search(
+def search(  # noqa: PLR0913 - the options of a command are its arguments
     question: Question,
     *,
     who: As = None,
     topic: Topic = "",
     limit: Limit = 5,
+    mode: Where = Mode.MIX,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -206,7 +219,7 @@ def search(
     import lightwell.entrypoints.cli.reading as reading
     from lightwell.entrypoints.cli.edge import run
 
-    command = reading.search(question, who or [], topic=topic, limit=limit)
+    command = reading.search(question, who or [], topic=topic, limit=limit, mode=mode)
     run(command, as_json=as_json, verbose=verbose)
 
 

@@ -16,7 +16,7 @@ import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
-from lightwell.domain.questions import question
+from lightwell.domain.questions import Mode, question
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
 from lightwell.models.meter import Meter
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
-async def ask(text: str, who: Sequence[str], *, topic: str, limit: int) -> Report:
+async def ask(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
     """Report the answer; insufficient evidence is an answer too."""
-    question(text, topic=topic, limit=limit)
+    question(text, topic=topic, limit=limit, mode=mode)
     meter = Meter()
     async with _open(who, meter) as (kb, reader):
         began = time.perf_counter()
-        answer = await kb.ask(text, reader, topic=topic, limit=limit)
+        answer = await kb.ask(text, reader, topic=topic, limit=limit, mode=mode)
         document = shapes.answer(answer, milliseconds=_since(began))
     paid = costs.Costs(summary=meter.summary, price=costs.price(settings()))
     said = [show.answer(answer), *([Text(paid.text(), style="dim")] if meter.usages else [])]
     return Report(document={**document, "usage": paid.document()}, text=Group(*said))
 
 
-async def search(text: str, who: Sequence[str], *, topic: str, limit: int) -> Report:
+async def search(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
     """Report the passages that bear on the question, best first."""
-    question(text, topic=topic, limit=limit)
+    question(text, topic=topic, limit=limit, mode=mode)
     async with _open(who) as (kb, reader):
         began = time.perf_counter()
-        found = await kb.search(text, reader, topic=topic, limit=limit)
+        found = await kb.search(text, reader, topic=topic, limit=limit, mode=mode)
         document = shapes.retrieval(found, milliseconds=_since(began))
     return Report(document=document, text=show.retrieval(found))
 

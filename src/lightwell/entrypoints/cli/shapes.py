@@ -5,6 +5,7 @@ from datetime import datetime
 
 from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
+from lightwell.domain.graph import Entity, Relation
 
 Json = Mapping[str, object]
 
@@ -20,10 +21,12 @@ def answer(given: Answer, *, milliseconds: int) -> Json:
         "model": given.model,
         "citations": [citation(each) for each in given.citations],
         "nearest": [citation(each) for each in given.nearest],
+        "notes": list(given.notes),
         "metadata": {
             "queryId": str(given.query_id),
             "citationCount": len(given.citations),
             "confidence": given.confidence.value,
+            "totalTokens": given.context_tokens,
             "vectorResultCount": given.metrics.vector_hits,
             "graphResultCount": given.metrics.graph_hits,
             "latencyMs": milliseconds,
@@ -35,13 +38,21 @@ def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
     """Return what was found as a list of S3's RankedResult."""
     return {
         "query": found.question.text,
+        "mode": found.question.mode.value,
         "hasInsufficientEvidence": not found.is_enough,
         "relevance": round(found.best, 4),
         "results": [_evidence(rank, each) for rank, each in enumerate(found.evidence, start=1)],
+        "entities": [_entity(each) for each in found.entities],
+        "relations": [_relation(each) for each in found.relations],
+        "notes": list(found.notes),
         "metadata": {
             "vectorResultCount": found.metrics.vector_hits,
             "graphResultCount": found.metrics.graph_hits,
             "latencyMs": milliseconds,
+            "channels": {
+                channel.value: {"ms": each.ms, "hits": each.hits}
+                for channel, each in found.metrics.channels.items()
+            },
         },
     }
 
@@ -106,8 +117,34 @@ def _evidence(rank: int, found: Evidence) -> Json:
         "score": round(found.score, 6),
         "distance": None if distance is None else round(distance, 4),
         "sources": sorted(channel.value for channel in found.ranks),
+        "ranks": {channel.value: rank for channel, rank in sorted(found.ranks.items())},
+        "originalRank": found.original_rank,
+        "newRank": found.new_rank,
+        "chunkRefs": [each.ref for each in found.members] or [found.chunk.ref],
         "locator": _locator(found.chunk.locator),
         "metadata": _chunk(found.chunk),
+    }
+
+
+def _entity(known: Entity) -> Json:
+    return {
+        "ref": known.ref,
+        "name": known.name,
+        "kind": known.kind,
+        "description": known.description,
+        "sources": list(known.sources),
+    }
+
+
+def _relation(known: Relation) -> Json:
+    return {
+        "source": known.source,
+        "target": known.target,
+        "predicate": known.predicate.value,
+        "keywords": known.keywords,
+        "description": known.description,
+        "weight": known.weight,
+        "sources": list(known.sources),
     }
 
 

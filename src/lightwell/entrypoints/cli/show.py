@@ -46,11 +46,12 @@ def place(locator: Locator, title: str) -> str:
 def answer(given: Answer) -> RenderableType:
     """Return an answer with its numbered citations, or what came nearest."""
     if given.confidence is Confidence.INSUFFICIENT:
-        return Group(Text(clean(given.text)), *_nearest(given.nearest))
+        notes = (_faint(note) for note in given.notes)
+        return Group(Text(clean(given.text)), *_nearest(given.nearest), *notes)
     sources = (line for cited in given.citations for line in citation(cited))
-    return Group(
-        Text(clean(given.text)), Text(), *sources, _faint(f"confidence: {given.confidence.value}")
-    )
+    notes = (_faint(note) for note in given.notes)
+    trust = _faint(f"confidence: {given.confidence.value}")
+    return Group(Text(clean(given.text)), Text(), *sources, trust, *notes)
 
 
 def retrieval(found: Retrieval) -> RenderableType:
@@ -68,11 +69,9 @@ def retrieval(found: Retrieval) -> RenderableType:
             place(each.chunk.locator, each.chunk.title),
             words[:_FIRST_WORDS] + ("…" if len(words) > _FIRST_WORDS else ""),
         )
-    return (
-        table
-        if found.is_enough
-        else Group(table, _faint("None of this is enough to answer with; the threshold is 0.60."))
-    )
+    doubt = "None of this is enough to answer with; the threshold is 0.60."
+    lines = [*found.notes, *(() if found.is_enough else (doubt,))]
+    return Group(table, *map(_faint, lines))
 
 
 def documents(held: Sequence[Document], *, following: str | None) -> RenderableType:

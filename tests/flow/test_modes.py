@@ -1,0 +1,188 @@
+"""Where a question looks: what each mode finds, that no channel feels the invisible, and what is written down of it."""
+
+from uuid import uuid4
+
+import pytest
+
+from lightwell.domain.access import Reader
+from lightwell.domain.evidence import Retrieval
+from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.questions import (
+    GRAPH_CHANNELS,
+    PASSAGE_CHANNELS,
+    Channel,
+    Fusion,
+    Mode,
+    question,
+)
+from lightwell.records.database import Database
+from lightwell.retrieve.pipeline import Ranking
+from lightwell.wiring import retriever
+
+from .notes import Noted, noted
+
+QUESTION = "Who supplies the pumps for the river station?"
+
+
+async def described(database: Database, *, hidden: bool) -> Noted:
+    """Return a project whose graph says things; with what team:b has, or without."""
+    project = await noted(database, uuid4().hex)
+    await project.put(
+        "acme",
+        ["team:a"],
+        "Acme Corp (organization): supplies pumps for the river station",
+        "Acme Corp -> Nordwind [USES]: buys turbine blades every spring",
+    )
+    await project.put("lunch", ["team:a"], "Jane Smith (person): cooks soup in the canteen")
+    await project.put(
+        "talk", ["team:a"], "The canteen serves soup at noon, and people sit outside."
+    )
+    if hidden:
+        await project.put(
+            "secret",
+            ["team:b"],
+            "Borealis (organization): supplies the best pumps for the river station of all",
+            "Borealis -> Acme Corp [COMPARED_TO]: pumps for the river station cost half",
+            "Acme Corp (organization): bribes the river station",
+        )
+    return project
+
+
+def told(found: Retrieval) -> object:
+    return (
+        [
+            (one.chunk.url, one.chunk.text, one.score, one.relevance, dict(one.ranks))
+            for one in found.evidence
+        ],
+        [_entity(each) for each in found.entities],
+        [_relation(each) for each in found.relations],
+        {channel: each.hits for channel, each in found.metrics.channels.items()},
+        found.best,
+        found.notes,
+    )
+
+
+def _entity(each: Entity) -> object:
+    return (each.name, each.kind, each.description, each.chunk_count, each.paths)
+
+
+def _relation(each: Relation) -> object:
+    return (each.source, each.target, each.predicate, each.description, each.weight, each.paths)
+
+
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.BYPASS])
+async def test_no_mode_feels_what_the_reader_may_not_see(
+    database: Database, other_database: Database, mode: Mode
+) -> None:
+    full = await described(database, hidden=True)
+    own = await described(other_database, hidden=False)
+    asked = (QUESTION, "What do Acme Corp and Nordwind buy?", "soup")
+    for text in asked:
+        seen = await full.kb.search(text, await full.kb.reader(["team:a"]), limit=20, mode=mode)
+        due = await own.kb.search(text, await own.kb.reader(["team:a"]), limit=20, mode=mode)
+        assert told(seen) == told(due)
+        assert "bribes" not in str(told(seen))
+
+
+async def test_the_modes_would_feel_a_visible_document(
+    database: Database, other_database: Database
+) -> None:
+    full = await described(database, hidden=True)
+    own = await described(other_database, hidden=False)
+    both = ["team:a", "team:b"]
+    for mode in (Mode.NAIVE, Mode.LOCAL, Mode.GLOBAL):
+        seen = await full.kb.search(QUESTION, await full.kb.reader(both), mode=mode)
+        due = await own.kb.search(QUESTION, await own.kb.reader(both), mode=mode)
+        assert told(seen) != told(due), mode
+
+
+async def found_by(project: Noted, mode: Mode) -> Retrieval:
+    return await project.kb.search(QUESTION, await project.kb.reader(["team:a"]), mode=mode)
+
+
+async def test_a_mode_draws_from_its_channels_and_no_other(database: Database) -> None:
+    project = await described(database, hidden=False)
+    naive = await found_by(project, Mode.NAIVE)
+    assert naive.metrics.channels.keys() == PASSAGE_CHANNELS
+    assert (naive.entities, naive.relations, naive.metrics.concepts) == ((), (), 0)
+    local = await found_by(project, Mode.LOCAL)
+    assert local.metrics.channels.keys() == {Channel.ENTITIES, Channel.NEIGHBOURS, Channel.LINKS}
+    assert local.entities[0].name == "Acme Corp"
+    assert local.relations == ()
+    broad = await found_by(project, Mode.GLOBAL)
+    assert broad.metrics.channels.keys() == {Channel.RELATIONS}
+    assert [each.target for each in broad.relations] == ["Nordwind"]
+    assert [each.chunk.title for each in broad.evidence] == ["acme"]
+    both = await found_by(project, Mode.HYBRID)
+    assert both.metrics.channels.keys() == GRAPH_CHANNELS
+    mix = await found_by(project, Mode.MIX)
+    assert mix.metrics.channels.keys() == frozenset(Channel)
+    assert mix.evidence[0].chunk.title == "acme"
+
+
+async def test_a_channel_can_be_left_out(database: Database) -> None:
+    project = await described(database, hidden=False)
+    asked = question(QUESTION, without=frozenset({Channel.WORDS, Channel.ENTITIES}))
+    reader = await project.kb.reader(["team:a"])
+    found = await retriever(project.project.way).retrieve(asked, reader)
+    assert not found.metrics.channels.keys() & asked.without
+
+
+async def test_reciprocal_ranks_order_by_the_channels_places(database: Database) -> None:
+    project = await described(database, hidden=False)
+    reader = await project.kb.reader(["team:a"])
+    by_ranks = retriever(project.project.way, ranking=Ranking(fusion=Fusion.RRF))
+    found = await by_ranks.retrieve(question(QUESTION), reader)
+    scores = [sum(1 / (61 + rank) for rank in one.ranks.values()) for one in found.evidence]
+    assert [one.score for one in found.evidence] == pytest.approx(scores, abs=1e-6)
+    assert scores == sorted(scores, reverse=True)
+
+
+async def link(project: Noted, reader: Reader, status: str) -> None:
+    await project.project.database.run(
+        """
+        INSERT INTO entity_links (link_id, project_id, from_ref, to_ref, class_id, link_type, directional,
+                                  confidence, evidence, created_by, status)
+        SELECT gen_random_uuid(), one.project_id, one.entity_id, other.entity_id, %(class)s, 'same_as', false, 0.9,
+               '{}', 'user', %(status)s
+        FROM entities AS one JOIN entities AS other USING (project_id)
+        WHERE one.project_id = %(project)s
+          AND one.normalized_name = 'acme corp' AND other.normalized_name = 'jane smith'
+        """,
+        {"class": reader.classes[0], "status": status, "project": reader.project_id},
+    )
+
+
+async def test_a_confirmed_link_brings_the_other_ends_passages_and_a_proposed_one_does_not(
+    database: Database,
+) -> None:
+    project = await described(database, hidden=False)
+    reader = await project.kb.reader(["team:a"])
+    await link(project, reader, "proposed")
+    found = await project.kb.search("What of Acme Corp?", reader, mode=Mode.LOCAL)
+    assert found.metrics.channels[Channel.LINKS].hits == 0
+    await link(project, reader, "confirmed")
+    found = await project.kb.search("What of Acme Corp?", reader, mode=Mode.LOCAL)
+    assert found.metrics.channels[Channel.LINKS].hits == 1
+    assert "lunch" in {one.chunk.title for one in found.evidence}
+
+
+async def test_a_question_leaves_its_strategy_and_its_channels_but_not_its_words(
+    database: Database,
+) -> None:
+    project = await described(database, hidden=False)
+    reader = await project.kb.reader(["team:a"])
+    for mode in (Mode.NAIVE, Mode.GLOBAL, Mode.MIX):
+        await project.kb.ask(QUESTION, reader, mode=mode)
+    rows = await database.rows(
+        """
+        SELECT strategy_used, query.*::text, metrics.*::text, channels
+        FROM rag_queries AS query JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
+        WHERE project_id = %(project)s ORDER BY query.id
+        """,
+        {"project": reader.project_id},
+    )
+    assert [row[0] for row in rows] == ["vector_only", "graph_only", "hybrid"]
+    assert rows[0][3].keys() == {"dense", "words"}
+    assert rows[2][3]["words"]["hits"] >= 1
+    assert "pumps" not in str(rows)
