@@ -26,8 +26,8 @@ from lightwell.records.asking import Asked, Asking
 from lightwell.records.database import Database
 from lightwell.records.replies import CacheType
 
-THEIR_MOST_TOKENS = 2000
-"""LightRAG sets no limit; this one ends a small model that repeats itself."""
+THEIR_MOST_TOKENS = 1100
+"""LightRAG sets no limit; this one, about ours for these documents, ends a small model that repeats itself."""
 
 _SPOILT = (Problem.MALFORMED, Problem.TRUNCATED, Problem.EMPTY, Problem.REFUSED)
 _NOTHING = Usage(model="", input_tokens=0, output_tokens=0)

@@ -150,8 +150,10 @@ async def run(conninfo: str, options: argparse.Namespace) -> None:
         async with connected_endpoint(endpoint) as connection:
             chat = OpenAIChat(connection, priority=Priority.INGESTION)
             kept = KeptModel(chat, Path(options.keep))
-            titles = (options.documents or "").split(",")
-            read = [one for one in documents() if options.documents is None or one.title in titles]
+            by_title = {one.title: one for one in documents()}
+            read = [
+                by_title[title] for title in (options.documents or ",".join(by_title)).split(",")
+            ]
             await real(database, kept, read, only=options.only, told=options.told)
 
 

@@ -19,7 +19,7 @@ from lightwell.ingest.reading import (
     reply_schema,
     worth_gleaning,
 )
-from lightwell.ingest.replies import EXAMPLES, Parsed, parse_reply
+from lightwell.ingest.replies import EXAMPLE_DESCRIPTIONS, EXAMPLES, Parsed, parse_reply
 from lightwell.ingest.rows import Problem
 from lightwell.ports import ChunkToRead, Message
 
@@ -83,22 +83,11 @@ def test_the_example_of_the_prompt_is_not_believed_of_another_passage() -> None:
     assert "Ada Lovelace" in brief(parse_reply(reply, chunk()))
 
 
-def test_a_description_in_the_place_of_the_keywords_is_one() -> None:
-    short, long = (
-        "R|Ada Lovelace|London|USES|life",
-        "R|Ada Lovelace|Engine|USES|she wrote a program for it",
-    )
-    said = parse_reply(f"{short}\n{long}\nEND", chunk()).extraction
-    assert [(one.keywords, one.description) for one in said.statements] == [
-        ("life", ""),
-        ("", "she wrote a program for it"),
-    ]
-
-
-def test_the_names_known_as_examples_are_those_of_the_prompt() -> None:
+def test_what_is_known_as_the_example_is_the_example_of_the_prompt() -> None:
     for form in Form:
         rules_of_form = reading_messages(chunk("Nothing."), Wanted(form=form))[0].content
-        assert all(name in rules_of_form.casefold() for name in EXAMPLES)
+        said = rules_of_form.casefold()
+        assert all(text in said for text in (*EXAMPLES, *EXAMPLE_DESCRIPTIONS))
 
 
 def test_what_is_sent_besides_the_passage_is_less_than_a_third_of_what_lightrag_sends() -> None:
@@ -189,10 +178,6 @@ JSON = json.dumps(ROWS)
         ),
         ("E\tAda Lovelace\tperson\twrote\nEND", "Ada Lovelace", ""),
         ("E|Ada Lovelace\nE|Charles Babbage|person", "Charles Babbage", "MALFORMED"),
-        (f"{ADA}\n{ENGINE}\n{USES.replace('R|', 'E|')}\nEND", WHOLE, ""),
-        (f"{ADA}\n{ENGINE}\nE|Ada Lovelace|uses|Analytical Engine|wrote\nEND", WHOLE, ""),
-        (f"{ADA}\n{ENGINE}\nR|Ada Lovelace|USES|Analytical Engine|wrote\nEND", WHOLE, ""),
-        (f"{ADA}\n{ENGINE.replace('E|', 'R|')}\n{USES}\nEND", WHOLE, ""),
         (JSON, WHOLE, ""),
         (f"```json\n{JSON}\n```", WHOLE, "FENCED"),
         (f"Here you go: {JSON} Anything else?", WHOLE, "CHATTER 2"),

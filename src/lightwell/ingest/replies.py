@@ -31,6 +31,19 @@ MOST_WEIGHT = 10.0
 EXAMPLES = frozenset({"ada lovelace", "analytical engine", "charles babbage", "london"})
 """The names in the example of `prompts/extract.md`: small models repeat them whatever the passage is about."""
 
+EXAMPLE_DESCRIPTIONS = frozenset(
+    {
+        "wrote a program for the analytical engine",
+        "machine that charles babbage designed",
+        "designed the analytical engine",
+        "where the analytical engine was designed",
+        "she wrote a program for it",
+        "he designed it",
+        "it was designed there",
+    }
+)
+"""What the example says of them, which small models say of anybody."""
+
 _LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
 _MOST_KEYWORDS = 4
 _NO_KIND = "other"
@@ -83,7 +96,7 @@ class _Hearing:
         mention = Mention(
             name=name,
             kind=_kind(row["type"]),
-            description=_cut(row["description"], _LONGEST_DESCRIPTION),
+            description=self._description(row["description"]),
             count=self._count(name),
             attributes={
                 field: _cut(row[field], _LONGEST_FIELD) for field in _CONCEPT_FIELDS if row[field]
@@ -117,7 +130,7 @@ class _Hearing:
             object=target,
             predicate=predicate,
             keywords=_cut(keywords, _LONGEST_FIELD),
-            description=_cut(description, _LONGEST_DESCRIPTION),
+            description=self._description(description),
             weight=min(weight, MOST_WEIGHT) if weight > 0 else 1.0,
             confidence=min(confidence, 1.0),
             comparison=_cut(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
@@ -173,6 +186,13 @@ class _Hearing:
             self.problems[Problem.ECHOED] += 1
             return ""
         return name
+
+    def _description(self, text: str) -> str:
+        line = _cut(text, _LONGEST_DESCRIPTION)
+        if normalized(line) in EXAMPLE_DESCRIPTIONS and "engine" not in self._words:
+            self.problems[Problem.ECHOED] += 1
+            return ""
+        return line
 
     def _predicate(self, text: str) -> Predicate:
         word = re.sub(r"[\s\-]+", "_", text.strip(_WRAPPING)).upper()
