@@ -106,7 +106,8 @@ async def test_a_model_completes_the_message(message: str, said: str, form: str)
         "Who owns Nordwind Energie?\nIt is a utility.",
         "Who owns Marlowe Dairy?",
         "Who receives a discount?",
-        "Who owns Nordwind Energie and " + "why " * 600 + "?",
+        "Castell Water owns Nordwind Energie.",
+        "Who owns Nordwind Energie, " + "receive " * 250 + "?",
     ],
 )
 async def test_what_is_no_longer_the_same_question_is_not_used(said: str) -> None:
@@ -115,8 +116,9 @@ async def test_what_is_no_longer_the_same_question_is_not_used(said: str) -> Non
 
 
 async def test_a_year_that_was_asked_for_is_never_lost() -> None:
-    said = "What discount does Nordwind Energie receive in 2024?"
-    assert (await standalone("and in 2025?", CONVERSATION, ScriptedModel([said]))).note == UNUSABLE
+    message = "And what discount did they receive in 2025?"
+    said = "What discount did Nordwind Energie receive in 2024?"
+    assert (await standalone(message, CONVERSATION, ScriptedModel([said]))).note == UNUSABLE
 
 
 @pytest.mark.parametrize(
@@ -124,7 +126,7 @@ async def test_a_year_that_was_asked_for_is_never_lost() -> None:
     [
         (ModelFailed("it is away"), UNANSWERED),
         (ModelRefused("no", said="I'm sorry"), UNANSWERED),
-        ("Who owns Nordwind Energie" + " then" * 700, UNUSABLE),
+        ("Who owns Nordwind Energie?" + " a" * 700, UNUSABLE),
     ],
 )
 async def test_a_model_that_fails_leaves_the_message_to_the_rules(says: Says, note: str) -> None:

@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterator
+from typing import cast
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from lightwell.domain.calibration import LEAST_SLOPE, Calibration, fitted, sigmoid
 from lightwell.domain.errors import Invalid
@@ -59,6 +61,23 @@ def test_scores_that_part_perfectly_do_not_run_away() -> None:
 def test_equal_scores_give_the_share_that_answers() -> None:
     found = fitted([(0.5, True)] * 300 + [(0.5, False)] * 100)
     assert found.relevance(0.5) == pytest.approx(0.75, abs=0.02)
+
+
+def test_what_is_found_is_the_least_of_what_is_weighed() -> None:
+    scores = list(scored(3.0, -2.0, count=30))
+    yes = sum(answers for _, answers in scores)
+    targets = {True: (yes + 1) / (yes + 2), False: 1 / (len(scores) - yes + 2)}
+
+    def loss(weights: tuple[float, float]) -> float:
+        total = ((weights[0] - 1) ** 2 + weights[1] ** 2) / 2
+        for score, answers in scores:
+            said = weights[0] * math.log(score / (1 - score)) + weights[1]
+            total += math.log1p(math.exp(said)) - targets[answers] * said
+        return total
+
+    least = cast("list[float]", optimize.minimize(loss, (1.0, 0.0), tol=1e-9).x.tolist())
+    found = fitted(scores)
+    assert [found.a, found.b] == pytest.approx(least, abs=1e-4)
 
 
 def test_few_scores_change_little() -> None:

@@ -30,7 +30,7 @@ from lightwell.ports import Reranked
 class Scores(StrEnum):
     """What an endpoint's scores are: most give probabilities; llama.cpp gives some models' logits.
 
-    Probabilities below 0 are cosines (jina-reranker-v3) and count as 0.
+    Probabilities below 0 are cosines (jina-reranker-v3); a calibration counts them as 0.
     """
 
     PROBABILITY = "probability"
@@ -186,7 +186,7 @@ class RemoteReranker:
         return self._read(scored.results, len(passages))
 
     def _read(self, scored: Sequence["_Scored"], passages: int) -> list[float] | Failure:
-        """Return the scores, in [0, 1], in the order of the passages."""
+        """Return the scores, at most 1, in the order of the passages."""
         address = self._endpoint.address
         scores = {one.index: one.score for one in scored}
         if sorted(scores) != list(range(passages)):
@@ -197,7 +197,7 @@ class RemoteReranker:
         if any(abs(score) > 1 for score in given):
             mend = f"scores beyond 0 to 1: if they are logits, set {address.setting}_SCORES=logit"
             return failures.garbled(address, mend)
-        return [max(0.0, score) for score in given]
+        return given
 
     def _asked(self, question: str, passages: Sequence[str]) -> dict[str, object]:
         form = self._endpoint.dialect.value

@@ -26,8 +26,8 @@ _LOOKED_BACK, _MOST_ADDED = 3, 6
 _KEPT_SHARE = 0.5
 _POINTING = frozenset(
     """he him his she her hers it its they them their theirs this that these those there then one ones both either
-    neither same such former latter first second third last next previous other another er ihn ihm sie ihr ihnen es dessen deren dort damals il elle ils elles lui
-    leur""".split()
+    neither same such former latter first second third last next previous other another er ihn ihm sie ihr ihnen es
+    dessen deren dort damals il elle ils elles lui leur""".split()
 )
 _GOES_ON = re.compile(r"(?:and|or|but|also|what about|how about|und|oder|et|ou)\b", re.IGNORECASE)
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
