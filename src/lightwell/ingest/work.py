@@ -20,6 +20,7 @@ from lightwell.records.jobs import Claim, Worker
 LEASE_SECONDS = 30.0
 _FEW_JOBS = 4
 _POLL_SECONDS = 0.5
+_QUIET_SECONDS = 30.0
 
 _log = structlog.get_logger(__name__)
 
@@ -55,13 +56,15 @@ async def serve(
 ) -> None:
     """Work until told to stop; while a model fails, wait twice as long each time, a minute at most.
 
-    Raises `BudgetSpent`, since waiting does not help there.
+    What others left to be done once is done at the beginning and after each quiet while. Raises `BudgetSpent`, since
+    waiting does not help there.
     """
-    pause = _POLL_SECONDS
+    pause, quiet = _POLL_SECONDS, _QUIET_SECONDS
     while not stop.is_set():
         try:
-            if await _work_off(way, project_id, tell, stop):
+            if await _work_off(way, project_id, tell, stop) or quiet >= _QUIET_SECONDS:
                 await round_off(way, project_id)
+                quiet = 0.0
             pause = _POLL_SECONDS
         except BudgetSpent:
             raise
@@ -69,6 +72,7 @@ async def serve(
             _log.warning("a model failed; the jobs wait", error=str(error), seconds=pause)
             pause = min(pause * 2, 60.0)
         await _wait(stop, pause)
+        quiet += pause
 
 
 async def _work_off(

@@ -18,9 +18,6 @@ from lightwell.domain.ids import ClassId, SpaceId
 from lightwell.ports import ProfileHit, ProfileVector
 from lightwell.records.database import Connection, Database
 
-_MOST_EXACT = 20_000
-"""Visible profiles of one kind up to which every one is compared."""
-
 _PROFILES_PER_SUBJECT = 3
 """How many nearest profiles the approximate search looks at for each subject wanted: several may be of one."""
 
@@ -96,10 +93,11 @@ GROUP BY subject_id ORDER BY min(distance), subject_id LIMIT %(limit)s
 
 
 class PostgresProfiles:
-    """`ProfileIndex` over pgvector."""
+    """`ProfileIndex` over pgvector; of one kind, up to `most_exact` visible profiles are all compared."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, most_exact: int = 20_000) -> None:
         self._database = database
+        self._most_exact = most_exact
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
         if (await self._database.rows(_of(_PREPARED, space), {}))[0][0]:
@@ -141,12 +139,12 @@ class PostgresProfiles:
             "classes": list(reader.classes),
             "limit": limit,
             "looked_at": looked_at,
-            "most": _MOST_EXACT + 1,
+            "most": self._most_exact + 1,
         }
         async with self._database.transaction() as connection:
             counted = await connection.execute(_of(_COUNT, space, subject=subject), parameters)
             (visible,) = await counted.fetchone() or (0,)
-            if visible > _MOST_EXACT:
+            if visible > self._most_exact:
                 await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
                 await connection.execute(
                     sql.SQL("SET LOCAL hnsw.ef_search = {}").format(min(max(looked_at, 100), 1000))
@@ -162,9 +160,9 @@ class PostgresProfiles:
         """Build the approximate indexes when the space has grown past exact search; return whether they stand."""
         rows = await self._database.rows(
             _of("SELECT count(*) FROM (SELECT FROM {table} LIMIT %(most)s) AS counted", space),
-            {"most": _MOST_EXACT + 1},
+            {"most": self._most_exact + 1},
         )
-        if rows[0][0] <= _MOST_EXACT:
+        if rows[0][0] <= self._most_exact:
             return False
         for subject in Subject:
             broken = await self._database.rows(_of(_BROKEN, space, subject=subject), {})

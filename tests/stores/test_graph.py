@@ -1,0 +1,160 @@
+"""What the graph in PostgreSQL says of relations and links, to those who may see it."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from lightwell.domain.access import Reader
+from lightwell.domain.ids import ChunkId, ClassId, EntityId, ProjectId, RelationId, new_id
+from lightwell.records import access
+from lightwell.records.database import Database
+from lightwell.stores.postgres.graph import PostgresGraph
+
+A, B = frozenset({"team:a"}), frozenset({"team:b"})
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+TOMORROW = datetime.now(UTC) + timedelta(days=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """A graph that a test writes row by row, seen by those who have these tags."""
+
+    database: Database
+    project_id: ProjectId
+    graph: PostgresGraph
+    classes: dict[frozenset[str], ClassId]
+
+    async def reader(self, tags: frozenset[str]) -> Reader:
+        return await access.reader(self.database, self.project_id, tags)
+
+    async def entity(self) -> EntityId:
+        made = new_id()
+        await self.database.run(
+            "INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)"
+            " VALUES (%(id)s, %(project)s, %(id)s::text, 'acme')",
+            {"id": made, "project": self.project_id},
+        )
+        return EntityId(made)
+
+    async def link(
+        self,
+        ends: tuple[UUID, UUID],
+        tags: frozenset[str] = A,
+        *,
+        status: str = "confirmed",
+        confidence: float = 0.5,
+        expires: datetime | None = None,
+    ) -> None:
+        await self.database.run(
+            "INSERT INTO entity_links (link_id, project_id, from_ref, to_ref, class_id, link_type, directional,"
+            " confidence, evidence, created_by, status, expires_at)"
+            " VALUES (%(id)s, %(project)s, %(from)s, %(to)s, %(class)s, 'related_to', false, %(confidence)s, '{}',"
+            " 'user', %(status)s, %(expires)s)",
+            {
+                "id": new_id(),
+                "project": self.project_id,
+                "from": ends[0],
+                "to": ends[1],
+                "class": self.classes[tags],
+                "confidence": confidence,
+                "status": status,
+                "expires": expires,
+            },
+        )
+
+    async def relation(self) -> RelationId:
+        made = new_id()
+        ends = {"source": await self.entity(), "target": await self.entity()}
+        await self.database.run(
+            "INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)"
+            " VALUES (%(id)s, %(project)s, %(source)s, %(target)s, 'USES')",
+            {"id": made, "project": self.project_id, **ends},
+        )
+        return RelationId(made)
+
+    async def chunk(self, tags: frozenset[str], *stated: RelationId) -> ChunkId:
+        """Write a document of one chunk that states these."""
+        chunk = new_id()
+        facts = {"id": chunk, "project": self.project_id, "class": self.classes[tags]}
+        await self.database.run(
+            "INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type,"
+            " source_id, source_url, format, content_hash, acl_tags, class_id)"
+            " SELECT %(id)s, project_id, tenant_id, %(id)s, 'file', 'document', '', %(id)s, 'text', '', '{}', %(class)s"
+            " FROM projects WHERE project_id = %(project)s",
+            facts,
+        )
+        await self.database.run(
+            "INSERT INTO document_chunks (chunk_id, chunk_ref, document_id, class_id, chunk_index, chunk_text, chunk_hash,"
+            " token_count, start_offset, end_offset) VALUES (%(id)s, '', %(id)s, %(class)s, 0, 'x', '', 1, 0, 1)",
+            facts,
+        )
+        for relation in stated:
+            await self.database.run(
+                "INSERT INTO relation_mentions (relation_id, stated_as, chunk_id, class_id, weight, confidence)"
+                " VALUES (%(relation)s, %(relation)s, %(id)s, %(class)s, 1, 1)",
+                {**facts, "relation": relation},
+            )
+        return ChunkId(chunk)
+
+
+@pytest.fixture
+async def store(database: Database) -> Store:
+    project_id = await access.project(database, "tenant", "project")
+    async with database.transaction() as connection:
+        classes = {tags: await access.class_of(connection, project_id, tags) for tags in (A, B)}
+    return Store(
+        database=database,
+        project_id=project_id,
+        graph=PostgresGraph(database),
+        classes=classes,
+    )
+
+
+async def test_chunks_that_state_a_relation_come_once_and_the_first_first(store: Store) -> None:
+    one, two, other = [await store.relation() for _ in range(3)]
+    first = await store.chunk(A, one, two)
+    hidden = await store.chunk(B, one)
+    second = await store.chunk(A, one)
+    await store.chunk(A, other)
+    a, both = await store.reader(A), await store.reader(A | B)
+    assert await store.graph.stating(a, [one, two], limit=10) == [first, second]
+    assert await store.graph.stating(a, [two], limit=10) == [first]
+    assert await store.graph.stating(both, [one], limit=10) == [first, hidden, second]
+    assert await store.graph.stating(both, [one], limit=2) == [first, hidden]
+    assert await store.graph.stating(await store.reader(frozenset()), [one], limit=10) == []
+    assert await store.graph.stating(a, [], limit=10) == []
+
+
+async def test_links_lead_both_ways_and_the_surest_come_first(store: Store) -> None:
+    acme, to, back, sure = [await store.entity() for _ in range(4)]
+    await store.link((acme, to), confidence=0.6)
+    await store.link((back, acme), confidence=0.7)
+    await store.link((acme, sure), confidence=0.1)
+    await store.link((sure, acme), confidence=0.9)
+    await store.link((acme, acme))
+    a = await store.reader(A)
+    assert await store.graph.linked(a, [acme], limit=10) == [sure, back, to]
+    assert await store.graph.linked(a, [acme], limit=2) == [sure, back]
+    assert await store.graph.linked(a, [to, back], limit=10) == [acme]
+    assert await store.graph.linked(a, [acme, to, back, sure], limit=10) == []
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+async def test_only_confirmed_links_that_hold_and_are_seen_are_followed(
+    store: Store, *, backwards: bool
+) -> None:
+    acme, proposed, rejected, expired, unseen, lasting = [await store.entity() for _ in range(6)]
+
+    def ends(other: EntityId) -> tuple[UUID, UUID]:
+        return (other, acme) if backwards else (acme, other)
+
+    await store.link(ends(proposed), status="proposed")
+    await store.link(ends(rejected), status="rejected")
+    await store.link(ends(expired), expires=YESTERDAY)
+    await store.link(ends(unseen), B)
+    await store.link(ends(lasting), expires=TOMORROW)
+    assert await store.graph.linked(await store.reader(A), [acme], limit=10) == [lasting]
+    assert await store.graph.linked(await store.reader(B), [acme], limit=10) == [unseen]
+    assert await store.graph.linked(await store.reader(frozenset()), [acme], limit=10) == []

@@ -1,0 +1,227 @@
+"""Profiles by meaning, and the record of which of them are to be embedded, on a real database."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from lightwell.domain.access import Reader
+from lightwell.domain.graph import Subject
+from lightwell.domain.ids import ClassId, ProjectId, SpaceId, new_id
+from lightwell.ports import ProfileVector
+from lightwell.records import access, descriptions, spaces
+from lightwell.records.database import Database
+from lightwell.stores.postgres.profiles import PostgresProfiles
+
+A, B = frozenset({"team:a"}), frozenset({"team:b"})
+EAST = np.array([1, 0, 0], np.float32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """An index of three dimensions, and profiles that a test writes by hand."""
+
+    database: Database
+    project_id: ProjectId
+    space: SpaceId
+    index: PostgresProfiles
+    a: ClassId
+    b: ClassId
+
+    async def profile(
+        self, class_id: ClassId, subject: Subject = Subject.ENTITY, of: UUID | None = None
+    ) -> tuple[UUID, ClassId]:
+        """Write a profile that says something, and mark it."""
+        key = (of or new_id(), class_id)
+        table = {"id": key[0], "project": self.project_id, "class": class_id, "subject": subject}
+        await self.database.run(
+            "INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)"
+            " VALUES (%(id)s, %(project)s, %(id)s::text, 'acme') ON CONFLICT DO NOTHING",
+            table,
+        )
+        await self.database.run(
+            "INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description,"
+            " mention_count, source_ids, source_paths)"
+            " VALUES (%(id)s, %(class)s, %(subject)s, 'Acme', 'organization', 'sells', 1, '{}', '{}')",
+            table,
+        )
+        await self.mark(key)
+        return key
+
+    async def mark(self, *keys: tuple[UUID, ClassId]) -> None:
+        async with self.database.transaction() as connection:
+            await descriptions.mark(connection, keys)
+
+    async def take(self) -> list[descriptions.ChangedProfile]:
+        return await descriptions.take(self.database, self.project_id, limit=10, most=100)
+
+    async def place(
+        self, key: tuple[UUID, ClassId], *angle: float, subject: Subject = Subject.ENTITY
+    ) -> None:
+        """Put the vector of a profile, and note that it is of what the profile says."""
+        await self.index.put(self.space, [vector(key, *angle, subject=subject)])
+        await self.database.run(
+            "UPDATE described_profiles SET changed = false WHERE (subject_id, class_id) = (%(id)s, %(class)s)",
+            {"id": key[0], "class": key[1]},
+        )
+
+    async def reader(self, tags: frozenset[str]) -> Reader:
+        return await access.reader(self.database, self.project_id, tags)
+
+    async def nearest(
+        self, tags: frozenset[str], subject: Subject = Subject.ENTITY, *, limit: int = 10
+    ) -> list[tuple[UUID, float]]:
+        reader = await self.reader(tags)
+        hits = await self.index.nearest(self.space, EAST, reader, subject, limit=limit)
+        return [(hit.subject_id, round(hit.similarity, 2)) for hit in hits]
+
+
+def vector(
+    key: tuple[UUID, ClassId], *angle: float, subject: Subject = Subject.ENTITY
+) -> ProfileVector:
+    wanted: NDArray[np.float64] = np.array(angle)
+    return ProfileVector(
+        subject=subject,
+        subject_id=key[0],
+        class_id=key[1],
+        vector=(wanted / np.linalg.norm(wanted)).astype(np.float32),
+    )
+
+
+async def store_on(database: Database, index: PostgresProfiles) -> Store:
+    project_id = await access.project(database, "tenant", "project")
+    space = await spaces.active(database, project_id, "model", 3)
+    await index.prepare(space.id, 3)
+    async with database.transaction() as connection:
+        a = await access.class_of(connection, project_id, A)
+        b = await access.class_of(connection, project_id, B)
+    return Store(database=database, project_id=project_id, space=space.id, index=index, a=a, b=b)
+
+
+@pytest.fixture
+async def store(database: Database) -> Store:
+    return await store_on(database, PostgresProfiles(database))
+
+
+async def test_a_subject_counts_once_with_its_best_visible_profile(store: Store) -> None:
+    near, both, far = [await store.profile(store.a) for _ in range(3)]
+    other = await store.profile(store.b, of=both[0])
+    await store.place(near, 4, 3, 0)
+    await store.place(both, 0, 1, 0)
+    await store.place(other, 1, 0, 0)
+    await store.place(far, -1, 0, 0)
+    assert await store.nearest(A) == [(near[0], 0.8), (both[0], 0.0), (far[0], -1.0)]
+    assert await store.nearest(B) == [(both[0], 1.0)]
+    assert await store.nearest(A | B, limit=2) == [(both[0], 1.0), (near[0], 0.8)]
+    assert await store.nearest(frozenset()) == []
+
+
+async def test_equally_near_ones_come_by_their_ids(store: Store) -> None:
+    keys = [await store.profile(store.a) for _ in range(5)]
+    for key in reversed(keys):
+        await store.place(key, 1, 0, 0)
+    assert [subject for subject, _ in await store.nearest(A)] == sorted(key[0] for key in keys)
+
+
+async def test_entities_and_relations_are_found_apart(store: Store) -> None:
+    entity = await store.profile(store.a)
+    relation = await store.profile(store.a, Subject.RELATION)
+    await store.place(entity, 1, 0, 0)
+    await store.place(relation, 1, 0, 0, subject=Subject.RELATION)
+    assert await store.nearest(A) == [(entity[0], 1.0)]
+    assert await store.nearest(A, Subject.RELATION) == [(relation[0], 1.0)]
+
+
+async def test_a_profile_that_says_something_else_by_now_is_passed_over(store: Store) -> None:
+    one = await store.profile(store.a)
+    other = await store.profile(store.b, of=one[0])
+    await store.place(one, 1, 0, 0)
+    await store.place(other, 0, 1, 0)
+    await store.mark(one)
+    assert await store.nearest(A) == []
+    assert await store.nearest(A | B) == [(one[0], 0.0)]
+
+
+async def test_putting_and_removing_may_be_repeated(store: Store) -> None:
+    key, gone = await store.profile(store.a), (new_id(), store.a)
+    await store.index.prepare(store.space, 3)
+    await store.place(key, 0, 1, 0)
+    await store.place(key, 1, 0, 0)
+    await store.index.put(store.space, [vector(gone, 1, 0, 0)])
+    await store.index.put(store.space, [])
+    assert await store.nearest(A) == [(key[0], 1.0)]
+    await store.index.remove(store.space, [key, gone])
+    await store.index.remove(store.space, [key])
+    await store.index.remove(store.space, [])
+    assert await store.nearest(A) == []
+    await store.index.drop(store.space)
+    await store.index.drop(store.space)
+    await store.index.prepare(store.space, 3)
+    assert await store.nearest(A) == []
+
+
+async def test_the_approximate_search_obeys_the_same_rules(database: Database) -> None:
+    store = await store_on(database, PostgresProfiles(database, most_exact=0))
+    assert not await store.index.build(store.space)
+    near, changed, both = [await store.profile(store.a) for _ in range(3)]
+    unseen = await store.profile(store.b)
+    again = await store.profile(store.b, of=both[0])
+    for key, *angle in ((near, 4, 3, 0), (changed, 1, 0, 0), (both, 3, 4, 0), (unseen, 1, 0, 0)):
+        await store.place(key, *angle)
+    await store.place(again, 1, 0, 0)
+    await store.mark(changed)
+    for _ in range(2):
+        assert await store.nearest(A, limit=2) == [(near[0], 0.8), (both[0], 0.6)]
+        assert (await store.nearest(A | B, limit=3))[2] == (near[0], 0.8)
+        assert await store.nearest(A, Subject.RELATION) == []
+        assert await store.index.build(store.space)
+
+
+async def test_what_is_taken_is_nobody_elses_for_a_while(store: Store) -> None:
+    keys = sorted([await store.profile(store.a) for _ in range(3)])
+    taken = await store.take()
+    assert [profile.key for profile in taken] == keys
+    assert await store.take() == []
+    await descriptions.give_back(store.database, taken[:1])
+    assert [profile.key for profile in await store.take()] == keys[:1]
+    await store.database.run("UPDATE described_profiles SET taken_until = now()", {})
+    assert [profile.key for profile in await store.take()] == keys
+
+
+async def test_only_what_says_what_it_said_is_done(store: Store) -> None:
+    """Also when somebody else has taken it since, or has even put what it says by now."""
+    keys = sorted([await store.profile(store.a) for _ in range(3)])
+    taken = await store.take()
+    await store.mark(keys[0], keys[1])
+    newer = await store.take()
+    assert [profile.key for profile in newer] == keys[:2]
+    hashes = dict.fromkeys(keys, b"old")
+    async with descriptions.held(store.database, newer[:1], dict.fromkeys(keys, b"new")) as own:
+        assert own == {keys[0]}
+    async with descriptions.held(store.database, taken, hashes) as own:
+        assert own == {keys[2]}
+    await descriptions.give_back(store.database, taken)
+    assert await store.take() == []
+    rows = await store.database.rows(
+        "SELECT subject_id, changed, text_hash FROM described_profiles ORDER BY 1", {}
+    )
+    assert rows == [
+        (keys[0][0], False, b"new"),
+        (keys[1][0], True, None),
+        (keys[2][0], False, b"old"),
+    ]
+
+
+async def test_a_profile_that_falls_silent_is_handed_out_once_to_be_removed(store: Store) -> None:
+    gone, emptied, said = sorted([await store.profile(store.a) for _ in range(3)])
+    await store.database.run("DELETE FROM profiles WHERE subject_id = %(id)s", {"id": gone[0]})
+    await store.database.run(
+        "UPDATE profiles SET description = '' WHERE subject_id = %(id)s", {"id": emptied[0]}
+    )
+    await store.mark(gone, emptied)
+    assert [profile.key for profile in await store.take()] == [said]
+    for expected in ([gone, emptied], []):
+        async with descriptions.silent(store.database, store.project_id, limit=10) as keys:
+            assert keys == expected
