@@ -56,9 +56,13 @@ class Counted:
     async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes, counted here since a stream does not say; raise `ModelFailed`."""
         self.asked += sum(token_count(message.content) for message in messages)
-        async for part in self._inner.stream(messages, most_tokens=most_tokens):
-            self.said += token_count(part)
-            yield part
+        said: list[str] = []
+        try:
+            async for part in self._inner.stream(messages, most_tokens=most_tokens):
+                said.append(part)
+                yield part
+        finally:
+            self.said += token_count("".join(said))
 
 
 def recent(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
@@ -139,7 +143,7 @@ def _marked(answer: Answer, chunks: Sequence[str]) -> str:
     places = {each.id: f"[{chunks.index(each.chunk_id) + 1}]" for each in answer.citations}
 
     def renumbered(match: re.Match[str]) -> str:
-        marks = _MARK.findall(match[0])
+        marks: list[str] = _MARK.findall(match[0])
         return "".join(dict.fromkeys(places.get(mark, mark) for mark in marks))
 
     return _MARKS.sub(renumbered, answer.text)

@@ -9,12 +9,13 @@ from importlib import resources
 
 from lightwell.answer import writing
 from lightwell.answer.context import passage_text
+from lightwell.answer.extracts import is_heading
 from lightwell.answer.quotes import Quote, citation, quote
 from lightwell.answer.telling import Names, defining, folded, openness, telling
 from lightwell.domain.briefs import MOST_CITATIONS, Line, Spoken
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.fences import fenced
-from lightwell.domain.graph import Entity
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.tokens import token_count
 from lightwell.domain.units import units
 from lightwell.ports import ChatModel, Message
@@ -113,7 +114,7 @@ def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
         taken.take(draft)
     still_open = sorted((each for each in heard if each.open), key=lambda each: each.open < 2)
     left = _drafts(Part.OPEN, taken.new(still_open, _MOST_LINES))
-    lately = _drafts(Part.LATELY, taken.new(_newest(heard), _MOST_LINES))
+    lately = _drafts(Part.LATELY, taken.new(_newest(heard, taken), _MOST_LINES))
     drafts = [*about, *lately, *left]
     missing = FEWEST_CITATIONS - len({each.start for draft in drafts for each in draft.quotes})
     spare = _defining([each for each in heard if each.names_it])
@@ -151,10 +152,21 @@ async def written(
                 quotes=each.quotes,
                 said_at=dates[each.quotes[0].evidence.chunk.id],
             )
-            for each in writing.checked(text, evidence)[:_MOST_LINES]
+            for each in writing.checked(text, evidence, entity.name)[:_MOST_LINES]
         ]
     done = {draft.part for draft in made}
-    return [*made, *(draft for draft in drafts if draft.part not in done)]
+    return _filled([*made, *(draft for draft in drafts if draft.part not in done)], drafts)
+
+
+def _filled(made: list[Draft], drafts: Sequence[Draft]) -> list[Draft]:
+    """Return the lines with chosen ones added, as long as they quote fewer than three passages."""
+    quoted = {each.evidence.chunk.id for draft in made for each in draft.quotes}
+    for draft in drafts:
+        chunk = draft.quotes[0].evidence.chunk.id
+        if len(quoted) < FEWEST_CITATIONS and chunk not in quoted:
+            quoted.add(chunk)
+            made.append(draft)
+    return made
 
 
 def messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
@@ -223,13 +235,15 @@ def _told(passage: Spoken, called: Names, *, everywhere: bool) -> Iterator[Told]
         section = chunk.layout.locate(start, start + 1).section
         above = " › ".join((chunk.title, *section, unit.context))
         if everywhere or called.stand_in(f"{above} › {text}"):
+            own = quote(entry, unit.start, unit.end, context=unit.context)
+            heads = is_heading(own)
             yield Told(
-                quote=quote(entry, unit.start, unit.end, context=unit.context),
+                quote=own,
                 said_at=passage.said_at,
                 names_it=everywhere or called.stand_in(f"{chunk.title} › {text}"),
                 about=defining(text, called),
-                lately=telling(text, called),
-                open=openness(text, f"{section[-1] if section else ''} › {unit.context}"),
+                lately=0.0 if heads else telling(text, called),
+                open=0 if heads else openness(text, " › ".join((*section[-1:], unit.context))),
             )
 
 
@@ -259,9 +273,8 @@ def _described(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
     dates = {each.quote.evidence.chunk.id: each.said_at for each in first}
     marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
     found: list[Draft] = []
-    for unit in units(entity.description):
-        text = entity.description[unit.start : unit.end].rstrip(" .")
-        for each in writing.checked(f"{text} {marks}.", evidence)[:1]:
+    for text in _sentences(entity.description):
+        for each in writing.checked(f"{text} {marks}.", evidence, entity.name)[:1]:
             found.append(
                 Draft(
                     part=Part.ABOUT,
@@ -273,18 +286,25 @@ def _described(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
     return found[:_MOST_DESCRIBED]
 
 
+def _sentences(description: str) -> Iterator[str]:
+    for said in description.split(DESCRIPTION_SEPARATOR):
+        for unit in units(said):
+            yield said[unit.start : unit.end].rstrip(" .")
+
+
 def _defining(heard: Sequence[Told]) -> list[Told]:
     """Return the units by how well they say what the entity is, then by how much they tell; the newest first."""
     return sorted(
-        (each for each in heard if each.lately), key=lambda each: (-each.about, -each.lately)
+        (each for each in heard if each.about or each.lately),
+        key=lambda each: (-each.about, -each.lately),
     )
 
 
-def _newest(heard: Sequence[Told]) -> list[Told]:
-    """Return the most telling unit of each document, and after these the next ones; the newest document first."""
+def _newest(heard: Sequence[Told], taken: _Taken) -> list[Told]:
+    """Return of each document the most telling unit that is not taken yet, the newest document first."""
     by_document: dict[str, list[Told]] = {}
     for each in heard:
-        if each.lately:
+        if each.lately and folded(each.quote.text) not in taken.said:
             by_document.setdefault(each.quote.evidence.chunk.url, []).append(each)
     return [max(own, key=lambda each: each.lately) for own in by_document.values()]
 
