@@ -1,6 +1,7 @@
 """`lightwell graph`, from its words to its exit codes, on a real database."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -49,6 +50,18 @@ def test_a_session_of_corrections(run: Run) -> None:
     assert "Nothing that you may see" in run("graph", "proposals").stdout
     shown = run("graph", "show", "Nordwind AG").stdout
     assert "also called  Nordwind AG" in shown
+    listed = run("graph", "merges")
+    assert re.search(r"^Nordwind AG +Nordwind +CONCATENATE .* [0-9a-f-]{36}$", listed.stdout, re.M)
+    page = said(run("graph", "merges", "--limit", "1", "--json"))
+    (merge,) = cast("list[dict[str, object]]", page["merges"])
+    assert (merge["mergeId"], merge["sources"], page["nextAfter"]) == (
+        merged["mergeId"],
+        ["Nordwind AG"],
+        None,
+    )
+    assert run("graph", "merges", "--after", str(merge["mergeId"])).stdout.startswith(
+        "There are no"
+    )
     assert run("graph", "rename", "Nordwind", "Nordwind Group").exit_code == 0
     run("graph", "describe", "Nordwind Group", "--kind", "company", "--description", "A buyer.")
     entity = said(run("graph", "show", "Nordwind", "--json"))
@@ -99,6 +112,7 @@ def test_wrong_words_end_with_their_exit_code(run: Run) -> None:
     assert run("graph", "rename", "Nordwind", "X", "--acl", "team:them").exit_code == 2
     assert run("graph", "relate", "Nordwind", "Osprey", "--weight", "0").exit_code == 2
     assert run("graph", "list", who="nobody").exit_code == 2
+    assert run("graph", "merges", "--after", "Nordwind").exit_code == 2
     assert (
         run("graph", "list", who="team:them").stdout == "There are no entities that you may see.\n"
     )

@@ -176,6 +176,25 @@ async def test_a_new_reading_lands_on_the_target_and_remembers_the_alias(store: 
     assert (await store.kb.graph.entity(reader, "ACME Inc")).entity.description == "makes taps"
 
 
+async def test_merges_that_hold_are_listed_by_what_their_reader_has_heard(store: Noted) -> None:
+    reader = await store.kb.reader(A)
+    graph = store.kb.graph
+    first = await graph.merge(reader, ["ACME Inc", "Tarn"], "Acme Corp")
+    second = await graph.merge(reader, ["Acme Corp"], "Osprey", strategy=MergeStrategy.KEEP_LONGEST)
+    held = await graph.merges(reader)
+    assert [(each.merge_id, each.target, each.sources, each.strategy) for each in held] == [
+        (second.merge_id, "Osprey", ("Acme Corp",), MergeStrategy.KEEP_LONGEST),
+        (first.merge_id, "Acme Corp", ("ACME Inc", "Tarn"), JOINED),
+    ]
+    assert held[0].merged_at > held[1].merged_at
+    assert await graph.merges(reader, limit=1) == held[:1]
+    assert await graph.merges(reader, after=second.merge_id) == held[1:]
+    await graph.unmerge(reader, "Tarn")
+    assert [each.sources for each in await graph.merges(reader)] == [("Acme Corp",), ("ACME Inc",)]
+    await graph.unmerge(reader, str(second.merge_id))
+    assert [each.merge_id for each in await graph.merges(reader)] == [first.merge_id]
+
+
 async def test_chains_and_circles(store: Noted) -> None:
     reader = await store.kb.reader(A)
     graph = store.kb.graph
@@ -347,7 +366,9 @@ async def seen(store: Noted, reader: Reader) -> object:
         asked = await store.kb.search(f"What about {name}?", reader)
         evidence = [(e.chunk.title, e.relevance, dict(e.ranks)) for e in asked.evidence]
         found.append((portrait, evidence))
-    return portraits, found, await store.kb.status(reader)
+    standing = await store.kb.graph.merges(reader)
+    merges = [(each.target, each.sources, each.strategy) for each in standing]
+    return portraits, found, merges, await store.kb.status(reader)
 
 
 def _plain(portrait: object) -> str:

@@ -16,6 +16,7 @@ from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
 
 from .conftest import Project, project_on
+from .notes import noted
 
 TAGS = ("team:a", "team:b", "team:c", "user:d")
 NAMES = (
@@ -187,3 +188,21 @@ async def test_the_view_would_feel_a_visible_document(database: Database) -> Non
     assert await view(one, await one.kb.reader(["team:a"]), asked) != await view(
         two, await two.kb.reader(["team:a"]), asked
     )
+
+
+async def test_a_merge_is_listed_for_those_who_have_heard_of_both_sides(database: Database) -> None:
+    """Also one in the middle of a chain, and sources beside those that a reader knows, stay unsaid."""
+    store = await noted(database)
+    await store.put("a", ["team:a"], "Zeta (organization)", "Osprey (place)")
+    await store.put("b", ["team:b"], "Project Falcon (codename)", "Tarn (place)", "Osprey (place)")
+    both = await store.kb.reader(["team:a", "team:b"])
+    graph = store.kb.graph
+    await graph.merge(both, ["Zeta"], "Project Falcon")
+    assert await graph.merges(await store.kb.reader(["team:a"])) == []
+    await graph.merge(both, ["Project Falcon"], "Osprey")
+    assert await graph.merges(await store.kb.reader(["team:a"])) == []
+    await graph.unmerge(both, "Zeta")
+    await graph.merge(both, ["Tarn", "Zeta"], "Osprey")
+    (own,) = await graph.merges(await store.kb.reader(["team:a"]))
+    assert (own.target, own.sources) == ("Osprey", ("Zeta",))
+    assert len(await graph.merges(both)) == 2

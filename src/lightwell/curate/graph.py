@@ -14,10 +14,12 @@ from lightwell.domain.graph import (
     Portrait,
     Predicate,
     Relation,
+    StandingMerge,
     Statement,
     Word,
 )
-from lightwell.records import entities
+from lightwell.domain.ids import MergeId
+from lightwell.records import entities, merges
 from lightwell.records.database import Database
 
 _LARGEST_PAGE = 1000
@@ -73,6 +75,15 @@ class Graph:
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Take back the merge of what was called so, or with this id; return what stands by itself again."""
         return await merging.unmerge(self.desk, reader, name)
+
+    async def merges(
+        self, reader: Reader, *, after: MergeId | None = None, limit: int = 100
+    ) -> list[StandingMerge]:
+        """Return up to `limit` merges that hold and of which the reader sees both sides, the latest first.
+
+        `after` goes on behind this one.
+        """
+        return await merges.standing(self._database, reader, after=after, limit=limit)
 
     async def proposals(
         self, reader: Reader, *, about: str = "", limit: int = 20

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from itertools import chain
 
@@ -246,6 +247,17 @@ class MergeResult:
     relations_redirected: int
     source_entities_deleted: int
     relations_deduped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingMerge:
+    """A merge that holds, as one reader knows its sides: the names of the target and of those merged into it."""
+
+    merge_id: MergeId
+    target: str
+    sources: tuple[str, ...]
+    strategy: MergeStrategy
+    merged_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import LiteralString
 from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import MergeStrategy
+from lightwell.domain.graph import MergeStrategy, StandingMerge
 from lightwell.domain.ids import ClassId, EntityId, MergeId, ProjectId
 from lightwell.records import curated, resolving
 from lightwell.records.curated import Tree
@@ -106,6 +107,36 @@ LEFT JOIN entity_merges AS merge USING (merge_id)
 WHERE %(root)s IN (named.entity_id, named.merged_into)
 """
 
+_CALLED: LiteralString = """
+CROSS JOIN LATERAL (
+    SELECT coalesce(by_hand.name, said.name, by_hand.known_name) AS name
+    FROM (SELECT min(edit.name COLLATE "C") AS name, min(edit.known_name COLLATE "C") AS known_name
+          FROM entity_edits AS edit
+          WHERE edit.named_as = {id} AND edit.entity_id = {root} AND edit.class_id = ANY(%(classes)s)) AS by_hand,
+         (SELECT mode() WITHIN GROUP (ORDER BY latest.name COLLATE "C") AS name FROM (
+             SELECT mention.name FROM document_entity_mentions AS mention
+             WHERE mention.entity_id = {root} AND mention.named_as = {id} AND mention.class_id = ANY(%(classes)s)
+             ORDER BY mention.chunk_id DESC LIMIT 50) AS latest) AS said
+) AS {name}
+"""
+
+_STANDING: LiteralString = (
+    """
+SELECT merge.merge_id, whole.name, array_agg(named.name ORDER BY source.place), merge.strategy, merge.merged_at
+FROM entity_merges AS merge
+JOIN merged_entities AS source ON source.merge_id = merge.merge_id AND source.undone_at IS NULL
+JOIN entities AS target ON target.entity_id = merge.target_id
+CROSS JOIN LATERAL (SELECT coalesce(target.merged_into, target.entity_id) AS id) AS root
+{target}{source}
+WHERE merge.project_id = %(project_id)s AND whole.name IS NOT NULL AND named.name IS NOT NULL
+  AND (%(after)s::uuid IS NULL OR merge.merge_id < %(after)s)
+GROUP BY merge.merge_id, whole.name
+ORDER BY merge.merge_id DESC LIMIT %(limit)s
+""".replace("{target}", _CALLED.replace("{id}", "merge.target_id").replace("{name}", "whole"))
+    .replace("{source}", _CALLED.replace("{id}", "source.source_id").replace("{name}", "named"))
+    .replace("{root}", "root.id")
+)
+
 _UNDO = """
 UPDATE merged_entities SET undone_at = now(), undone_by = %(by)s
 WHERE merge_id = %(merge)s AND source_id = ANY(%(sources)s) AND undone_at IS NULL
@@ -173,6 +204,34 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
     sources = [EntityId(row[1]) for row in heard]
     await _undo(database, reader.project_id, MergeId(heard[0][0]), sources, sorted(reader.tags))
     return sources
+
+
+async def standing(
+    database: Database, reader: Reader, *, after: MergeId | None, limit: int
+) -> list[StandingMerge]:
+    """Return the merges that hold, the latest first, those before `after`: where the reader has heard of both sides.
+
+    Of the merged entities those are named that the reader has heard of; an intermediate one counts by its own name.
+    """
+    rows = await database.rows(
+        _STANDING,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "after": after,
+            "limit": limit,
+        },
+    )
+    return [
+        StandingMerge(
+            merge_id=MergeId(row[0]),
+            target=row[1],
+            sources=tuple(row[2]),
+            strategy=MergeStrategy(row[3]),
+            merged_at=row[4],
+        )
+        for row in rows
+    ]
 
 
 async def has_heard(database: Database, reader: Reader, root: EntityId) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +12,7 @@ from rich.text import Text
 import lightwell.entrypoints.cli.people as people
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader
+from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import (
     Entity,
     MergeProposal,
@@ -19,9 +21,11 @@ from lightwell.domain.graph import (
     Portrait,
     Predicate,
     Relation,
+    StandingMerge,
     Statement,
     Word,
 )
+from lightwell.domain.ids import MergeId
 from lightwell.domain.usage import Price
 from lightwell.entrypoints.cli.costs import Costs, price
 from lightwell.entrypoints.cli.edge import Report, settings
@@ -83,6 +87,25 @@ async def unmerge(name: str, who: Sequence[str]) -> Report:
     names = ", ".join(each.name for each in apart)
     return costs.report(
         {"entities": [_entity(each) for each in apart]}, Text(clean(f"By itself again: {names}."))
+    )
+
+
+async def merges(who: Sequence[str], *, after: str, limit: int) -> Report:
+    """Report a page of the merges that hold."""
+    behind = _merge_id(after) if after else None
+    async with _open(who) as (graph, reader):
+        held = await graph.merges(reader, after=behind, limit=limit + 1)
+    page = held[:limit]
+    following = str(page[-1].merge_id) if len(held) > limit else None
+    table = _table("merged", "into", "strategy", "when", "merge")
+    for each in page:
+        when = f"{each.merged_at:%Y-%m-%d %H:%M}"
+        names = clean(", ".join(each.sources))
+        table.add_row(names, clean(each.target), each.strategy.value, when, str(each.merge_id))
+    more = [_faint(f"There are more: --after {following}")] if following else []
+    text = Group(table, *more) if page else Text("There are no merges that you may see.")
+    return Report(
+        document={"merges": [_standing(each) for each in page], "nextAfter": following}, text=text
     )
 
 
@@ -213,6 +236,25 @@ def _relation(held: Relation) -> Json:
         "sourceChunkIds": list(held.sources),
         "sourceFilePaths": list(held.paths),
     }
+
+
+def _standing(held: StandingMerge) -> Json:
+    return {
+        "mergeId": str(held.merge_id),
+        "target": held.target,
+        "sources": list(held.sources),
+        "strategy": held.strategy.value,
+        "mergedAt": held.merged_at.isoformat(),
+    }
+
+
+def _merge_id(text: str) -> MergeId:
+    try:
+        return MergeId(UUID(text.strip()))
+    except ValueError as error:
+        raise Invalid(
+            f"{text!r} is no id of a merge; `lightwell graph merges` shows them"
+        ) from error
 
 
 def _proposal(held: MergeProposal) -> Json:

@@ -128,6 +128,29 @@ def unmerge_entity(
 
 
 @graph.command(
+    "merges",
+    epilog="\b\nExamples:\n  lightwell graph merges --as team:us\n"
+    "  lightwell graph merges --as team:us --limit 20 --json",
+)
+def standing_merges(
+    *,
+    who: As = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="MERGE", help="Only those before this one, by its id.")
+    ] = "",
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the merges that hold and of which you see both sides, the latest first."""
+    import lightwell.entrypoints.cli.curating as curating
+    from lightwell.entrypoints.cli.edge import run
+
+    command = curating.merges(who or [], after=after, limit=limit)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@graph.command(
     "proposals",
     epilog="\b\nExamples:\n  lightwell graph proposals --as team:us\n"
     '  lightwell graph proposals --about "Acme Corp" --as team:us',
