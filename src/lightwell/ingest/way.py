@@ -47,7 +47,7 @@ class Outcome:
 
 
 async def settle(way: Way, project_id: ProjectId) -> None:
-    """Carry out what the vector index has still to follow: chunks that went or changed their class."""
+    """Carry out what the vector index has still to follow: chunks that went or changed their class, and its growth."""
     while changes := await staging.index_changes(way.database, project_id, limit=_AT_ONCE):
         gone = [chunk for chunk, class_id in changes.items() if class_id is None]
         if gone:
@@ -56,6 +56,7 @@ async def settle(way: Way, project_id: ProjectId) -> None:
             moved = [chunk for chunk, its in changes.items() if its == class_id]
             await way.vectors.reclassify(way.space.id, moved, class_id)
         await staging.settled(way.database, list(changes))
+    await way.vectors.build(way.space.id)
 
 
 async def refresh(database: Database, project_id: ProjectId) -> None:

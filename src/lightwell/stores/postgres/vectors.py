@@ -1,10 +1,12 @@
 """Chunks by meaning in pgvector: a table of half-precision vectors per embedding space.
 
-Up to some thousands of visible rows an exact scan over the class index is faster than HNSW and exact; beyond,
-HNSW with iterative scan. The two are different SQL texts, since a prepared plan ignores a later SET.
+Up to some ten thousands of visible rows every one is compared: faster there than HNSW, and exact, so that nothing
+invisible bears on it. Beyond, HNSW with iterative scan (benchmarks/README.md has both, by share). The two are different
+SQL texts, each planned anew: a plan kept from a reader of everything would be a bad one for a reader of little.
 """
 
 from collections.abc import Mapping, Sequence
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,32 +17,38 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ChunkId, ClassId, SpaceId
 from lightwell.ports import ChunkVector, Hit
-from lightwell.records.database import Connection, Database
-
-_MOST_EXACT = 20_000
-"""Visible rows up to which every one is compared."""
+from lightwell.records.database import Connection, Database, Row
+from lightwell.stores.postgres.building import Approximate, build
 
 _LARGEST_INDEXED = 4_000
 """pgvector's limit of dimensions for an HNSW index over half-precision vectors."""
 
+_MEASURED_ROWS = 100_000
+"""Where both ways cost the same at `most_exact` rows. Comparing all grows with what the reader sees, an approximate
+scan with how many rows it meets for one that the reader sees; so they meet higher by the root of the table's growth."""
+
+_EF_SEARCH = 200
+"""Candidates that HNSW keeps while it searches; no fewer than are asked for."""
+
+_MOST_SCANNED, _WORK_MEMS = 40_000, 8
+"""Where an iterative scan gives up: so many rows, or so many times the server's work_mem."""
+
+_PREPARED = "SELECT to_regclass({class_index_name}) IS NOT NULL"
+
+# Plain: a vector beside its class is read in one step, where one moved out of line costs several.
 _PREPARE = """
 CREATE TABLE IF NOT EXISTS {table} (
     chunk_id  uuid PRIMARY KEY REFERENCES document_chunks ON DELETE CASCADE,
     class_id  integer NOT NULL,
-    embedding halfvec({dimension}) NOT NULL
+    embedding halfvec({dimension}) STORAGE PLAIN NOT NULL
 );
 CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
-"""
-
-_INDEX = """
-CREATE INDEX IF NOT EXISTS {vector_index} ON {table}
-USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200)
 """
 
 _PUT = """
 INSERT INTO {table} (chunk_id, class_id, embedding)
 SELECT given.chunk_id, given.class_id, given.embedding
-FROM unnest(%(chunks)s::uuid[], %(classes)s::integer[], %(vectors)s::halfvec[])
+FROM unnest(%(chunks)s::uuid[], %(classes)s::integer[], %(vectors)b::halfvec[])
     AS given (chunk_id, class_id, embedding)
 JOIN document_chunks USING (chunk_id)
 ON CONFLICT (chunk_id) DO UPDATE SET class_id = excluded.class_id, embedding = excluded.embedding
@@ -50,40 +58,52 @@ _REMOVE = "DELETE FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
 
 _RECLASSIFY = "UPDATE {table} SET class_id = %(class_id)s WHERE chunk_id = ANY(%(chunks)s)"
 
-_COUNT = """
-SELECT count(*) FROM (
-    SELECT FROM {table} WHERE class_id = ANY(%(classes)s) LIMIT %(most)s
-) AS visible
+# How many chunks the reader sees and how many there are, neither of them counted. Up to where every one is compared,
+# other processes cost more than they spare.
+_SIZES = """
+SELECT coalesce(sum(chunks), 0), (SELECT reltuples FROM pg_class WHERE oid = to_regclass({table_name})),
+       set_config('max_parallel_workers_per_gather', '0', true)
+FROM class_totals WHERE class_id = ANY(%(classes)s)
 """
 
 # The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what has
 # another class by now and whose copy here has still to follow.
 _EXACT = """
 SELECT nearest.chunk_id, nearest.similarity FROM (
-    SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)s) AS similarity
+    SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
     FROM {table}
     WHERE class_id = ANY(%(classes)s)
-    ORDER BY (embedding <=> %(vector)s) + 0.0, chunk_id
+    ORDER BY (embedding <=> %(vector)b) + 0.0, chunk_id
     LIMIT %(limit)s
 ) AS nearest
 JOIN document_chunks AS chunk ON chunk.chunk_id = nearest.chunk_id AND chunk.class_id = nearest.class_id
 ORDER BY nearest.similarity DESC, nearest.chunk_id
 """
 
+# Here the sum, and seqscan off, keep the planner from anything but the HNSW index where it stands.
 _APPROXIMATE = """
-SELECT nearest.chunk_id, nearest.similarity FROM (
-    SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)s) AS similarity
+SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL FROM (
+    SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
     FROM {table}
-    WHERE class_id = ANY(%(classes)s)
-    ORDER BY embedding <=> %(vector)s
+    WHERE class_id + 0 = ANY(%(classes)s)
+    ORDER BY embedding <=> %(vector)b
     LIMIT %(limit)s
 ) AS nearest
-JOIN document_chunks AS chunk ON chunk.chunk_id = nearest.chunk_id AND chunk.class_id = nearest.class_id
+LEFT JOIN document_chunks AS chunk ON chunk.chunk_id = nearest.chunk_id AND chunk.class_id = nearest.class_id
 ORDER BY nearest.similarity DESC, nearest.chunk_id
+"""
+
+_ITERATIVE = """
+SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
+       set_config('hnsw.ef_search', %(ef_search)s, true),
+       set_config('hnsw.max_scan_tuples', %(most_scanned)s, true),
+       set_config('hnsw.scan_mem_multiplier', %(work_mems)s, true),
+       set_config('enable_seqscan', 'off', true),
+       set_config('jit', 'off', true)
 """
 
 _SIMILARITIES = """
-SELECT chunk_id, 1 - (embedding <=> %(vector)s) FROM {table}
+SELECT chunk_id, 1 - (embedding <=> %(vector)b) FROM {table}
 WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
 """
 
@@ -91,10 +111,19 @@ _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunk
 
 
 class PostgresVectors:
-    """`VectorIndex` over pgvector."""
+    """`VectorIndex` over pgvector.
 
-    def __init__(self, database: Database) -> None:
+    Up to `most_exact` visible rows (more in a space of more than 100,000) every one is compared. A space that has more
+    rows gets its approximate index, built in up to `most_memory` megabytes, or what the server gives to maintenance if
+    that is more.
+    """
+
+    def __init__(
+        self, database: Database, *, most_exact: int = 20_000, most_memory: int = 2_000
+    ) -> None:
         self._database = database
+        self._most_exact = most_exact
+        self._most_memory = most_memory
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
         if dimension > _LARGEST_INDEXED:
@@ -103,8 +132,12 @@ class PostgresVectors:
                 " set LIGHTWELL_EMBEDDING_DIMENSION to have the model shorten its vectors"
             )
         async with self._database.transaction() as connection:
-            await connection.execute("SELECT pg_advisory_xact_lock(hashtext('lightwell vectors'))")
-            await connection.execute(_of(_PREPARE, space, dimension=dimension))
+            # Looked at first, since even an index that exists is locked to be made: that would wait for a building.
+            if not (await _row(connection, _of(_PREPARED, space), {}))[0]:
+                await connection.execute(
+                    "SELECT pg_advisory_xact_lock(hashtext('lightwell vectors'))"
+                )
+                await connection.execute(_of(_PREPARE, space, dimension=dimension))
 
     async def drop(self, space: SpaceId) -> None:
         await self._database.run(_of("DROP TABLE IF EXISTS {table}", space), {})
@@ -136,21 +169,19 @@ class PostgresVectors:
             "vector": HalfVector(vector),
             "classes": list(reader.classes),
             "limit": limit,
-            "most": _MOST_EXACT + 1,
         }
         async with self._database.transaction() as connection:
-            visible = await _scalar(connection, _of(_COUNT, space), parameters)
-            if visible <= _MOST_EXACT:
-                cursor = await connection.execute(_of(_EXACT, space), parameters)
-            else:
-                await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
-                await connection.execute(
-                    sql.SQL("SET LOCAL hnsw.ef_search = {}").format(max(limit, 100))
-                )
-                cursor = await connection.execute(_of(_APPROXIMATE, space), parameters)
-            return [
-                Hit(chunk_id=ChunkId(row[0]), similarity=row[1]) for row in await cursor.fetchall()
-            ]
+            visible, rows, _ = await _row(connection, _of(_SIZES, space), parameters)
+            if visible <= self._most_exact * max(1.0, sqrt(max(rows, 0) / _MEASURED_ROWS)):
+                return _hits(await _planned(connection, _of(_EXACT, space), parameters))
+        async with self._database.transaction() as connection:
+            await connection.execute(_ITERATIVE, _scanning(limit))
+            found = await _planned(connection, _of(_APPROXIMATE, space), parameters)
+        if len(found) == limit:
+            return _hits([row for row in found if row[2]])
+        # The scan gave up before it had found enough, since what the reader sees is far from the question.
+        async with self._database.transaction() as connection:
+            return _hits(await _planned(connection, _of(_EXACT, space), parameters))
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
@@ -168,29 +199,54 @@ class PostgresVectors:
         return {ChunkId(row[0]): row[1].to_numpy().astype(np.float32) for row in rows}
 
     async def build(self, space: SpaceId) -> bool:
-        rows = await self._database.rows(
-            _of("SELECT count(*) FROM (SELECT FROM {table} LIMIT %(most)s) AS some", space),
-            {"most": _MOST_EXACT + 1},
+        table = _table(space)
+        wanted = Approximate(
+            table=table,
+            index=f"{table}_hnsw",
+            over=self._most_exact,
+            most_memory=self._most_memory,
         )
-        if rows[0][0] <= _MOST_EXACT:
-            return False
-        await self._database.run(_of(_INDEX, space), {})
-        return True
+        return await build(self._database, wanted)
+
+
+def _scanning(limit: int) -> dict[str, str]:
+    return {
+        "ef_search": str(min(max(limit, _EF_SEARCH), 1000)),
+        "most_scanned": str(_MOST_SCANNED),
+        "work_mems": str(_WORK_MEMS),
+    }
+
+
+async def _planned(
+    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
+) -> list[Row]:
+    return await (await connection.execute(query, parameters, prepare=False)).fetchall()
+
+
+def _hits(rows: Sequence[Row]) -> list[Hit]:
+    return [Hit(chunk_id=ChunkId(row[0]), similarity=row[1]) for row in rows]
+
+
+async def _row(
+    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
+) -> Row:
+    """Return the one row of a query that always has one."""
+    row = await (await connection.execute(query, parameters)).fetchone()
+    assert row is not None  # noqa: S101 - such a query is given
+    return row
+
+
+def _table(space: SpaceId) -> str:
+    return f"chunk_vectors_{space:d}"
 
 
 def _of(statement: str, space: SpaceId, *, dimension: int = 0) -> sql.Composed:
     """Return the statement for one space's table."""
-    name = f"chunk_vectors_{space:d}"
+    table = _table(space)
     return sql.SQL(statement).format(  # pyright: ignore[reportArgumentType] - our own constants
-        table=sql.Identifier(name),
-        class_index=sql.Identifier(f"{name}_class"),
-        vector_index=sql.Identifier(f"{name}_hnsw"),
+        table=sql.Identifier(table),
+        table_name=sql.Literal(table),
+        class_index=sql.Identifier(f"{table}_class"),
+        class_index_name=sql.Literal(f"{table}_class"),
         dimension=sql.Literal(dimension),
     )
-
-
-async def _scalar(
-    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
-) -> int:
-    row = await (await connection.execute(query, parameters)).fetchone()
-    return 0 if row is None else int(row[0])

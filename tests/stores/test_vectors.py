@@ -1,0 +1,374 @@
+"""The vector index on a real PostgreSQL: exact and approximate search, and how the approximate index comes to stand."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from psycopg import AsyncConnection, IsolationLevel
+from psycopg.conninfo import make_conninfo
+
+from lightwell.domain.access import Reader, tags_of
+from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
+from lightwell.ingest.work import drain
+from lightwell.ports import ChunkVector
+from lightwell.records import access, spaces
+from lightwell.records.database import Database, connected
+from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.testing.shelf import Shelf, written
+from tests.flow.conftest import project_on
+
+DIMENSION = 16
+ALL, NONE = 1_000_000, 0
+"""`most_exact` so that every search is exact, or none."""
+
+_DOCUMENT = """
+INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id,
+    source_url, format, content_hash, acl_tags, class_id)
+SELECT %(id)s, project_id, tenant_id, %(id)s, 'file', 'text', '1', %(id)s, 'text', '', '{}', %(class)s
+FROM projects WHERE project_id = %(project)s
+"""
+
+_CHUNK = """
+INSERT INTO document_chunks (chunk_id, chunk_ref, document_id, class_id, chunk_index, chunk_text, chunk_hash,
+    token_count, start_offset, end_offset)
+SELECT id, '', %(document)s, %(class)s, place, 'words', '', 1, 0, 5
+FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS given (id, place)
+"""
+
+_TOTAL = """
+INSERT INTO class_totals (class_id, documents, chunks, length) VALUES (%(class)s, 1, %(chunks)s, 1)
+"""
+
+_STANDING = """
+SELECT index.relname, indisvalid, index.oid FROM pg_index JOIN pg_class AS index ON index.oid = indexrelid
+WHERE index.relname LIKE 'chunk_vectors%%hnsw'
+"""
+
+_SCANS = """
+SELECT indexrelname, idx_scan FROM pg_stat_user_indexes WHERE indexrelname LIKE 'chunk_vectors%%'
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled:
+    """A space with chunks of several classes; `of_class` holds each chunk's vector."""
+
+    database: Database
+    project: ProjectId
+    space: SpaceId
+    of_class: Mapping[ClassId, Mapping[ChunkId, NDArray[np.float32]]]
+
+    @property
+    def classes(self) -> list[ClassId]:
+        return list(self.of_class)
+
+    def index(self, most_exact: int) -> PostgresVectors:
+        return PostgresVectors(self.database, most_exact=most_exact)
+
+    def reader(self, *classes: ClassId) -> Reader:
+        return Reader(project_id=self.project, tags=frozenset(), classes=classes)
+
+    def nearest(self, vector: NDArray[np.float32], *classes: ClassId, limit: int) -> list[ChunkId]:
+        """Return what numpy says."""
+        chunks = {chunk: its for each in classes for chunk, its in self.of_class[each].items()}
+        return sorted(chunks, key=lambda chunk: (-float(chunks[chunk] @ vector), chunk))[:limit]
+
+
+async def filled(database: Database, counts: Sequence[int], *, apart: bool = False) -> Filled:
+    """Return a space with so many chunks per class; classes that lie apart have each its own direction."""
+    source = np.random.default_rng(0)
+    project = await access.project(database, "tenant", "project")
+    space = await spaces.active(database, project, "random", DIMENSION)
+    of_class: dict[ClassId, dict[ChunkId, NDArray[np.float32]]] = {}
+    for place, count in enumerate(counts):
+        async with database.transaction() as connection:
+            class_id = await access.class_of(connection, project, tags_of([f"class:{place}"]))
+        centre = 5 * np.eye(DIMENSION)[place] if apart else np.zeros(DIMENSION)
+        of_class[class_id] = {
+            ChunkId(new_id()): half(centre + source.standard_normal(DIMENSION))
+            for _ in range(count)
+        }
+    made = Filled(database=database, project=project, space=space.id, of_class=of_class)
+    await made.index(ALL).prepare(made.space, DIMENSION)
+    for class_id, chunks in of_class.items():
+        await add(made, class_id, chunks)
+        await database.run(_TOTAL, {"class": class_id, "chunks": len(chunks)})
+    return made
+
+
+async def add(
+    made: Filled, class_id: ClassId, chunks: Mapping[ChunkId, NDArray[np.float32]]
+) -> None:
+    document = new_id()
+    key = {"id": document, "class": class_id, "project": made.project}
+    await made.database.run(_DOCUMENT, key)
+    await made.database.run(_CHUNK, {"document": document, "class": class_id, "ids": list(chunks)})
+    await made.index(ALL).put(
+        made.space,
+        [
+            ChunkVector(chunk_id=chunk, class_id=class_id, vector=vector)
+            for chunk, vector in chunks.items()
+        ],
+    )
+
+
+def half(vector: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return the unit vector as half precision keeps it."""
+    return (vector / np.linalg.norm(vector)).astype(np.float16).astype(np.float32)
+
+
+def question(seed: int = 1) -> NDArray[np.float32]:
+    return half(np.random.default_rng(seed).standard_normal(DIMENSION))
+
+
+async def ids(
+    made: Filled, most_exact: int, reader: Reader, *, limit: int = 20, seed: int = 1
+) -> list[ChunkId]:
+    hits = await made.index(most_exact).nearest(made.space, question(seed), reader, limit=limit)
+    assert [hit.similarity for hit in hits] == sorted(
+        (hit.similarity for hit in hits), reverse=True
+    )
+    return [hit.chunk_id for hit in hits]
+
+
+async def standing(database: Database) -> list[tuple[bool, int]]:
+    return [(bool(valid), int(oid)) for _, valid, oid in await database.rows(_STANDING, {})]
+
+
+@pytest.fixture
+async def one_connection(database_url: str) -> AsyncIterator[Database]:
+    """A database behind one connection, so that its statistics are this connection's own."""
+    async with connected(database_url, most_connections=1) as opened:
+        yield opened
+
+
+async def scans(database: Database) -> dict[str, int]:
+    """Return how often each index was scanned; asked on the connection that scanned."""
+    await database.rows("SELECT pg_stat_force_next_flush()", {})
+    return {name.split("_", 3)[3]: count for name, count in await database.rows(_SCANS, {})}
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_exact_search_finds_what_numpy_finds(database: Database) -> None:
+    made = await filled(database, [300, 200, 100])
+    first, second, _ = made.classes
+    for seed in range(5):
+        wanted = made.nearest(question(seed), first, second, limit=20)
+        assert await ids(made, ALL, made.reader(first, second), seed=seed) == wanted
+    assert await ids(made, ALL, made.reader()) == []
+
+
+async def test_approximate_search_fills_its_limit_from_one_class_in_a_hundred(
+    one_connection: Database,
+) -> None:
+    made = await filled(one_connection, [3000, 30])
+    _, few = made.classes
+    assert await made.index(NONE).build(made.space)
+    before = await scans(one_connection)
+    found = await ids(made, NONE, made.reader(few))
+    after = await scans(one_connection)
+    assert len(found) == 20
+    assert set(found) <= set(made.of_class[few])
+    assert len(set(found) & set(made.nearest(question(), few, limit=20))) >= 19
+    assert after["hnsw"] == before["hnsw"] + 1
+    assert after["class"] == before["class"], "the exact search had to step in"
+
+
+async def test_each_way_keeps_its_plan_however_often_it_is_asked_and_by_whom(
+    one_connection: Database,
+) -> None:
+    made = await filled(one_connection, [2900, 100])
+    many, few = made.classes
+    await made.index(NONE).build(made.space)
+    await one_connection.run("ANALYZE", {})
+    before = await scans(one_connection)
+    for seed in range(
+        8
+    ):  # psycopg prepares what comes for the fifth time, PostgreSQL keeps a plan five later
+        await ids(made, 200, made.reader(many, few), seed=seed)
+    between = await scans(one_connection)
+    for seed in range(8):
+        await ids(made, 200, made.reader(few), seed=seed)
+    after = await scans(one_connection)
+    assert between["hnsw"] == before["hnsw"] + 8
+    assert between["class"] == before["class"]
+    assert after["hnsw"] == between["hnsw"]
+    assert after["class"] == between["class"] + 8
+
+
+async def test_what_the_approximate_scan_gives_up_on_is_searched_exactly(
+    database_url: str,
+) -> None:
+    little = make_conninfo(database_url, options="-c work_mem=64kB")
+    async with connected(little, most_connections=1) as database:
+        made = await filled(database, [4000, 40], apart=True)
+        _, few = made.classes
+        await made.index(NONE).build(made.space)
+        before = await scans(database)
+        near_the_many = half(np.eye(DIMENSION)[0])
+        reader = made.reader(few)
+        hits = await made.index(NONE).nearest(made.space, near_the_many, reader, limit=20)
+        after = await scans(database)
+        assert [hit.chunk_id for hit in hits] == made.nearest(near_the_many, few, limit=20)
+        assert after["hnsw"] == before["hnsw"] + 1, "it was not tried"
+        assert after["class"] == before["class"] + 1, "it did not give up"
+
+
+async def test_in_a_large_space_more_is_searched_exactly(one_connection: Database) -> None:
+    made = await filled(one_connection, [300])
+    index, reader = made.index(50), made.reader(*made.classes)
+    await index.build(made.space)
+    await index.nearest(made.space, question(), reader, limit=20)
+    assert (await scans(one_connection))["hnsw"] == 1
+    await one_connection.run(
+        "UPDATE pg_class SET reltuples = 4e6 WHERE relname = %(table)s",
+        {"table": f"chunk_vectors_{made.space}"},
+    )
+    await index.nearest(made.space, question(), reader, limit=20)
+    assert (await scans(one_connection))["hnsw"] == 1
+
+
+@pytest.mark.parametrize("most_exact", [ALL, NONE])
+async def test_what_is_nobodys_or_has_changed_hands_is_seen_by_nobody_who_may_not(
+    database: Database, most_exact: int
+) -> None:
+    made = await filled(database, [500, 300])
+    first, second = made.classes
+    await made.index(NONE).build(made.space)
+    staged = {ChunkId(new_id()): question()}
+    await add(made, ClassId(0), staged)
+    moved = made.nearest(question(), first, limit=1)[0]
+    await database.run(
+        "UPDATE document_chunks SET class_id = %(class)s WHERE chunk_id = %(chunk)s",
+        {"class": second, "chunk": moved},
+    )
+    for reader in (made.reader(first), made.reader(second), made.reader(first, second)):
+        found = await ids(made, most_exact, reader)
+        assert not {moved, *staged} & set(found)
+        assert len(found) >= 19
+
+
+@pytest.mark.parametrize("most_exact", [ALL, NONE])
+async def test_after_building_what_comes_goes_and_moves_is_followed(
+    database: Database, most_exact: int
+) -> None:
+    made = await filled(database, [500, 300])
+    first, second = made.classes
+    index = made.index(NONE)
+    await index.build(made.space)
+    new = ChunkId(new_id())
+    await add(made, first, {new: question()})
+    assert (await ids(made, most_exact, made.reader(first)))[0] == new
+
+    await database.run(
+        "UPDATE document_chunks SET class_id = %(class)s WHERE chunk_id = %(chunk)s",
+        {"class": second, "chunk": new},
+    )
+    await index.reclassify(made.space, [new], second)
+    assert new not in await ids(made, most_exact, made.reader(first))
+    assert (await ids(made, most_exact, made.reader(second)))[0] == new
+
+    await index.put(made.space, [ChunkVector(chunk_id=new, class_id=second, vector=-question())])
+    assert new not in await ids(made, most_exact, made.reader(first, second))
+
+    gone = (await ids(made, most_exact, made.reader(second)))[0]
+    await index.remove(made.space, [gone])
+    assert gone not in await ids(made, most_exact, made.reader(first, second))
+
+
+# ── building ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_small_space_gets_no_index_and_a_grown_one_gets_it_once(
+    database: Database,
+) -> None:
+    made = await filled(database, [1000])
+    assert not await made.index(3000).build(made.space)
+    assert await standing(database) == []
+    assert await made.index(500).build(made.space)
+    (valid, oid), *others = await standing(database)
+    assert valid
+    assert others == []
+    assert await made.index(500).build(made.space)
+    assert await made.index(3000).build(made.space), "one that stands stays"
+    assert await standing(database) == [(True, oid)]
+
+
+async def test_of_several_builders_at_once_one_builds(database: Database) -> None:
+    made = await filled(database, [2000])
+    built = await asyncio.gather(*(made.index(NONE).build(made.space) for _ in range(3)))
+    assert any(built)
+    assert [valid for valid, _ in await standing(database)] == [True]
+
+
+async def test_nobody_waits_for_a_building_and_what_comes_meanwhile_is_in_it(
+    database: Database, database_url: str
+) -> None:
+    made = await filled(database, [1000])
+    (only,) = made.classes
+    async with await AsyncConnection.connect(database_url) as old:
+        await old.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+        await old.execute("SELECT FROM class_totals")
+        building = asyncio.create_task(made.index(NONE).build(made.space))
+        await begun(database)
+        new = ChunkId(new_id())
+        async with asyncio.timeout(10):
+            await made.index(NONE).prepare(made.space, DIMENSION)
+            await add(made, only, {new: question()})
+            assert (await ids(made, ALL, made.reader(only)))[0] == new
+            assert (await ids(made, NONE, made.reader(only)))[0] == new
+            assert not await made.index(NONE).build(made.space)
+        assert not building.done()
+        await old.rollback()
+    assert await building
+    assert (await ids(made, NONE, made.reader(only)))[0] == new
+
+
+async def test_what_a_crash_left_half_built_is_built_anew(
+    database: Database, database_url: str
+) -> None:
+    made = await filled(database, [1000])
+    async with await AsyncConnection.connect(database_url) as old:
+        await old.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+        await old.execute("SELECT FROM class_totals")
+        building = asyncio.create_task(made.index(NONE).build(made.space))
+        await begun(database)
+        building.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await building
+        await old.rollback()
+    ((valid, half_built),) = await standing(database)
+    assert not valid
+    assert await made.index(NONE).build(made.space)
+    ((valid, oid),) = await standing(database)
+    assert valid
+    assert oid != half_built
+
+
+async def begun(database: Database) -> None:
+    """Wait until a half-built index is there."""
+    for _ in range(1000):
+        if await standing(database):
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("no building began")
+
+
+async def test_ingestion_builds_the_index_by_itself(database: Database) -> None:
+    project = await project_on(database)
+    grown = replace(project.way, vectors=PostgresVectors(database, most_exact=20))
+    for way, letters in ((project.way, 30), (grown, 31)):
+        assert await standing(database) == []
+        shelf = Shelf(
+            documents=tuple(
+                written(f"{at}.txt", f"Letter {at} on pumps.", ["team:a"]) for at in range(letters)
+            )
+        )
+        await project.kb.enqueue(shelf)
+        await drain(way, project.kb.project_id, lambda outcome: None)
+    assert [valid for valid, _ in await standing(database)] == [True]
