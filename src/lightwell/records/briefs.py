@@ -26,6 +26,8 @@ LEAST_LIKENESS = 0.45
 
 _NEWEST, _OFTENEST, _OPEN, _LOOKED_THROUGH = 24, 12, 24, 500
 _MOST_TIED = 60
+_TITLES = ["document", "work", "term", "domain"]
+"""Kinds that come after the others where a name nearly fits: what is called so rather than what it is about."""
 
 # A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
 # id, 2 for a reference, 1 for the name, and below 1 how nearly it fits.
@@ -53,7 +55,8 @@ FROM ranked
 JOIN profiles AS profile ON profile.subject_id = ranked.entity_id AND profile.class_id = ANY(%(classes)s)
 JOIN entities AS entity ON entity.entity_id = ranked.entity_id
 GROUP BY ranked.entity_id, ranked.fit
-ORDER BY ranked.fit DESC, sum(profile.mention_count) DESC,
+ORDER BY ranked.fit >= 1 DESC, bool_and(profile.entity_kind = ANY(%(titles)s)), ranked.fit DESC,
+         sum(profile.mention_count) DESC,
          min(profile.display_name COLLATE "C"),
          min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C")
 LIMIT %(most)s
@@ -83,6 +86,19 @@ _NEAR = (
         f"CASE WHEN {_HOLDS} THEN 0.99 ELSE similarity(normalized_name, %(name)s) END",
     )
 )
+
+# "Marlowe" where it is only ever said beside "Marlowe Dairy" or "Marlowe Ltd" is short for these.
+_STANDS_ALONE = """
+SELECT EXISTS (
+    SELECT FROM document_entity_mentions AS mention
+    WHERE mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s)
+      AND NOT EXISTS (
+          SELECT FROM document_entity_mentions AS longer JOIN entities AS named ON named.entity_id = longer.named_as
+          WHERE longer.chunk_id = mention.chunk_id AND longer.class_id = mention.class_id
+            AND longer.entity_id <> mention.entity_id AND named.normalized_name <> %(name)s
+            AND string_to_array(named.normalized_name, ' ') @> %(words)s::text[])
+)
+"""
 
 _SHOWN = """
 SELECT subject_id FROM profiles JOIN entities ON entity_id = subject_id
@@ -210,18 +226,30 @@ async def fitting(
 ) -> tuple[tuple[EntityId, ...], bool]:
     """Return up to ten of the reader's entities that fit, the likeliest first, and whether they fit exactly.
 
-    An id or a reference fits exactly one. Names that nearly fit are looked for only where none fits.
+    An id or a reference fits exactly one. Names that nearly fit are looked for where none fits, or where the one that
+    does is short for longer ones: never said but beside one of them.
     """
     keys = _asked(reader, name)
     if keys["id"] and (rows := await database.rows(_SHOWN, keys)):
         return (EntityId(rows[0][0]),), True
     rows = await database.rows(_EXACT, keys)
-    if rows:
-        return tuple(EntityId(row[0]) for row in rows if row[1] == rows[0][1]), True
+    exact = tuple(EntityId(row[0]) for row in rows if row[1] == rows[0][1])
+    if len(exact) > 1 or (
+        exact and (rows[0][1] > 1 or await _stands_alone(database, exact[0], keys))
+    ):
+        return exact, True
     if not keys["name"]:
         return (), False
-    rows = await database.rows(_NEAR, keys)
-    return tuple(EntityId(row[0]) for row in rows), False
+    near = tuple(EntityId(row[0]) for row in await database.rows(_NEAR, keys))
+    longer = tuple(each for each in near if each not in exact)
+    if exact and not longer:
+        return exact, True
+    return longer, bool(exact) and len(longer) == 1
+
+
+async def _stands_alone(database: Database, entity: EntityId, keys: Mapping[str, object]) -> bool:
+    rows = await database.rows(_STANDS_ALONE, {**keys, "entity": entity})
+    return bool(rows[0][0])
 
 
 async def passages(
@@ -325,6 +353,7 @@ def _asked(reader: Reader, name: str) -> dict[str, object]:
         "words": words,
         "longest": f"%{escaped}%",
         "least": LEAST_LIKENESS,
+        "titles": _TITLES,
         "most": MOST_CANDIDATES,
     }
 

@@ -1,0 +1,222 @@
+"""Briefs on what documents speak of, and the candidates that fit one name."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import pytest
+
+from lightwell.domain.briefs import Brief, Candidates, Line
+from lightwell.domain.errors import NotFound
+from lightwell.domain.evidence import Confidence
+from lightwell.domain.graph import Word
+from lightwell.records.database import Database
+from lightwell.testing.shelf import Shelf, written
+
+from .conftest import Project
+from .notes import Noted, noted
+
+SALES, SUPPORT = ["team:sales"], ["team:support"]
+NORDWIND = {
+    "plan.md": "# Plan\n\nNordwind Energie is a utility in Lübeck. Dr. Katrin Albers decides for Nordwind Energie.",
+    "2026-03-18-call.md": "Nordwind Energie called about the gateways. The offer to Nordwind Energie is overdue.",
+    "2026-02-12-visit.md": "Nordwind Energie visited the workshop in Bergen.",
+    "2026-01-05-mail.md": "Nordwind Energie asked for a discount.\n\n- [ ] Nordwind Energie: send the papers\n",
+}
+
+
+async def shelved(project: Project, texts: dict[str, str], tags: Sequence[str] = SALES) -> None:
+    old = datetime(2025, 1, 1, tzinfo=UTC)
+    documents = [replace(written(name, text, tags), updated_at=old) for name, text in texts.items()]
+    await project.kb.ingest(Shelf(documents=tuple(documents), scope=f"file:///shelf/{uuid4()}"))
+
+
+async def brief(project: Project, name: str, tags: Sequence[str] = SALES) -> Brief:
+    found = await project.kb.brief(name, await project.kb.reader(tags))
+    assert isinstance(found, Brief)
+    return found
+
+
+async def candidates(project: Project, name: str, tags: Sequence[str] = SALES) -> Candidates:
+    found = await project.kb.brief(name, await project.kb.reader(tags))
+    assert isinstance(found, Candidates)
+    return found
+
+
+def texts(lines: Sequence[Line]) -> list[str]:
+    return [each.text for each in lines]
+
+
+async def test_a_brief_has_three_to_five_citations_word_for_word(project: Project) -> None:
+    await shelved(project, NORDWIND)
+    given = await brief(project, "nordwind energie")
+    assert given.entity.name == "Nordwind Energie"
+    assert texts(given.about) == ["Nordwind Energie is a utility in Lübeck."]
+    assert texts(given.lately) == [
+        "Nordwind Energie called about the gateways.",
+        "Nordwind Energie visited the workshop in Bergen.",
+        "Nordwind Energie asked for a discount.",
+    ]
+    assert [f"{each.said_at:%Y-%m-%d}" for each in given.lately] == [
+        "2026-03-18",
+        "2026-02-12",
+        "2026-01-05",
+    ]
+    assert texts(given.open_points) == [
+        "The offer to Nordwind Energie is overdue.",
+        "- [ ] Nordwind Energie: send the papers",
+    ]
+    assert [each.id for each in given.citations] == ["[1]", "[2]", "[3]", "[4]"]
+    assert (given.confidence, given.model) == (Confidence.HIGH, "extracts")
+    reader = await project.kb.reader(SALES)
+    told = (*given.about, *given.lately, *given.open_points)
+    for cited in (*given.citations, *(each for line in told for each in line.citations)):
+        whole = await project.kb.text(reader, cited.source_url)
+        assert whole[cited.locator.start :].startswith(cited.snippet)
+
+
+async def test_people_and_links_say_how(project: Project) -> None:
+    await shelved(project, NORDWIND)
+    given = await brief(project, "Nordwind Energie")
+    person = next(each for each in given.people if "Albers" in each.name)
+    assert person.how
+    assert person.how.text == "Dr. Katrin Albers decides for Nordwind Energie."
+    assert person.how.citations[0].id in {each.id for each in given.citations}
+    assert person.together == 1
+    links = {each.name: each for each in given.links}
+    how = links["Lübeck"].how
+    assert how
+    assert how.text == "Nordwind Energie is a utility in Lübeck."
+
+
+async def test_one_document_is_one_honest_citation(project: Project) -> None:
+    await shelved(project, {"a.md": "Tern was a project about a buoy."})
+    given = await brief(project, "Tern")
+    assert texts(given.about) == ["Tern was a project about a buoy."]
+    assert len(given.citations) == 1
+    assert given.confidence is Confidence.LOW
+
+
+async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: Database) -> None:
+    one = await noted(database)
+    await one.put("a", SALES, "Acme Corp (organization)")
+    reader = await one.kb.reader(SALES)
+    await one.kb.graph.create(reader, Word(name="Osprey Plant", kind="site", description="A site."))
+    given = await one.kb.brief("Osprey Plant", reader)
+    assert isinstance(given, Brief)
+    assert given.confidence is Confidence.INSUFFICIENT
+    assert (given.citations, given.about, given.people, given.links) == ((), (), (), ())
+    assert given.entity.description == "A site."
+
+
+# ── which one? ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_name_that_nearly_fits_lists_what_it_may_mean(project: Project) -> None:
+    await shelved(
+        project,
+        {
+            "2026-03-01-a.md": "Marlowe Dairy is a dairy in Kent. Marlowe Dairy wants meters.",
+            "2026-02-01-b.md": "Marlowe Ltd is a law firm.",
+            "2026-01-01-c.md": "We met Marlowe Dairy.",
+        },
+    )
+    found = await candidates(project, "marlowe")
+    assert [each.entity.name for each in found.candidates] == ["Marlowe Dairy", "Marlowe Ltd"]
+    dairy, firm = found.candidates
+    assert dairy.apart["description"] == "Marlowe Dairy is a dairy in Kent."
+    assert (dairy.apart["passages"], firm.apart["passages"]) == ("2", "1")
+    assert (dairy.apart["latest"], firm.apart["latest"]) == ("2026-03-01", "2026-02-01")
+    typo = await candidates(project, "Marlow Dairy")
+    assert typo.candidates[0].entity.name == "Marlowe Dairy"
+    for name in (dairy.entity.ref, str(dairy.entity.id)):
+        assert (await brief(project, name)).entity.name == "Marlowe Dairy"
+
+
+async def test_one_name_of_several_is_told_apart_by_attributes(database: Database) -> None:
+    """What a merge calls Jonas Weber in one place, and a rename in another, is two people."""
+    one = await noted(database)
+    await one.put("a", SALES, "Jonas Weber (person, email=jonas@halden.example): writes firmware")
+    await one.put("b", SALES, "J Weber (person, email=jonas@nordwind.example): buys sensors")
+    reader = await one.kb.reader(SALES)
+    await one.kb.graph.edit(reader, "J Weber", Word(name="Jonas Weber"))
+    found = await one.kb.brief("Jonas Weber", reader)
+    assert isinstance(found, Candidates)
+    apart = {each.apart["email"]: each.apart["description"] for each in found.candidates}
+    assert apart == {
+        "jonas@halden.example": "writes firmware",
+        "jonas@nordwind.example": "buys sensors",
+    }
+    assert not any("kind" in each.apart for each in found.candidates)
+    for each in found.candidates:
+        given = await one.kb.brief(str(each.entity.id), reader)
+        assert isinstance(given, Brief)
+        assert given.entity.id == each.entity.id
+
+
+async def test_an_alias_leads_to_what_it_stands_for(database: Database) -> None:
+    one = await noted(database)
+    await one.put("a", SALES, "Acme Corp (organization): sells pumps", "ACME Inc (organization)")
+    reader = await one.kb.reader(SALES)
+    await one.kb.graph.merge(reader, ["ACME Inc"], "Acme Corp")
+    given = await one.kb.brief("acme inc", reader)
+    assert isinstance(given, Brief)
+    assert given.entity.name == "Acme Corp"
+
+
+async def test_at_most_ten_candidates(project: Project) -> None:
+    await shelved(project, {f"{n}.md": f"Marlowe {word} called." for n, word in enumerate(WORDS)})
+    assert len((await candidates(project, "Marlowe")).candidates) == 10
+
+
+WORDS = "Alder Beech Cedar Damson Elder Fir Gorse Hazel Ivy Juniper Kapok Larch".split()
+
+
+async def test_what_is_invisible_is_not_there(project: Project) -> None:
+    await shelved(project, {"a.md": "Marlowe Dairy is a dairy.", "b.md": "Acme Corp called."})
+    said: set[str] = set()
+    for tags in (SUPPORT, []):
+        with pytest.raises(NotFound) as caught:
+            await project.kb.brief("Marlowe Dairy", await project.kb.reader(tags))
+        said.add(str(caught.value).replace("Marlowe Dairy", "NAME"))
+    with pytest.raises(NotFound) as caught:
+        await project.kb.brief("Zyxwvut", await project.kb.reader(SALES))
+    said.add(str(caught.value).replace("Zyxwvut", "NAME"))
+    assert said == {"There is no entity 'NAME' that you may see"}
+
+
+async def test_confirmed_links_come_first(database: Database) -> None:
+    one = await noted(database)
+    await one.put(
+        "a",
+        SALES,
+        "Deal 7 (deal)",
+        "Acme Corp (company)",
+        "Bolt Ltd (company)",
+        "Cog Ltd (company)",
+    )
+    await one.put("b", SALES, "Deal 7 -> Cog Ltd [USES]: buys from")
+    await linked(one, "deal-7", "acme-corp", "confirmed")
+    await linked(one, "deal-7", "bolt-ltd", "proposed")
+    given = await one.kb.brief("Deal 7", await one.kb.reader(SALES))
+    assert isinstance(given, Brief)
+    assert [(each.name, each.relation, each.description) for each in given.links] == [
+        ("Acme Corp", "belongs_to", ""),
+        ("Cog Ltd", "USES", "buys from"),
+    ]
+
+
+async def linked(one: Noted, start: str, end: str, status: str) -> None:
+    await one.project.database.run(
+        """
+        INSERT INTO entity_links (link_id, project_id, from_ref, to_ref, class_id, link_type, directional, confidence,
+                                  evidence, created_by, status)
+        SELECT gen_random_uuid(), start.project_id, start.entity_id, stop.entity_id, class.class_id, 'belongs_to', true,
+               1, '{}', 'user', %(status)s
+        FROM entities AS start JOIN entities AS stop ON stop.entity_ref = 'kg:entity:' || %(end)s
+        JOIN access_classes AS class ON class.tags = ARRAY['team:sales']
+        WHERE start.entity_ref = 'kg:entity:' || %(start)s
+        """,
+        {"start": start, "end": end, "status": status},
+    )
