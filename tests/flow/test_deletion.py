@@ -235,3 +235,20 @@ async def test_the_report_calls_what_is_merged_as_its_reader_does(database: Data
     report = await store.kb.delete(await store.kb.reader(SALES), ["file:///shelf/canary.txt"])
     assert "falcon" not in str(report)
     assert report.entities_deleted == ("kg:organization:zyx-inc", "kg:organization:zyxwvut-ltd")
+
+
+@pytest.mark.parametrize("how", ["soft", "hard"])
+async def test_no_conversation_quotes_what_went(project: Project, how: str) -> None:
+    await ingest(
+        project,
+        written("a.md", "Zyxwvut signed the contract about pumps.", SALES),
+        written("b.md", "The dam in Tarn Valley was built in 1931.", SALES),
+    )
+    reader = await project.kb.reader(SALES)
+    turn = await project.kb.chat("Who signed the contract about pumps?", reader)
+    assert "Zyxwvut" in turn.response.response
+    assert "conversation_turns" in await residue(project, "zyxwvut")
+    away = project.kb.erase if how == "hard" else project.kb.delete
+    await away(reader, ["file:///shelf/a.md"])
+    assert await residue(project, "zyxwvut") == []
+    assert await project.kb.conversation(reader, turn.conversation_id) == ()
