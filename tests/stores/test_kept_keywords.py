@@ -1,5 +1,7 @@
 """Keywords by a model, asked through the cache on a real database."""
 
+import json
+
 import pytest
 
 from lightwell.domain.errors import ModelFailed, ModelRefused
@@ -66,9 +68,28 @@ async def test_where_the_model_is_of_no_use_the_question_speaks_and_a_note_says_
     assert (found.keywords, found.note) == (own_keywords(QUESTION), note)
 
 
-async def test_a_level_that_the_model_leaves_empty_is_filled_from_the_question(
-    database: Database, project_id: ProjectId
+@pytest.mark.parametrize(
+    ("high", "low", "themes", "terms"),
+    [
+        (["price terms"], [], ("price terms",), ("Nordwind Energie",)),
+        ([], ["Nordwind"], ("discount", "receive"), ("Nordwind Energie", "Nordwind")),
+        (["Energie"], ["discount"], ("discount", "receive"), ("Nordwind Energie",)),
+        (
+            ["discount", "Nordwind Energie", "Energie prices"],
+            ["Discount", "nordwind energie"],
+            ("discount", "Energie prices"),
+            ("Nordwind Energie",),
+        ),
+    ],
+)
+async def test_the_models_keywords_join_the_questions_names_each_on_one_level(
+    database: Database,
+    project_id: ProjectId,
+    high: list[str],
+    low: list[str],
+    themes: tuple[str, ...],
+    terms: tuple[str, ...],
 ) -> None:
-    reply = '{"high_level_keywords": ["price terms"], "low_level_keywords": []}'
+    reply = json.dumps({"high_level_keywords": high, "low_level_keywords": low})
     found = await keywords(QUESTION, Asking(database, project_id, ScriptedModel([reply]), slots=1))
-    assert (found.keywords.high, found.keywords.low) == (("price terms",), ("Nordwind Energie",))
+    assert (found.keywords.high, found.keywords.low) == (themes, terms)

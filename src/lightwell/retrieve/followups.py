@@ -22,6 +22,7 @@ REPLY_TOKENS = 600
 UNANSWERED = "The model did not answer: the question was read without its rewriting."
 UNUSABLE = "The model's rewriting was not used: it was no longer the same question."
 
+_TASK = "Rewrite the message; reply with it alone."
 _LOOKED_BACK, _MOST_ADDED = 3, 6
 _KEPT_SHARE = 0.5
 _POINTING = frozenset(
@@ -75,7 +76,7 @@ def _messages(message: str, shown: str) -> list[Message]:
     page = resources.files("lightwell.retrieve").joinpath("prompts", "followup.md")
     return [
         Message(role="system", content=page.read_text("utf-8").strip()),
-        Message(role="user", content=f"{fenced(shown)}\n\n{fenced(message)}"),
+        Message(role="user", content=f"{fenced(shown)}\n\n{fenced(message)}\n{_TASK}"),
     ]
 
 

@@ -92,7 +92,7 @@ async def keywords(
     high, low = parsed(reply.text, question)
     if not high and not low:
         return Found(keywords=own, note=UNUSABLE)
-    return Found(keywords=replace(own, high=high or own.high, low=low or own.low, by_model=True))
+    return Found(keywords=_joined(own, high, low))
 
 
 def messages(question: str) -> list[Message]:
@@ -113,8 +113,20 @@ def parsed(reply: str, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]
     for level, listed in _LIST.findall(_THOUGHT.sub("", reply)):
         found[level.casefold()].extend(_strings(listed))
     beginnings = _beginnings(question)
-    named = [each for each in found["low"] if not beginnings.isdisjoint(_beginnings(each))]
-    return _tidy(found["high"]), _tidy(named)
+    held = [each for each in found["low"] if not beginnings.isdisjoint(_beginnings(each))]
+    return _tidy(found["high"]), _tidy(held)
+
+
+def _joined(own: Keywords, high: Sequence[str], low: Sequence[str]) -> Keywords:
+    """Return the model's keywords with the question's own names, each on one level, as small models do not have it.
+
+    What says no more than the names is no theme, and what else is on both levels is one.
+    """
+    named = {word for each in own.low for word in words(each)}
+    themes = tuple(each for each in high if not named.issuperset(words(each))) or own.high
+    taken = set(map(normalized, themes))
+    rest = [each for each in low if normalized(each) not in taken]
+    return replace(own, high=themes, low=_tidy([*own.low, *rest]), by_model=True)
 
 
 def own_keywords(question: str) -> Keywords:
