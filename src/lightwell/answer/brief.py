@@ -23,7 +23,7 @@ from lightwell.records.database import Database
 
 _LONGEST_SAYING = 200
 _RELEVANCE = (0.0, 0.65, 0.75, 0.9)
-"""By how many citations a brief stands on; the last for three and more."""
+"""By how many passages a brief stands on; the last for three and more."""
 
 
 async def brief(
@@ -55,7 +55,8 @@ async def _brief(
     tied = await ties.ties(database, reader, entity, passages, heard)
     people = tuple(ties.with_how(each, heard, marks) for each in tied.people) if made else ()
     links = tuple(ties.with_how(each, heard, marks) for each in tied.links) if made else ()
-    relevance = _RELEVANCE[min(len(marks.citations), len(_RELEVANCE) - 1)]
+    cited = len({each.chunk_id for each in marks.citations})
+    relevance = _RELEVANCE[min(cited, len(_RELEVANCE) - 1)]
     return Brief(
         entity=entity,
         about=made.get(Part.ABOUT, ()),
