@@ -49,7 +49,7 @@ def test_a_brief_for_people_and_for_programs(run: Run) -> None:
     text = run("brief", "Nordwind Energie").stdout
     for part in ("What it is", "Open", "People", "[1]", "confidence: medium"):
         assert part in text
-    assert "2026-02-01  The offer to Nordwind Energie is overdue. [2]" in text
+    assert "2026-02-01  The offer to Nordwind Energie is overdue. [3]" in text
     document = said(run("brief", "Nordwind Energie", "--json"))
     assert [line["text"] for line in each(document, "about")] == [
         "Nordwind Energie is a utility in Lübeck."
