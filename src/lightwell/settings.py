@@ -150,6 +150,10 @@ class Settings(BaseSettings):
         default=2000,
         description="How long a reranker may take; then the order before it stands, with a note.",
     )
+    rerank_scores: Literal["probability", "logit"] = Field(
+        default="probability",
+        description="What the reranker's scores are; llama.cpp gives logits for some models.",
+    )
     rerank_scale: Annotated[float, Field(gt=0)] = Field(
         default=1.0,
         description="The reranker's calibration, so that 0.6 means the same for each: relevance = sigmoid(scale · logit(score) + shift).",

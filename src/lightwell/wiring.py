@@ -239,6 +239,7 @@ async def _reranker(settings: Settings, stack: AsyncExitStack, meter: Meter) -> 
         api_key=settings.rerank_api_key,
         base_url=settings.rerank_url,
         model=settings.rerank_model,
+        scores=rerankers.Scores(settings.rerank_scores),
         concurrency=settings.endpoint_concurrency,
         timeout_seconds=settings.rerank_timeout_ms / 1000,
     )
