@@ -1,0 +1,102 @@
+"""What can be said to `lightwell eval`; what it does stands in `evaluating`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli.commands import Json, Verbose
+
+evaluation = typer.Typer(rich_markup_mode=None)
+
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATASET",
+        exists=True,
+        file_okay=False,
+        help="A folder with corpus.jsonl and questions.jsonl, each may end in .gz.",
+    ),
+]
+Most = Annotated[
+    int,
+    typer.Option(
+        "--limit-questions", metavar="N", min=0, help="Ask at most N, spread over all; 0 asks all."
+    ),
+]
+Split = Annotated[
+    str, typer.Option("--split", metavar="NAME", help="Only questions of this split: dev, test.")
+]
+Where = Annotated[
+    Mode, typer.Option("--mode", help="Where to look for evidence.", case_sensitive=False)
+]
+Ablate = Annotated[
+    bool,
+    typer.Option("--ablate", help="Ask again without each channel, and in each mode; takes long."),
+]
+Calibrate = Annotated[
+    bool,
+    typer.Option(
+        "--calibrate", help="Find LIGHTWELL_RERANK_SCALE and LIGHTWELL_RERANK_SHIFT from dev."
+    ),
+]
+Fresh = Annotated[
+    bool, typer.Option("--fresh", help="Read the passages anew, as after a change of the code.")
+]
+Save = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="FILE", dir_okay=False, help="Write the results there as JSON."),
+]
+Compare = Annotated[
+    Path | None,
+    typer.Option(
+        "--compare",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Show what differs from results that were saved before.",
+    ),
+]
+
+
+@evaluation.command(
+    "eval",
+    epilog="\b\nExamples:\n  lightwell eval ./handbook-questions\n"
+    "  lightwell eval ./handbook-questions --limit-questions 50 --ablate\n"
+    "  lightwell eval ./handbook-questions --save new.json --compare old.json",
+)
+def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
+    folder: Folder,
+    *,
+    limit_questions: Most = 0,
+    split: Split = "",
+    mode: Where = Mode.MIX,
+    ablate: Ablate = False,
+    calibrate: Calibrate = False,
+    fresh: Fresh = False,
+    save: Save = None,
+    compare: Compare = None,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Ask questions whose answers are known, and say how many are found, how surely and how fast.
+
+    The passages go into a store of their own, kept for the next time; nothing of yours is touched. Each
+    question is asked a second time by a reader who may not see what answers it: that should find too little.
+    """
+    import lightwell.entrypoints.cli.evaluating as evaluating
+    from lightwell.entrypoints.cli.edge import run
+
+    plan = evaluating.Plan(
+        folder=folder,
+        most_questions=limit_questions,
+        split=split,
+        mode=mode,
+        ablate=ablate,
+        calibrate=calibrate,
+        fresh=fresh,
+        save=save,
+        compare=compare,
+    )
+    run(evaluating.evaluate(plan), as_json=as_json, verbose=verbose)

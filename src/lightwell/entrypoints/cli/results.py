@@ -1,0 +1,260 @@
+"""What `lightwell eval` measured, as JSON that commits can be compared by, and as tables."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from lightwell.domain.calibration import Calibration
+from lightwell.domain.errors import Invalid
+from lightwell.domain.measures import (
+    ALL_WITHIN,
+    DEPTHS,
+    Summary,
+    Took,
+    Trial,
+    mean,
+    parted,
+    percentile,
+    recall,
+    summary,
+)
+from lightwell.entrypoints.cli.show import clean
+
+Json = Mapping[str, object]
+
+_SHARES = {"p50": 0.5, "p95": 0.95}
+_TIMES: Mapping[str, Callable[[Took], float]] = {
+    "wallMs": lambda took: took.wall,
+    "cpuMs": lambda took: took.cpu,
+    "wallMsWithoutEmbedding": lambda took: took.bare_wall,
+    "cpuMsWithoutEmbedding": lambda took: took.bare_cpu,
+}
+_TIMES_SAID = (
+    ("with embedding", "wallMs", "cpuMs"),
+    ("without", "wallMsWithoutEmbedding", "cpuMsWithoutEmbedding"),
+)
+_NOTE = (
+    "Recall over the questions with gold documents. AUROC, and what is refused: the same questions asked by a reader "
+    "who sees none of the documents that answer them. CPU is this process's, without the database server's."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What another way of asking found: documents, best first."""
+
+    gold: frozenset[str]
+    found: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """One evaluation; `ways` are the other ways of asking by name; `passages` are chunks."""
+
+    version: str
+    dataset: str
+    corpus_hash: str
+    documents: int
+    passages: int
+    settings: Mapping[str, str]
+    trials: Sequence[Trial]
+    ways: Mapping[str, Sequence[Found]]
+    calibration: Calibration | None
+    troubles: Sequence[str]
+
+    @property
+    def summaries(self) -> dict[str, Summary]:
+        """All questions; then each split and each type, where there are several."""
+        found = {"all": summary(self.trials)}
+        for word, parts in (
+            ("split", parted(self.trials, lambda each: each.split)),
+            ("type", parted(self.trials, lambda each: each.kind)),
+        ):
+            if len(parts) > 1:
+                found |= {f"{word} {name}".strip(): summary(part) for name, part in parts.items()}
+        return found
+
+    @property
+    def times(self) -> dict[str, dict[str, float | None]]:
+        """Milliseconds per question: by the clock and of the processor, with and without the embedder."""
+        return {
+            name: {
+                word: percentile([of(each.took) for each in self.trials], share)
+                for word, share in _SHARES.items()
+            }
+            for name, of in _TIMES.items()
+        }
+
+
+def document(measured: Results) -> Json:
+    """Return the results for programs; numbers are rounded to what is worth comparing."""
+    calibration = measured.calibration
+    return {
+        "version": measured.version,
+        "dataset": measured.dataset,
+        "corpusHash": measured.corpus_hash,
+        "documents": measured.documents,
+        "passages": measured.passages,
+        "questions": len(measured.trials),
+        "settings": dict(measured.settings),
+        "quality": {name: _quality(each) for name, each in measured.summaries.items()},
+        "time": {
+            name: {word: _rounded(value, 1) for word, value in each.items()}
+            for name, each in measured.times.items()
+        },
+        "ways": {name: _way(found) for name, found in measured.ways.items()},
+        "calibration": {"scale": calibration.a, "shift": calibration.b} if calibration else None,
+        "failed": list(measured.troubles),
+    }
+
+
+def text(measured: Results, before: Json | None) -> RenderableType:
+    """Return the results as tables; with those `before`, what has changed since."""
+    lines: list[RenderableType] = [Text(_headline(measured), style="bold"), _qualities(measured)]
+    lines += [Text(_NOTE, style="dim"), _times(measured)]
+    if measured.ways:
+        lines.append(_ways(measured))
+    if measured.calibration:
+        lines.append(Text(_calibration(measured.calibration)))
+    lines += [Text(clean(f"failed  {each}"), style="red") for each in measured.troubles]
+    if before is not None:
+        lines.append(_changes(before, document(measured)))
+    return Group(*(part for line in lines for part in (line, Text())))
+
+
+def read(path: Path) -> Json:
+    """Return results that were saved; raise `Invalid` when these are none."""
+    try:
+        found = cast("object", json.loads(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise Invalid(f"{path} cannot be read as results: {error}") from error
+    if not isinstance(found, dict) or "quality" not in found:
+        raise Invalid(f"{path} holds no results of `lightwell eval`")
+    return cast("Json", found)
+
+
+def write(path: Path, results: Json) -> None:
+    """Save results; raise `Invalid` when they cannot be written there."""
+    try:
+        path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise Invalid(f"{path} cannot be written: {error}") from error
+
+
+def _quality(of: Summary) -> Json:
+    return {
+        "questions": of.questions,
+        **{f"recallAt{depth}": _rounded(share) for depth, share in of.recall.items()},
+        f"allGoldAt{ALL_WITHIN}": _rounded(of.all_gold),
+        "meanReciprocalRank": _rounded(of.reciprocal_rank),
+        "abstentionAuroc": _rounded(of.auroc),
+        "answeredWhenAnswerable": _rounded(of.answered),
+        "refusedWhenUnanswerable": _rounded(of.refused),
+    }
+
+
+def _way(found: Sequence[Found]) -> Json:
+    sought = [each for each in found if each.gold]
+    return {
+        f"recallAt{ALL_WITHIN}": _rounded(
+            mean(recall(each.found, each.gold, ALL_WITHIN) for each in sought)
+        ),
+        f"allGoldAt{ALL_WITHIN}": _rounded(
+            mean(each.gold <= set(each.found[:ALL_WITHIN]) for each in sought)
+        ),
+    }
+
+
+def _headline(measured: Results) -> str:
+    chosen = ", ".join(f"{name} {value}" for name, value in measured.settings.items())
+    return clean(
+        f"{measured.dataset}: {len(measured.trials)} questions, {measured.documents:,} documents,"
+        f" {measured.passages:,} passages ({chosen}; Lightwell {measured.version})"
+    )
+
+
+def _qualities(measured: Results) -> Table:
+    depths = [f"R@{depth}" for depth in DEPTHS]
+    table = _table(
+        "",
+        "questions",
+        *depths,
+        f"all gold @{ALL_WITHIN}",
+        "MRR",
+        "AUROC",
+        "≥ 0.6",
+        "< 0.6 without",
+    )
+    for name, each in measured.summaries.items():
+        shares = (*each.recall.values(), each.all_gold, each.reciprocal_rank)
+        rest = (_share(each.answered), _share(each.refused))
+        auroc = "–" if each.auroc is None else f"{each.auroc:.3f}"
+        table.add_row(clean(name), str(each.questions), *map(_share, shares), auroc, *rest)
+    return table
+
+
+def _times(measured: Results) -> Table:
+    table = _table(
+        "ms / question", *(f"{kind} {word}" for kind in ("wall", "CPU") for word in _SHARES)
+    )
+    for name, *kinds in _TIMES_SAID:
+        values = [measured.times[kind][word] for kind in kinds for word in _SHARES]
+        table.add_row(name, *("–" if value is None else f"{value:.1f}" for value in values))
+    return table
+
+
+def _ways(measured: Results) -> Table:
+    asked = {"as asked": [Found(gold=each.gold, found=each.found) for each in measured.trials]}
+    table = _table("", f"R@{ALL_WITHIN}", f"all gold @{ALL_WITHIN}")
+    for name, found in (asked | dict(measured.ways)).items():
+        table.add_row(name, *(_share(cast("float | None", each)) for each in _way(found).values()))
+    return table
+
+
+def _calibration(found: Calibration) -> str:
+    return (
+        "So that 0.6 means what it does elsewhere, set\n"
+        f"LIGHTWELL_RERANK_SCALE={found.a:.3f}\nLIGHTWELL_RERANK_SHIFT={found.b:.3f}"
+    )
+
+
+def _changes(before: Json, now: Json) -> RenderableType:
+    """Return each number that is another than before, and what else is another, so that both can be compared."""
+    old, new = dict(_leaves(before)), dict(_leaves(now))
+    table = _table("since then", "before", "now", "change")
+    for name in (each for each in new if each in old and old[each] != new[each]):
+        was, is_ = old[name], new[name]
+        if isinstance(was, float | int) and isinstance(is_, float | int):
+            table.add_row(clean(name), f"{was:g}", f"{is_:g}", f"{is_ - was:+g}")
+        else:
+            table.add_row(clean(name), clean(str(was)), clean(str(is_)), "")
+    return table if table.row_count else Text("Nothing has changed since then.")
+
+
+def _leaves(tree: Json, above: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(cast("Json", value), f"{above}{name} › ")
+        else:
+            yield f"{above}{name}", value
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left")
+    return table
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
+
+
+def _rounded(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None else round(value, digits)
