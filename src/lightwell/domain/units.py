@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import nupunkt
 
@@ -12,6 +13,7 @@ _LEANS = re.compile(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )
 _LONGEST_CONTEXT = 300
+_KEPT = 256  # passages are read to be judged, and again to be quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +29,8 @@ class Unit:
     context: str
 
 
-def units(text: str) -> list[Unit]:
+@lru_cache(maxsize=_KEPT)
+def units(text: str) -> tuple[Unit, ...]:
     """Return the units in order, without the white space around them; rules and empty cells are left out."""
     found: list[Unit] = []
     above = _Above()
@@ -35,7 +38,7 @@ def units(text: str) -> list[Unit]:
         part = text[start:end]
         found.append(Unit(start=start, end=end, context=above.of(part)[:_LONGEST_CONTEXT]))
         above.see(part)
-    return found
+    return tuple(found)
 
 
 @dataclass(slots=True)
