@@ -1,126 +1,141 @@
 """From evidence to an answer: what do we say, and on whose word?
 
-enough? ─ no ─► insufficient evidence, with what came nearest
-  └ yes ─► written by the model and checked, or extracted ─► statements with quotes ─► citations ─► answer
+asked without evidence (bypass)? ─ yes ─► the model's own words, and a sentence that says so
+  └ no: enough? ─ no ─► insufficient evidence, with what came nearest
+      └ yes ─► written by the model and checked, or extracted ─► statements with quotes ─► citations ─► answer
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 
 import structlog
 
-from lightwell.answer import extracts, writing
-from lightwell.answer.quotes import citation, nearest
-from lightwell.answer.writing import Statement
-from lightwell.domain.evidence import (
-    INSUFFICIENT,
-    Answer,
-    Citation,
-    Confidence,
-    Evidence,
-    Retrieval,
-    confidence,
-)
-from lightwell.domain.ids import QueryId, new_id
-from lightwell.ports import ChatModel
+from lightwell.answer import bypass, extracts, statements, streaming, writing
+from lightwell.answer.composition import Composition
+from lightwell.answer.context import Budget, context
+from lightwell.answer.streaming import Part
+from lightwell.answer.writing import Prompt
+from lightwell.domain.errors import Invalid
+from lightwell.domain.evidence import Answer, Retrieval
+from lightwell.domain.questions import Mode
+from lightwell.domain.statements import Statements
+from lightwell.domain.streams import StreamChunk
+from lightwell.ports import ChatModel, Message
 
 EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
 
 MOST_REPLY_TOKENS = 800
-_MOST_NEAREST = 3
+MOST_LISTING_TOKENS = 1600
+
+_Asking = Callable[[ChatModel, Sequence[Message]], AsyncGenerator[str, None]]
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """How answers are made: by `model` where there is one, else by extracts; `most_tokens` of evidence are used."""
+    """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts.
+
+    `most_tokens` stands before the budget's own.
+    """
 
     model: ChatModel | None
-    most_tokens: int
+    most_tokens: int = 4000
+    budget: Budget = field(default_factory=Budget)
 
     async def compose(self, retrieval: Retrieval) -> Answer:
-        """Return an answer whose every sentence is carried by its citations, or insufficient evidence."""
-        if not retrieval.is_enough:
-            return _insufficient(retrieval, self._name)
-        evidence = _within(retrieval.evidence, self.most_tokens)
-        if self.model is None:
-            statements = _extracted(retrieval, evidence)
-        else:
-            statements = await _written(self.model, retrieval, evidence)
-        if not statements:
-            return _insufficient(retrieval, self._name)
-        return _answer(retrieval, statements, self._name)
+        """Return an answer whose every sentence is carried by its citations, or insufficient evidence.
+
+        Raises `ModelFailed`; `Invalid` when a model is asked for and there is none.
+        """
+        self._check(retrieval)
+        async with aclosing(self._parts(retrieval, _at_once)) as parts:
+            answers = [part async for part in parts if isinstance(part, Answer)]
+        return answers[-1]
+
+    def stream(self, retrieval: Retrieval) -> AsyncGenerator[StreamChunk, None]:
+        """Yield the same answer as events, each sentence when it is checked; `done` carries the whole.
+
+        A model that fails is an `error` event. Raises `Invalid` before the first event.
+        """
+        self._check(retrieval)
+        return streaming.streamed(self._parts(retrieval, _as_it_comes), retrieval.metrics)
+
+    async def statements(self, retrieval: Retrieval) -> Statements:
+        """Return what the documents state about the question as a list, or insufficient evidence; raise `ModelFailed`."""
+        candidates = statements.stating(retrieval)
+        if self.model is None or not (candidates or retrieval.is_enough):
+            return statements.listed(retrieval, candidates, self._name)
+        shown = context(retrieval, self._budget)
+        sent = writing.messages(retrieval.question.text, shown, Prompt.STATEMENTS)
+        reply = await self.model.reply(sent, most_tokens=MOST_LISTING_TOKENS)
+        said = writing.checked(reply.text, shown.passages, retrieval.question.text)
+        listed = statements.listed(retrieval, said, self.model.model)
+        return replace(listed, context_tokens=shown.tokens)
+
+    @property
+    def _budget(self) -> Budget:
+        return replace(self.budget, most_tokens=self.most_tokens)
 
     @property
     def _name(self) -> str:
         return EXTRACTS if self.model is None else self.model.model
 
+    def _check(self, retrieval: Retrieval) -> None:
+        if retrieval.question.mode is Mode.BYPASS and self.model is None:
+            raise Invalid(
+                "Mode bypass asks the chat model alone, and there is none: name one in LIGHTWELL_CHAT_URL and"
+                " LIGHTWELL_CHAT_MODEL"
+            )
 
-def _extracted(retrieval: Retrieval, evidence: Sequence[Evidence]) -> list[Statement]:
-    chosen = extracts.extracted(evidence, retrieval.weights)
-    return [Statement(text=quote.text, quotes=(quote,)) for quote in chosen]
+    async def _parts(self, retrieval: Retrieval, ask: _Asking) -> AsyncGenerator[Part, None]:
+        model = self.model
+        if model is not None and retrieval.question.mode is Mode.BYPASS:
+            parts = bypass.told(retrieval, model.model, ask(model, bypass.messages(retrieval)))
+        elif model is not None and retrieval.is_enough:
+            parts = self._written(model, retrieval, ask)
+        else:
+            parts = self._extracted(retrieval)
+        async with aclosing(parts):
+            async for part in parts:
+                yield part
 
+    async def _written(
+        self, model: ChatModel, retrieval: Retrieval, ask: _Asking
+    ) -> AsyncGenerator[Part, None]:
+        shown = context(retrieval, self._budget)
+        checker = writing.checker(shown.passages, retrieval.question.text)
+        made = Composition(retrieval=retrieval, model=model.model, context_tokens=shown.tokens)
+        async with aclosing(ask(model, writing.messages(retrieval.question.text, shown))) as reply:
+            async for piece in reply:
+                for part in made.add(checker.take(piece)):
+                    yield part
+        for part in made.add(checker.end()):
+            yield part
+        _log.info("answer checked", kept=made.count, dropped=checker.dropped)
+        for part in made.end(checker.notes):
+            yield part
 
-async def _written(
-    model: ChatModel, retrieval: Retrieval, evidence: Sequence[Evidence]
-) -> list[Statement]:
-    sent = writing.messages(retrieval.question.text, evidence)
-    reply = await model.reply(sent, most_tokens=MOST_REPLY_TOKENS)
-    if writing.REFUSAL in reply.text:
-        return []
-    statements = writing.checked(reply.text, evidence)
-    _log.info("answer checked", written=len(reply.text), statements=len(statements))
-    return statements
-
-
-def _within(evidence: Sequence[Evidence], most_tokens: int) -> list[Evidence]:
-    """Return the first evidence that fits the budget; the best always does."""
-    chosen: list[Evidence] = []
-    left = most_tokens
-    for entry in evidence:
-        if not chosen or entry.chunk.tokens <= left:
-            chosen.append(entry)
-            left -= entry.chunk.tokens
-    return chosen
-
-
-def _answer(retrieval: Retrieval, statements: Sequence[Statement], model: str) -> Answer:
-    citations: list[Citation] = []
-    sentences: list[str] = []
-    numbers: dict[tuple[str, int], int] = {}
-    for statement in statements:
-        marks: list[str] = []
-        for quote in statement.quotes:
-            key = (str(quote.evidence.chunk.id), quote.start)
-            if key not in numbers:
-                numbers[key] = len(numbers) + 1
-                citations.append(citation(numbers[key], quote))
-            marks.append(f"[{numbers[key]}]")
-        sentences.append(f"{statement.text} {''.join(dict.fromkeys(marks))}")
-    return Answer(
-        query_id=QueryId(new_id()),
-        question=retrieval.question.text,
-        text="\n".join(sentences),
-        citations=tuple(citations),
-        confidence=confidence(retrieval.best),
-        relevance=retrieval.best,
-        nearest=(),
-        model=model,
-        metrics=retrieval.metrics,
-    )
+    async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
+        made = Composition(retrieval=retrieval, model=self._name)
+        if retrieval.is_enough and self.model is None:
+            for part in made.add(extracts.extracted(retrieval)):
+                yield part
+        for part in made.end():
+            yield part
 
 
-def _insufficient(retrieval: Retrieval, model: str) -> Answer:
-    return Answer(
-        query_id=QueryId(new_id()),
-        question=retrieval.question.text,
-        text=INSUFFICIENT,
-        citations=(),
-        confidence=Confidence.INSUFFICIENT,
-        relevance=retrieval.best,
-        nearest=tuple(nearest(entry) for entry in retrieval.evidence[:_MOST_NEAREST]),
-        model=model,
-        metrics=retrieval.metrics,
-    )
+async def _at_once(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
+    yield (await model.reply(sent, most_tokens=MOST_REPLY_TOKENS)).text
+
+
+async def _as_it_comes(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
+    pieces = model.stream(sent, most_tokens=MOST_REPLY_TOKENS)
+    try:
+        async for piece in pieces:
+            yield piece
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()

@@ -1,35 +1,157 @@
 """Answers without a model: the sentences that carry the question, word for word."""
 
-from collections.abc import Mapping, Sequence
+import re
+from dataclasses import dataclass
 
-from lightwell.answer.quotes import Quote, cover, quote
-from lightwell.domain.evidence import Evidence
+from lightwell.answer import facts
+from lightwell.answer.kinds import Wanted, holds, spoken_for, wanted
+from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, cover, narrowed, quotes
+from lightwell.answer.writing import Statement
+from lightwell.domain.evidence import Evidence, Retrieval
+from lightwell.domain.terms import terms, words
 
 MOST_QUOTES = 4
 _LEAST_WORTH = 0.3
 _LEAST_SHARE = 0.75
 _LEAST_GAIN = 0.1
 
+_CONTEXT_COUNTS = 0.5
+_FIT_COUNTS = 0.2
+_LEAST_LED = 0.1
+_LEAST_TERMS = 2
 
-def extracted(evidence: Sequence[Evidence], weights: Mapping[str, float]) -> list[Quote]:
-    """Return up to four of the evidence's highlights that together cover the question, the best first.
+_HEADING = re.compile(r"#{1,6}\s")
+_LETTER_HEAD = re.compile(r"(?:From|To|Date|Subject|Sent|Von|An|De|À):\s.*\n(?:\w+:\s)")
+_TABLE_HEAD = re.compile(r"\s*\n\s*\|?[\s:|-]*-{2,}[\s:|-]*(?:\n|$)")
 
-    A further quote must either be worth nearly as much as the best, or add terms of the question that the ones
-    before it lack.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A unit of the evidence that may be quoted: `held` are the question's terms in it, `near` those around it.
+
+    `spoken_for` are those that it answers without having them, as a date answers `deadline`. `cover` and `similarity` lie between 0 and 1; `fits` is whether it holds what the question asks for.
     """
-    left = [
-        (quote(entry, each.start, each.end), each.worth)
-        for entry in evidence
-        for each in entry.highlights
-        if each.worth >= _LEAST_WORTH
+
+    quote: Quote
+    held: frozenset[str]
+    near: frozenset[str]
+    spoken_for: frozenset[str]
+    cover: float
+    similarity: float
+    fits: bool
+
+    @property
+    def worth(self) -> float:
+        return (0.5 * self.cover + 0.5 * self.similarity) * min(
+            1.0, LONGEST_SNIPPET / len(self.quote.text)
+        ) ** 0.5
+
+    @property
+    def rank(self) -> float:
+        return self.worth + _FIT_COUNTS * self.fits
+
+
+def extracted(retrieval: Retrieval) -> list[Statement]:
+    """Return up to four units of the evidence that together cover the question, the best first.
+
+    A unit that holds what the question asks for (a day, a figure, a person) goes before one that does not. A further one
+    must be worth nearly as much as the best, add terms of the question that those before lack, or hold what
+    is asked for of a name that the best one brought.
+    """
+    chosen = _chosen(candidates(retrieval), retrieval)
+    asked = frozenset(retrieval.weights)
+    return [_statement(narrowed(each.quote, asked)) for each in chosen]
+
+
+def candidates(retrieval: Retrieval) -> list[Candidate]:
+    """Return every unit of the evidence that says something by itself, in the order of the evidence."""
+    asked = wanted(retrieval.question.text)
+    return [
+        candidate
+        for entry in retrieval.evidence
+        for candidate in _candidates(entry, retrieval, asked)
     ]
-    left.sort(key=lambda pair: (-pair[1], pair[0].evidence.chunk.url, pair[0].start))
-    chosen = [each for each, _ in left[:1]]
-    for each, worth in left[1:]:
-        covered = frozenset[str]().union(*(one.terms for one in chosen))
-        adds = worth * cover(each.terms - covered, weights)
-        if worth >= _LEAST_SHARE * left[0][1] or adds >= _LEAST_GAIN:
-            chosen.append(each)
+
+
+def _candidates(entry: Evidence, retrieval: Retrieval, asked: Wanted) -> list[Candidate]:
+    weights = retrieval.weights
+    likeness = {each.start: each.similarity for each in entry.highlights}
+    title = frozenset(terms(entry.chunk.title))
+    found: list[Candidate] = []
+    for quote in quotes(entry):
+        if len(quote.terms) < _LEAST_TERMS or is_heading(quote):
+            continue
+        held = quote.terms & weights.keys()
+        near = ((title | frozenset(terms(quote.context))) & weights.keys()) - held
+        answered = spoken_for(quote.text, asked)
+        found.append(
+            Candidate(
+                quote=quote,
+                held=held,
+                near=near,
+                spoken_for=answered,
+                cover=cover(held | answered, weights)
+                + _CONTEXT_COUNTS * cover(near - answered, weights),
+                similarity=likeness.get(quote.start, 0.0),
+                fits=holds(quote.text, asked),
+            )
+        )
+    return found
+
+
+def is_heading(quote: Quote) -> bool:
+    """Return whether the quote only says what stands below it: a heading, a table's head, a line that ends in a colon."""
+    chunk = quote.evidence.chunk
+    if _HEADING.match(quote.text) or _LETTER_HEAD.match(quote.text) or quote.text.endswith(":"):
+        return True
+    if quote.text.startswith("|"):
+        return _TABLE_HEAD.match(chunk.text, quote.end) is not None
+    headings = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
+    return words(quote.text) in [words(each) for each in headings]
+
+
+def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    worthy = [each for each in found if each.worth >= _LEAST_WORTH]
+    if not worthy:
+        return []
+    ordered = sorted(worthy, key=lambda each: -each.rank)
+    anchor = max(worthy, key=lambda each: each.worth)
+    led_on = [] if anchor.fits else _led_on(anchor, found, retrieval)
+    chosen = [anchor, *led_on] if led_on else ordered[:1]
+    for each in ordered:
         if len(chosen) == MOST_QUOTES:
             break
+        covered = frozenset[str]().union(*(one.held for one in chosen))
+        adds = each.rank * cover(each.held - covered, retrieval.weights)
+        is_near_best = each.rank >= _LEAST_SHARE * ordered[0].rank and each.fits >= chosen[0].fits
+        if each not in chosen and (is_near_best or adds >= _LEAST_GAIN):
+            chosen.append(each)
     return chosen
+
+
+def _led_on(best: Candidate, found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return the unit that says what is asked for, where the best one leads to it.
+
+    It stands in the same document, or has a name which the best one brought and the question lacks; and it has terms of
+    the question that the best one lacks.
+    """
+    asked = frozenset(terms(retrieval.question.text))
+    brought = frozenset[str]().union(*facts.names(best.quote.text)) - asked - facts.MONTH_TERMS
+    document = best.quote.evidence.chunk.document_id
+
+    def adds(each: Candidate) -> float:
+        own = cover(each.held - best.held, retrieval.weights)
+        return own + _CONTEXT_COUNTS * cover(each.near - best.held, retrieval.weights)
+
+    led = [
+        each
+        for each in found
+        if each.fits
+        and adds(each) >= _LEAST_LED
+        and (each.quote.terms & brought or each.quote.evidence.chunk.document_id == document)
+    ]
+    return [max(led, key=adds)] if led else []
+
+
+def _statement(quote: Quote) -> Statement:
+    return Statement(text=quote.text, quotes=(quote,))

@@ -1,38 +1,74 @@
 """Which words of a document a statement stands on."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lightwell.domain.documents import Chunk, Locator
+from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.terms import terms
 from lightwell.domain.units import units
 
 LONGEST_SNIPPET = 400
-_NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
-    """A unit of a chunk, word for word: `text == chunk.text[start:end]`; `terms` are its distinct terms."""
+    """A part of a chunk, word for word: `text == chunk.text[start:end]`; `terms` are its distinct terms.
+
+    `context` is what one must know to read it: the headings, a table's head, the line that a list belongs to.
+    """
 
     evidence: Evidence
     start: int
     end: int
     text: str
+    context: str
     terms: frozenset[str]
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where its first character stands: the document, and the character there."""
+        chunk = self.evidence.chunk
+        return str(chunk.document_id), chunk.locator.start + self.start
 
 
 def quotes(evidence: Evidence) -> list[Quote]:
     """Return every sentence, list item and table row of the evidence, in order."""
-    return [quote(evidence, unit.start, unit.end) for unit in units(evidence.chunk.text)]
+    return [
+        quote(evidence, unit.start, unit.end, context=unit.context)
+        for unit in units(evidence.chunk.text)
+    ]
 
 
-def quote(evidence: Evidence, start: int, end: int) -> Quote:
+def quote(evidence: Evidence, start: int, end: int, *, context: str = "") -> Quote:
     """Return a part of the evidence's text as a quote."""
     text = evidence.chunk.text[start:end]
-    return Quote(evidence=evidence, start=start, end=end, text=text, terms=frozenset(terms(text)))
+    return Quote(
+        evidence=evidence,
+        start=start,
+        end=end,
+        text=text,
+        context=context,
+        terms=frozenset(terms(text)),
+    )
+
+
+def narrowed(given: Quote, wanted: frozenset[str]) -> Quote:
+    """Return the quote, or where it is long the snippet of it that holds most of the wanted terms, cut at words."""
+    if len(given.text) <= LONGEST_SNIPPET:
+        return given
+    spans = [match.span() for match in re.finditer(r"\S+", given.text)]
+    held = [wanted.intersection(terms(given.text[start:end])) for start, end in spans]
+    best, most, last = (0, 0), -1, 0
+    for first, (start, _) in enumerate(spans):
+        while last < len(spans) and spans[last][1] - start <= LONGEST_SNIPPET:
+            last += 1
+        found = len(frozenset[str]().union(*held[first:last]))
+        if found > most:
+            best, most = (start, spans[max(first, last - 1)][1]), found
+    start, end = best[0], min(best[1], best[0] + LONGEST_SNIPPET)
+    return quote(given.evidence, given.start + start, given.start + end, context=given.context)
 
 
 def cover(words: frozenset[str], weights: Mapping[str, float]) -> float:
@@ -43,49 +79,22 @@ def cover(words: frozenset[str], weights: Mapping[str, float]) -> float:
     )
 
 
-def support(statement: str, candidates: Sequence[Quote]) -> tuple[float, Quote | None]:
-    """Return how well the best quote carries the statement, 0 to 1, and the quote.
-
-    The share of the statement's terms that the quote has, with its neighbours counted at half weight; 0 when the
-    statement has a number that the quote's chunk has not.
-    """
-    wanted = frozenset(terms(statement))
-    if not wanted or not candidates:
-        return 0.0, None
-    numbers = set(_NUMBER.findall(statement))
-    best: tuple[float, Quote | None] = (0.0, None)
-    for place, quote in enumerate(candidates):
-        if not numbers <= set(_NUMBER.findall(quote.evidence.chunk.text)):
-            continue
-        near = frozenset[str]().union(
-            *(
-                other.terms
-                for other in candidates[max(0, place - 1) : place + 2]
-                if other.evidence.chunk.id == quote.evidence.chunk.id
-            )
-        )
-        score = (len(wanted & quote.terms) + 0.5 * len(wanted & near - quote.terms)) / len(wanted)
-        if score > best[0]:
-            best = (score, quote)
-    return best
-
-
 def citation(number: int, quote: Quote) -> Citation:
-    """Return the citation `[number]` of a quote, with the place where its words stand."""
-    chunk = quote.evidence.chunk
+    """Return the citation `[number]` of a quote, with the published chunk and the place where its words stand."""
+    member = quote.evidence.member_at(quote.start)
     return Citation(
         id=f"[{number}]",
-        source_url=chunk.url,
-        source_system=chunk.system,
-        source_type=chunk.kind,
-        document_ref=chunk.document_ref,
-        chunk_ref=chunk.ref,
-        chunk_id=str(chunk.id),
-        document_title=chunk.title,
-        created_at=chunk.created_at,
+        source_url=member.url,
+        source_system=member.system,
+        source_type=member.kind,
+        document_ref=member.document_ref,
+        chunk_ref=member.ref,
+        chunk_id=str(member.id),
+        document_title=member.title,
+        created_at=member.created_at,
         snippet=_shortened(quote.text),
         score=quote.evidence.relevance,
-        locator=_located(chunk, quote),
+        locator=_located(quote),
     )
 
 
@@ -96,7 +105,8 @@ def nearest(evidence: Evidence) -> Citation:
     return citation(0, quote(evidence, start, end))
 
 
-def _located(chunk: Chunk, quote: Quote) -> Locator:
+def _located(quote: Quote) -> Locator:
+    chunk = quote.evidence.chunk
     start = chunk.locator.start + quote.start
     return chunk.layout.locate(start, start + len(quote.text))
 

@@ -1,73 +1,116 @@
-"""Answers by a model: the prompt it is sent, and the check of what it wrote."""
+"""Answers by a model: what it is sent, and what is left of its reply when each sentence has been checked."""
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from importlib import resources
 
-from lightwell.answer.quotes import Quote, quotes, support
+from lightwell.answer.check import Source, carried, known_names, source
+from lightwell.answer.context import Context, entity_line, passage_text, relation_line
+from lightwell.answer.quotes import Quote, narrowed
+from lightwell.answer.sentences import Pieces, cited
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.units import units
+from lightwell.domain.fences import fenced
+from lightwell.domain.terms import terms
 from lightwell.ports import Message
 
-LEAST_SUPPORT = 0.5
 REFUSAL = "INSUFFICIENT"
+"""Where a model says this, its reply ends: what it says after it is not believed."""
 
-_MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
-_FENCE = "<<<>>>"
+_REFUSED = re.compile(rf"\b{REFUSAL}\b")
+
+
+class Prompt(StrEnum):
+    """What a model is asked for; each is a file in `prompts/`."""
+
+    ANSWER = "answer"
+    STATEMENTS = "statements"
+    BYPASS = "bypass"
+
+    @property
+    def text(self) -> str:
+        home = resources.files("lightwell.answer") / "prompts" / f"{self.value}.md"
+        return home.read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A sentence that stood the check, without marks, and the quotes it stands on."""
+    """A sentence that stood the check, without marks, and the quotes it stands on: at least one."""
 
     text: str
     quotes: tuple[Quote, ...]
 
 
-def messages(question: str, evidence: Sequence[Evidence]) -> list[Message]:
-    """Return what the model is sent; `evidence` is numbered from 1."""
-    rules = (resources.files("lightwell.answer") / "prompts" / "answer.md").read_text("utf-8")
-    blocks = "\n\n".join(_block(number, entry) for number, entry in enumerate(evidence, 1))
+def messages(question: str, shown: Context, prompt: Prompt = Prompt.ANSWER) -> list[Message]:
+    """Return what the model is sent: background that cannot be cited, passages numbered from 1, the question."""
+    background = "\n".join(
+        (*map(entity_line, shown.entities), *map(relation_line, shown.relations))
+    )
+    blocks = [
+        f"[{number}]\n{fenced(passage_text(each))}" for number, each in enumerate(shown.passages, 1)
+    ]
+    parts = [f"Background:\n\n{fenced(background)}"] if background else []
+    parts.extend(("Evidence:\n\n" + "\n\n".join(blocks), f"Question: {question}"))
     return [
-        Message(role="system", content=rules),
-        Message(role="user", content=f"Evidence:\n\n{blocks}\n\nQuestion: {question}"),
+        Message(role="system", content=prompt.text),
+        Message(role="user", content="\n\n".join(parts)),
     ]
 
 
-def checked(reply: str, evidence: Sequence[Evidence]) -> list[Statement]:
-    """Return the statements of the reply that its citations carry, in order.
+@dataclass(slots=True, kw_only=True)
+class Checker:
+    """Checks a reply while it comes; `dropped` counts the sentences that no cited passage carries."""
 
-    Numbers that stand for no evidence are removed; a sentence without a citation left, or that none of its cited
-    texts supports, is dropped.
-    """
-    known = {number: quotes(entry) for number, entry in enumerate(evidence, 1)}
-    statements: list[Statement] = []
-    for text, numbers in _cited(reply):
-        carrying = [
-            quote
-            for number in numbers
-            if number in known
-            for score, quote in [support(text, known[number])]
-            if quote is not None and score >= LEAST_SUPPORT
-        ]
-        if carrying:
-            statements.append(Statement(text=text, quotes=tuple(carrying)))
-    return statements
+    sources: tuple[Source, ...]
+    known: frozenset[str]
+    dropped: int = 0
+    _pieces: Pieces = field(default_factory=Pieces)
+    _refused: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is worth telling of the check."""
+        if not self.dropped:
+            return ()
+        sentences = "sentence" if self.dropped == 1 else "sentences"
+        return (
+            f"{self.dropped} {sentences} of the model's reply fell: no cited passage carries them.",
+        )
+
+    def take(self, piece: str) -> list[Statement]:
+        """Return the statements that have come to their end with this piece and stand."""
+        return [one for whole in self._pieces.take(piece) for one in self._checked(whole)]
+
+    def end(self) -> list[Statement]:
+        """Return the statements that are left when the reply has ended."""
+        return self._checked(self._pieces.rest())
+
+    def _checked(self, part: str) -> list[Statement]:
+        stood: list[Statement] = []
+        for text, numbers in cited(part):
+            self._refused = self._refused or _REFUSED.search(text) is not None
+            if self._refused:
+                break
+            passages = [self.sources[n - 1] for n in numbers if 0 < n <= len(self.sources)]
+            found = carried(text, passages, self.known)
+            if found:
+                wanted = frozenset(terms(text))
+                stood.append(
+                    Statement(text=text, quotes=tuple(narrowed(one, wanted) for one in found))
+                )
+            else:
+                self.dropped += 1
+        return stood
 
 
-def _block(number: int, entry: Evidence) -> str:
-    place = " › ".join((entry.chunk.title, *entry.chunk.locator.section))
-    text = entry.chunk.text.replace(_FENCE, " ")
-    return f"[{number}] {place}\n{_FENCE}\n{text}\n{_FENCE}"
+def checker(passages: Sequence[Evidence], question: str = "") -> Checker:
+    """Return a checker for a reply that was sent these passages, numbered from 1."""
+    sources = tuple(source(each) for each in passages)
+    return Checker(sources=sources, known=known_names(question, sources))
 
 
-def _cited(reply: str) -> list[tuple[str, list[int]]]:
-    """Return each sentence of the reply without its marks, with the numbers in them."""
-    moved = re.sub(r"([.!?])((?:\s*\[\d[\d,;\s]*\])+)", r"\2\1", reply)
-    found: list[tuple[str, list[int]]] = []
-    for unit in units(moved):
-        sentence = moved[unit.start : unit.end]
-        numbers = [int(n) for mark in _MARK.findall(sentence) for n in re.findall(r"\d+", mark)]
-        found.append((_MARK.sub("", sentence).strip(), list(dict.fromkeys(numbers))))
-    return found
+def checked(reply: str, passages: Sequence[Evidence], question: str = "") -> list[Statement]:
+    """Return the statements of a whole reply that their citations carry, in order."""
+    checking = checker(passages, question)
+    return [*checking.take(reply), *checking.end()]

@@ -1,0 +1,272 @@
+"""Does what is cited carry what is said? A statement that no quotation carries is dropped.
+
+What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, words the source does
+not have, and orders obeyed. What it cannot find: names exchanged within one sentence of the source, a cause made of
+a sequence, a truth of the document that is a lie.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightwell.answer import facts
+from lightwell.answer.facts import Clause, Day, Figure
+from lightwell.answer.quotes import Quote, quotes
+from lightwell.domain.evidence import Evidence
+from lightwell.domain.terms import terms
+
+LEAST_SUPPORT = 0.5
+"""The share of a statement's words that one passage must have; what stands around its quote counts half."""
+
+LEAST_JOINT_SUPPORT = 0.6
+"""The same where only several passages together carry a statement."""
+
+_NEAR = 0.5
+_DIGIT = re.compile(r"\d")
+_ORDER = re.compile(
+    r"""(?<!not\ )(?<!never\ )\b(?:
+      (?:ignore|disregard|forget|override|bypass)\b.{0,60}\b(?:instructions?|rules|prompts?|guidelines|everything|previous)
+    | (?:system|developer)\s+prompt
+    | (?:reply|respond|answer|say|output|print)\s+(?:only|exactly|nothing\s+but|the\s+words?)
+    | you\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|assistant|language\s+model|chat\s?bot)
+    | ignorier(?:e|en|t)\b.{0,60}\b(?:anweisung|regel)\w*
+    | ignore[rz]?\b.{0,60}\b(?:instructions|règles|consignes)
+    )\b""",
+    re.IGNORECASE | re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A passage as it is checked against; `around` are the terms of its title and headings."""
+
+    evidence: Evidence
+    quotes: tuple[Quote, ...]
+    around: frozenset[str]
+    terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """A statement, taken apart: its `content` are its terms without numbers, where it has any.
+
+    Each figure and date comes with the terms beside it.
+    """
+
+    content: frozenset[str]
+    figures: tuple[tuple[Figure | Day, frozenset[str]], ...]
+    names: tuple[frozenset[str], ...]
+    known: frozenset[str]
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pick:
+    """The quote of a source that says most of a claim."""
+
+    source: Source
+    place: int
+
+    @property
+    def quote(self) -> Quote:
+        return self.source.quotes[self.place]
+
+    @property
+    def near(self) -> frozenset[str]:
+        return _near(self.source, self.place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What a quote says, with what it stands under; `own` are the figures and dates of its own words."""
+
+    figures: frozenset[Figure | Day]
+    own: frozenset[Figure | Day]
+    terms: frozenset[str]
+
+
+def source(evidence: Evidence) -> Source:
+    """Return a passage ready to be checked against."""
+    around = frozenset(terms(_heading(evidence)))
+    return Source(
+        evidence=evidence,
+        quotes=tuple(quotes(evidence)),
+        around=around,
+        terms=around | frozenset(terms(evidence.chunk.text)),
+    )
+
+
+def known_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
+    """Return the terms of all names that the question and the passages hold."""
+    texts = [question, *(each.evidence.chunk.text for each in sources)]
+    texts.extend(_heading(each.evidence) for each in sources)
+    return frozenset[str]().union(*(name for text in texts for name in facts.names(text)))
+
+
+def carried(statement: str, cited: Sequence[Source], known: frozenset[str]) -> tuple[Quote, ...]:
+    """Return the quotes that carry a statement, the cited passages in order; () when they do not.
+
+    Of several passages those stay that carry it by themselves; where none does, all of them may carry it together.
+    """
+    claim = _claim(statement, known)
+    alone = [quote for each in cited for quote in _carried(claim, [each], LEAST_SUPPORT)]
+    if alone or len(cited) < 2:
+        return tuple(alone)
+    return tuple(_carried(claim, cited, LEAST_JOINT_SUPPORT))
+
+
+def _claim(statement: str, known: frozenset[str]) -> _Claim:
+    said = frozenset(terms(statement))
+    return _Claim(
+        content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
+        figures=tuple(facts.placed(statement)),
+        names=facts.names(statement, known),
+        known=known,
+        clauses=facts.clauses(statement),
+    )
+
+
+def _carried(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quote]:
+    picks = [pick for each in sources if (pick := _best(claim, each)) is not None]
+    if len(picks) < len(sources) or _support(claim, picks) < least:
+        return []
+    if not _names_stand(claim, picks) or any(_is_turned(claim, each.quote) for each in picks):
+        return []
+    further = _further(claim, picks)
+    if further is None or any(_is_order(each) for each in picks):
+        return []
+    return list(
+        {quote.start: quote for quote in (*(each.quote for each in picks), *further)}.values()
+    )
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _best(claim: _Claim, source: Source) -> _Pick | None:
+    """Return the quote that has most of the statement's words, and of equals most of its figures."""
+    shares = [
+        _share(claim.content, quote.terms, _near(source, place))
+        for place, quote in enumerate(source.quotes)
+    ]
+    most = max(shares, default=0.0)
+    if not most:
+        return None
+    equals = [place for place, share in enumerate(shares) if share == most]
+    held = {place: _held(claim, source.quotes[place]) for place in equals}
+    return _Pick(source=source, place=max(equals, key=lambda place: (held[place], -place)))
+
+
+def _held(claim: _Claim, quote: Quote) -> int:
+    said = _said(quote)
+    return sum(_holds(said.figures, figure) for figure, _ in claim.figures)
+
+
+def _support(claim: _Claim, picks: Sequence[_Pick]) -> float:
+    own = frozenset[str]().union(*(each.quote.terms for each in picks))
+    near = frozenset[str]().union(*(each.near for each in picks))
+    return _share(claim.content, own, near)
+
+
+def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) -> float:
+    held = len(wanted & own) + _NEAR * len((wanted & near) - own)
+    return held / len(wanted) if wanted else 0.0
+
+
+def _near(source: Source, place: int) -> frozenset[str]:
+    beside = source.quotes[max(0, place - 1) : place + 2]
+    context = frozenset(terms(source.quotes[place].context))
+    return frozenset[str]().union(source.around, context, *(quote.terms for quote in beside))
+
+
+# ── figures and dates ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _further(claim: _Claim, picks: Sequence[_Pick]) -> list[Quote] | None:
+    """Return the quotes that bring what figures and dates the picked ones lack; None when one is wrong."""
+    said = [_said(each.quote) for each in picks]
+    mine = frozenset(figure for figure, _ in claim.figures)
+    further: list[Quote] = []
+    for wanted, beside in claim.figures:
+        if any(_holds(each.figures, wanted) for each in said):
+            continue
+        if any(_rivals(each.own - mine, wanted) for each in said):
+            return None
+        bringing = _bringing(wanted, beside or claim.content, [each.source for each in picks])
+        if bringing is None:
+            return None
+        further.append(bringing)
+    return further
+
+
+def _bringing(
+    wanted: Figure | Day, beside: frozenset[str], sources: Sequence[Source]
+) -> Quote | None:
+    """Return the quote that holds a figure and most of the words beside it."""
+    holding = [
+        quote
+        for each in sources
+        for quote in each.quotes
+        if quote.terms & beside and _holds(_said(quote).figures, wanted)
+    ]
+    return max(holding, key=lambda quote: len(quote.terms & beside), default=None)
+
+
+def _said(quote: Quote) -> _Said:
+    text = "\n".join((_heading(quote.evidence), quote.context, quote.text))
+    return _Said(
+        figures=facts.figures(text).union(facts.days(text)),
+        own=facts.figures(quote.text).union(facts.days(quote.text)),
+        terms=quote.terms | frozenset(terms(text)),
+    )
+
+
+def _holds(said: frozenset[Figure | Day], wanted: Figure | Day) -> bool:
+    return any(facts.agree(wanted, each) for each in said)
+
+
+def _rivals(said: frozenset[Figure | Day], wanted: Figure | Day) -> bool:
+    """Return whether another figure or date stands in this one's place."""
+    return any(facts.rival(wanted, each) for each in said)
+
+
+# ── names, denial, orders ─────────────────────────────────────────────────────────────────────────────
+
+
+def _names_stand(claim: _Claim, picks: Sequence[_Pick]) -> bool:
+    """Return whether the sources have every name, and the quotes do not give another in a name's place.
+
+    German writes every noun with a capital: there only those are names that stand in a passage or the question.
+    """
+    whole = frozenset[str]().union(*(each.source.terms for each in picks))
+    said = frozenset[str]().union(*(_said(each.quote).terms for each in picks))
+    is_german = any(each.source.evidence.chunk.language == "de" for each in picks)
+    for name in claim.names:
+        if is_german and not name <= claim.known:
+            continue
+        if not name <= whole:
+            return False
+        if not is_german and not name & said and _names_another(claim, picks):
+            return False
+    return True
+
+
+def _names_another(claim: _Claim, picks: Sequence[_Pick]) -> bool:
+    mine = claim.content.union(*claim.names)
+    return any(
+        not name & mine for each in picks for name in facts.names(each.quote.text, claim.known)
+    )
+
+
+def _is_turned(claim: _Claim, quote: Quote) -> bool:
+    return facts.contradict(claim.clauses, facts.clauses(quote.text))
+
+
+def _is_order(pick: _Pick) -> bool:
+    """Return whether the quote, or what stands before it, tells a model what to do."""
+    start = pick.source.quotes[max(0, pick.place - 1)].start
+    return _ORDER.search(pick.source.evidence.chunk.text[start : pick.quote.end]) is not None
+
+
+def _heading(evidence: Evidence) -> str:
+    return "\n".join((evidence.chunk.title, *evidence.chunk.locator.section))

@@ -1,0 +1,236 @@
+"""What a model is shown: what the graph says, and the passages that together cover the question."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from lightwell.answer.quotes import cover
+from lightwell.domain.errors import Invalid
+from lightwell.domain.evidence import Evidence, Highlight, Retrieval
+from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.terms import terms, words
+from lightwell.domain.tokens import token_count
+from lightwell.domain.units import Unit, units
+
+_FRAME = 12
+"""Tokens of the number and the fences around a passage, at most."""
+
+_LEAST_ROOM = 100
+"""A passage that must be cut to fewer tokens is left out, the best one excepted."""
+
+_LONGEST_PLACE = 300
+_ALIKE = 0.9
+_LEAST_RELEVANCE = 0.05
+_TELLING = re.compile(r"\w*[\dA-Z]\w*")
+
+_Said = TypeVar("_Said", Entity, Relation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How many tokens a model is shown, and which shares of them (0 to 1, together at most 1) each part may have.
+
+    What one part leaves unused goes to the chunks. Raises `Invalid` for shares that cannot be.
+    """
+
+    most_tokens: int = 4000
+    entities: float = 0.4
+    relations: float = 0.3
+    chunks: float = 0.3
+
+    def __post_init__(self) -> None:
+        shares = (self.entities, self.relations, self.chunks)
+        if self.most_tokens < 1:
+            raise Invalid("A context needs at least one token")
+        if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:
+            raise Invalid("The shares of a context lie between 0 and 1, and together are at most 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What is shown of a retrieval; `tokens` counts all of it, as it is shown."""
+
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+    passages: tuple[Evidence, ...]
+    tokens: int
+
+
+def context(retrieval: Retrieval, budget: Budget) -> Context:
+    """Return what fits: entities and relations that say something in order, and the passages in order of choice.
+
+    The passage of the highest relevance comes first and is always there, cut when it alone is too long. Each further one is the most
+    relevant for what it adds of the question's terms; look-alikes of a chosen one, and what neither bears on the
+    question nor adds to it, are left out.
+    """
+    entities, for_entities = _within(
+        retrieval.entities, entity_line, budget.entities * budget.most_tokens
+    )
+    relations, for_relations = _within(
+        retrieval.relations, relation_line, budget.relations * budget.most_tokens
+    )
+    shared = budget.entities + budget.relations + budget.chunks
+    room = int(shared * budget.most_tokens) - for_entities - for_relations
+    passages = _chosen(retrieval.evidence, retrieval.weights, room)
+    return Context(
+        entities=entities,
+        relations=relations,
+        passages=passages,
+        tokens=for_entities + for_relations + sum(_cost(each) for each in passages),
+    )
+
+
+def entity_line(entity: Entity) -> str:
+    """Return what the graph says of an entity, on one line."""
+    return _line(f"- {entity.name} ({entity.kind}): {entity.description}")
+
+
+def relation_line(relation: Relation) -> str:
+    """Return what the graph says of a relation, on one line."""
+    how = relation.keywords or relation.predicate.value
+    return _line(f"- {relation.source} → {relation.target} ({how}): {relation.description}")
+
+
+def passage_text(entry: Evidence) -> str:
+    """Return a passage as it is shown: its title and headings, then its text."""
+    place = " › ".join(dict.fromkeys((entry.chunk.title, *entry.chunk.locator.section)))
+    return f"{_line(place)[:_LONGEST_PLACE]}\n\n{entry.chunk.text}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _within(
+    said: Iterable[_Said], line: Callable[[_Said], str], most: float
+) -> tuple[tuple[_Said, ...], int]:
+    chosen: list[_Said] = []
+    spent = 0
+    for each in said:
+        cost = token_count(line(each)) + 1
+        if each.description.strip() and spent + cost <= most:
+            chosen.append(each)
+            spent += cost
+    return tuple(chosen), spent
+
+
+def _cost(entry: Evidence) -> int:
+    return token_count(passage_text(entry)) + _FRAME
+
+
+# ── the set that covers the question ──────────────────────────────────────────────────────────────────
+
+
+def _chosen(
+    evidence: Sequence[Evidence], weights: Mapping[str, float], room: int
+) -> tuple[Evidence, ...]:
+    held = [frozenset(terms(passage_text(entry))) & weights.keys() for entry in evidence]
+    left = list(range(len(evidence)))
+    covered = frozenset[str]()
+    chosen: list[Evidence] = []
+
+    def worth(place: int) -> float:
+        adds = cover(held[place] - covered, weights) if chosen else 0.0
+        return evidence[place].relevance + adds
+
+    while left:
+        best = max(left, key=lambda place: (worth(place), -place))
+        left.remove(best)
+        entry = evidence[best]
+        if chosen and (worth(best) < _LEAST_RELEVANCE or _is_alike(entry, chosen)):
+            continue
+        fitting = _fitting(entry, room, always=not chosen)
+        if fitting is not None:
+            chosen.append(fitting)
+            covered |= held[best]
+            room -= _cost(fitting)
+    return tuple(chosen)
+
+
+def _is_alike(entry: Evidence, chosen: Sequence[Evidence]) -> bool:
+    """Return whether one of the chosen says nearly all that this one says, with all its names and numbers."""
+    own = _sayings(entry)
+    size = sum(map(len, own))
+    telling = frozenset(_TELLING.findall(entry.chunk.text))
+    for other in chosen:
+        told = sum(map(len, own & _sayings(other)))
+        if told >= _ALIKE * size and telling <= frozenset(_TELLING.findall(other.chunk.text)):
+            return True
+    return False
+
+
+def _sayings(entry: Evidence) -> frozenset[str]:
+    text = entry.chunk.text
+    return frozenset(" ".join(words(text[unit.start : unit.end])) for unit in units(text))
+
+
+# ── a passage cut to fit ──────────────────────────────────────────────────────────────────────────────
+
+
+def _fitting(entry: Evidence, room: int, *, always: bool) -> Evidence | None:
+    """Return the passage, or as many of its units around the best one as fit; None when that is too little."""
+    if _cost(entry) <= room:
+        return entry
+    if room < _LEAST_ROOM and not always:
+        return None
+    parts = units(entry.chunk.text)
+    if not parts:
+        return None
+    first, last = _around(entry, parts, room)
+    return _cut_to_words(_cut(entry, parts[first].start, parts[last].end), room)
+
+
+def _around(entry: Evidence, parts: Sequence[Unit], room: int) -> tuple[int, int]:
+    """Return the first and the last of the units around the best one that fit together, what follows it first."""
+    ends = [part.start for part in parts[1:]] + [len(entry.chunk.text)]
+    sizes = [
+        token_count(entry.chunk.text[part.start : end])
+        for part, end in zip(parts, ends, strict=True)
+    ]
+    first = last = _best_unit(entry, parts)
+    room -= _cost(_cut(entry, 0, 0)) + sizes[first]
+    while True:
+        if last + 1 < len(parts) and sizes[last + 1] <= room:
+            last += 1
+            room -= sizes[last]
+        elif first > 0 and sizes[first - 1] <= room:
+            first -= 1
+            room -= sizes[first]
+        else:
+            return first, last
+
+
+def _best_unit(entry: Evidence, parts: Sequence[Unit]) -> int:
+    start = entry.highlights[0].start if entry.highlights else 0
+    return next((place for place, part in enumerate(parts) if part.end > start), 0)
+
+
+def _cut(entry: Evidence, start: int, end: int) -> Evidence:
+    """Return `text[start:end]` of the passage as a passage that still knows where it stands."""
+    chunk = entry.chunk
+    text = chunk.text[start:end]
+    place = replace(chunk.locator, start=chunk.locator.start + start, end=chunk.locator.start + end)
+    return replace(
+        entry,
+        chunk=replace(chunk, text=text, tokens=token_count(text), locator=place),
+        highlights=tuple(
+            Highlight(
+                start=each.start - start,
+                end=each.end - start,
+                cover=each.cover,
+                similarity=each.similarity,
+            )
+            for each in entry.highlights
+            if each.start >= start and each.end <= end
+        ),
+    )
+
+
+def _cut_to_words(entry: Evidence, room: int) -> Evidence:
+    """Return the passage with its last words left out until it fits; one word always stays."""
+    ends = [match.end() for match in re.finditer(r"\S+", entry.chunk.text)]
+    while len(ends) > 1 and _cost(entry) > room:
+        ends = ends[: len(ends) * 3 // 4]
+        entry = _cut(entry, 0, ends[-1])
+    return entry

@@ -1,0 +1,160 @@
+"""What kind of thing a question asks for, and which texts hold one that the question itself does not."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lightwell.answer import facts
+from lightwell.domain.terms import terms
+
+
+class Kind(StrEnum):
+    PERSON = "person"
+    DAY = "day"
+    DEADLINE = "deadline"
+    FIGURE = "figure"
+    ADDRESS = "address"
+    NAME = "name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a question asks for; a figure must count one of the `units`, where the question names any."""
+
+    question: str
+    kinds: frozenset[Kind]
+    units: frozenset[str]
+
+
+_ASKING = (
+    (Kind.ADDRESS, r"e-?mail|telephone number|phone number|telefonnummer"),
+    (
+        Kind.DEADLINE,
+        r"deadlines?|due(?: dates?)?|(?:by|until|before) when|how soon|fristen?|termine?|bis wann|délais?|échéances?|avant quand",
+    ),
+    (
+        Kind.DAY,
+        r"when|(?:which|what) (?:day|date|month|year)|wann|an welchem tag|welches datum|quand|quel jour|quelles? dates?",
+    ),
+    (
+        Kind.FIGURE,
+        r"how (?:many|much|long|fast|soon|far|often|old|high|large|big|small)|what (?:amounts?|prices?|costs?|discounts?"
+        r"|budgets?|margins?|rent|salary|share|rate)|what is the (?:[\w-]+ )*(?:amount|price|cost|discount|budget|margin|rent|rate)"
+        r"|wie ?viele?|wie (?:lange|hoch|teuer|weit|oft)|combien|quel (?:prix|montant)",
+    ),
+    (Kind.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),
+)
+_PATTERNS = tuple(
+    (kind, re.compile(rf"\b(?:{asking})\b", re.IGNORECASE)) for kind, asking in _ASKING
+)
+_ASKING_TERMS = {
+    kind: frozenset(terms(asking))
+    for kind, asking in {
+        Kind.ADDRESS: "e mail email address telephone phone number adresse telefonnummer",
+        Kind.DEADLINE: "deadline due date soon frist fristen termin termine délai délais échéance échéances",
+        Kind.DAY: "day date month year datum tag jour date",
+        Kind.FIGURE: "amount price cost many much number",
+    }.items()
+}
+"""The words by which a question says what it asks for: a text that holds such a thing need not say them."""
+
+_ANY_NAME = re.compile(r"\b(?:which|what|where|welche[rsnm]?|wo|quel(?:le)?s?|où)\b", re.IGNORECASE)
+_ACTS = tuple(
+    frozenset(terms(said))
+    for said in (
+        "promise promised promises commit committed commitment guarantee pledge assure undertake assured versprochen"
+        " versprechen zugesagt zusage promis promettre promesse engagement engagé",
+        "decide decided decision agree agreed agreement approve approved approval resolve resolved beschlossen beschluss"
+        " entschieden entscheidung décidé décision",
+        "offer offered propose proposed proposal angebot angeboten offre proposé",
+        "ask asked request requested demand demanded require required verlangt gefordert demandé exige",
+    )
+)
+"""What people do in saying something; one of a row stands for the others."""
+
+_TIME = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
+_MONEY = frozenset({"eur", "usd", "gbp", "chf"})
+_UNITS_ASKED = (
+    (re.compile(r"\b(?:how (?:long|soon|fast|old)|wie lange|combien de temps)\b", re.I), _TIME),
+    (
+        re.compile(r"\b(?:discount|margin|share|rate|rabatt|nachlass|remise)\b", re.I),
+        frozenset({"percent"}) | _MONEY,
+    ),
+    (re.compile(r"\b(?:price|cost|budget|rent|salary|preis|kosten|prix|amount)\b", re.I), _MONEY),
+)
+_COUNTED = re.compile(r"\b(?:how many|wie viele|combien (?:de |d'))\s*(\w+)", re.IGNORECASE)
+_PERSON = re.compile(
+    r"\b(?!(?:The|This|That|Our|In|On|At|By)\b)[A-ZÀ-Þ][a-zß-ÿ]+(?:[ -][A-ZÀ-Þ]\.)?(?:[ -][A-ZÀ-Þ][a-zß-ÿ]+)+\b|\w@\w"
+)
+_BY = re.compile(
+    r"\b(?:by|before|until|till|no later than|at the latest|due|deadline|within|bis|vor|spätestens|fällig|frist|avant|jusqu|échéance"
+    r"|d[’']ici)\b.{0,40}",
+    re.IGNORECASE | re.DOTALL,
+)
+_YEAR = re.compile(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
+_ADDRESS = re.compile(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
+
+
+def wanted(question: str) -> Wanted:
+    """Return what the question asks for: `when` a day, `how many` a figure, `who` a person, else `which` a name."""
+    kinds = frozenset(kind for kind, pattern in _PATTERNS if pattern.search(question))
+    if not kinds and _ANY_NAME.search(question):
+        kinds = frozenset({Kind.NAME})
+    counted = {unit for match in _COUNTED.finditer(question) for unit in facts.units(match[1])}
+    asked = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]
+    return Wanted(
+        question=question,
+        kinds=kinds,
+        units=frozenset(counted) or frozenset[str]().union(*asked[:1]),
+    )
+
+
+def holds(text: str, asked: Wanted) -> bool:
+    """Return whether the text holds something of what is asked for that the question does not have."""
+    return any(_holds(kind, text, asked) for kind in asked.kinds)
+
+
+def spoken_for(text: str, asked: Wanted) -> frozenset[str]:
+    """Return the terms of the question that a text answers by holding what they ask for: `deadline` by a date."""
+    said = (
+        _ASKING_TERMS.get(kind, frozenset()) for kind in asked.kinds if _holds(kind, text, asked)
+    )
+    return frozenset[str]().union(*said) & frozenset(terms(asked.question))
+
+
+def acts(text: str) -> frozenset[str]:
+    """Return all the words for what is done in saying, of each kind of which the text has one: promising, deciding."""
+    said = frozenset(terms(text))
+    return frozenset[str]().union(*(each for each in _ACTS if each & said))
+
+
+def _holds(kind: Kind, text: str, asked: Wanted) -> bool:
+    match kind:
+        case Kind.DAY:
+            return bool(_dates(text) - _dates(asked.question))
+        case Kind.DEADLINE:
+            return any(_dates(match[0]) for match in _BY.finditer(text))
+        case Kind.FIGURE:
+            own = {figure.value for figure in facts.figures(asked.question)}
+            return any(
+                figure.value not in own and (not asked.units or figure.unit in (*asked.units, ""))
+                for figure in facts.figures(text) - _years(text)
+            )
+        case Kind.PERSON:
+            own_terms = frozenset(terms(asked.question))
+            return any(
+                not frozenset(terms(match[0])) & own_terms for match in _PERSON.finditer(text)
+            )
+        case Kind.NAME:
+            own_terms = frozenset(terms(asked.question))
+            return any(not name & own_terms for name in facts.names(text))
+        case Kind.ADDRESS:
+            return _ADDRESS.search(text) is not None
+
+
+def _dates(text: str) -> frozenset[str]:
+    return frozenset((*facts.dates_named(text), *_YEAR.findall(text)))
+
+
+def _years(text: str) -> frozenset[facts.Figure]:
+    return frozenset(facts.Figure(value=str(day.year), unit="") for day in facts.days(text))

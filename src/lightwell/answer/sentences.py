@@ -1,0 +1,58 @@
+"""A reply cut where its sentences end, while it is still being written."""
+
+import re
+from dataclasses import dataclass
+
+from lightwell.domain.units import units
+
+_MARKS = r"(?:\s*\[\d[\d,;\s]*\])+"
+_STOP = r"[.!?…。！？]+[\"'”’)»*_]*"
+_END = re.compile(
+    rf"(?:{_STOP}{_MARKS}|{_MARKS}\s*{_STOP}|{_MARKS}(?=\s*\n)|(?:{_STOP}|:)(?=\s*\n)"
+    r"|(?=\n\s*\n)|(?=\n\s*(?:[-*+•]\s|\d+[.)]\s|\||\#)))(?=\s+(?:[^\s\[]|\[[^\d]))"
+)
+_MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_MOVED = re.compile(r"([.!?])((?:\s*\[\d[\d,;\s]*\])+)")
+_BULLET = re.compile(r"^(?:[-*+•]|\d+[.)])\s+")
+
+
+@dataclass(slots=True)
+class Pieces:
+    """What has come of a reply and is not handed out yet. However a reply is cut, its sentences are the same."""
+
+    held: str = ""
+
+    def take(self, piece: str) -> list[str]:
+        """Return what has come to its end with this piece: a sentence with its marks, or several without any."""
+        self.held += piece
+        whole: list[str] = []
+        while match := _END.search(self.held, 1):
+            whole.append(self.held[: match.end()])
+            self.held = self.held[match.end() :]
+        return whole
+
+    def rest(self) -> str:
+        """Return what is left when the reply has ended."""
+        left, self.held = self.held, ""
+        return left
+
+
+def cited(reply: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Return each sentence of the reply without its marks and its bullet, with the numbers in them."""
+    moved = _MOVED.sub(r"\2\1", reply)
+    found: list[tuple[str, tuple[int, ...]]] = []
+    for unit in units(moved):
+        sentence = moved[unit.start : unit.end]
+        numbers = [int(n) for mark in _MARK.findall(sentence) for n in re.findall(r"\d+", mark)]
+        found.append((unbulleted(unmarked(sentence)).strip(), tuple(dict.fromkeys(numbers))))
+    return found
+
+
+def unbulleted(text: str) -> str:
+    """Return a list item without its bullet or number."""
+    return _BULLET.sub("", text)
+
+
+def unmarked(text: str) -> str:
+    """Return the text without citation marks."""
+    return _MARK.sub("", text)

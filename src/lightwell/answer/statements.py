@@ -1,0 +1,125 @@
+"""What was said about something: every statement of the evidence that answers, each with its citations and dates."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from lightwell.answer.composition import Numbers, came_nearest
+from lightwell.answer.extracts import Candidate, candidates
+from lightwell.answer.facts import dates_named
+from lightwell.answer.kinds import acts
+from lightwell.answer.quotes import Quote, cover, narrowed, quotes
+from lightwell.answer.sentences import unbulleted
+from lightwell.answer.writing import Statement
+from lightwell.domain.evidence import ENOUGH, Confidence, Evidence, Retrieval, confidence
+from lightwell.domain.ids import QueryId, new_id
+from lightwell.domain.statements import CitedStatement, Statements
+from lightwell.domain.terms import words
+
+MOST_STATEMENTS = 20
+_LEAST_REACH, _NEAR_BEST = 0.5, 0.9
+_WHOLE = 0.95
+_LEAD = re.compile(r"[^.!?\n|]+:$")
+
+
+def stating(retrieval: Retrieval) -> list[Statement]:
+    """Return the units of the evidence that answer, the most relevant first, at most twenty.
+
+    They speak of nearly as much of the question as the best one does, and do what it asks for: promise, decide. Where
+    the passages are not relevant enough for an answer, only such units count as speak of all of it by themselves.
+    """
+    asked = acts(retrieval.question.text)
+    found = [
+        (each, _reach(each, retrieval, asked))
+        for each in candidates(retrieval)
+        if not _is_question(each.quote) and (not asked or asked & _said_acts(each.quote))
+    ]
+    best = max((reach for _, reach in found), default=0.0)
+    least = max(_LEAST_REACH, _NEAR_BEST * best) if retrieval.is_enough else _WHOLE
+    found.sort(key=lambda pair: (-pair[1], -pair[0].rank))
+    wanted = frozenset(retrieval.weights)
+    return [
+        Statement(text=_readable(quote), quotes=(quote,))
+        for each, reach in found[:MOST_STATEMENTS]
+        if reach >= least
+        for quote in [narrowed(each.quote, wanted)]
+    ]
+
+
+def listed(retrieval: Retrieval, said: Sequence[Statement], model: str) -> Statements:
+    """Return statements as a list, newest first; the same sentence of several documents is one with all its citations."""
+    numbers = Numbers()
+    ordered = sorted(
+        _joined(said, retrieval.evidence), key=lambda each: -_said_at(each).timestamp()
+    )
+    made = tuple(
+        CitedStatement(
+            text=each.text,
+            citations=numbers.of(each.quotes),
+            said_at=_said_at(each),
+            dates=dates_named(each.text),
+        )
+        for each in ordered
+    )
+    relevance = max(retrieval.best, ENOUGH) if made else retrieval.best
+    return Statements(
+        query_id=QueryId(new_id()),
+        question=retrieval.question.text,
+        statements=made,
+        confidence=confidence(relevance) if made else Confidence.INSUFFICIENT,
+        relevance=relevance,
+        nearest=() if made else came_nearest(retrieval),
+        model=model,
+        metrics=retrieval.metrics,
+        notes=retrieval.notes,
+    )
+
+
+def _reach(each: Candidate, retrieval: Retrieval, asked: frozenset[str]) -> float:
+    """Return the share of the question that a unit speaks of, with what it stands under and what its dates answer.
+
+    Where the question asks for no act of saying, what it stands under counts at most as much as what it says itself.
+    """
+    own = cover(each.held | each.spoken_for, retrieval.weights)
+    whole = cover(each.held | each.spoken_for | each.near | asked, retrieval.weights)
+    return whole if asked else min(whole, 2 * own)
+
+
+def _said_acts(quote: Quote) -> frozenset[str]:
+    return acts(f"{quote.context}\n{quote.text}")
+
+
+def _is_question(quote: Quote) -> bool:
+    return quote.text.rstrip("\"'”’)*_ ").endswith("?")
+
+
+def _joined(said: Iterable[Statement], evidence: Sequence[Evidence]) -> list[Statement]:
+    """Return the statements with the same words as one, each with the places where its sentences stand again."""
+    again: dict[str, list[Quote]] = {}
+    for entry in evidence:
+        for quote in quotes(entry):
+            again.setdefault(_folded(quote.text), []).append(quote)
+    found: dict[str, Statement] = {}
+    for each in said:
+        places = [twin for own in each.quotes for twin in (own, *again.get(_folded(own.text), ()))]
+        known = found.setdefault(_folded(each.text), replace(each, quotes=()))
+        by_place = {quote.place: quote for quote in (*known.quotes, *places)}
+        found[_folded(each.text)] = replace(known, quotes=tuple(by_place.values()))
+    return list(found.values())
+
+
+def _said_at(statement: Statement) -> datetime:
+    """Return when the newest document that carries it was last changed."""
+    return max(quote.evidence.member_at(quote.start).updated_at for quote in statement.quotes)
+
+
+def _readable(quote: Quote) -> str:
+    """Return the quote without its bullet, after the line that its list belongs to."""
+    text = unbulleted(quote.text)
+    lead = _LEAD.search(quote.context)
+    return f"{lead[0]} {text}" if lead and text != quote.text else text
+
+
+def _folded(text: str) -> str:
+    return " ".join(words(text))
