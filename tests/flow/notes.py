@@ -1,6 +1,7 @@
 """Documents whose graph a test writes down line by line, and the extractor that reads it so.
 
-`Acme Corp (organization): sells pumps` is a mention, `Acme Corp -> Nordwind [USES]: since 2019` a statement.
+`Acme Corp (organization): sells pumps` is a mention, `Acme Corp -> Nordwind [USES]: since 2019` a statement; a
+comparison and its use case come after `//`.
 """
 
 import re
@@ -42,14 +43,23 @@ def read(text: str) -> Extraction:
         )
         for name, kind, field, value, said in _MENTION.findall(text)
     ]
-    statements = [
-        Statement(subject=one, object=other, predicate=Predicate(predicate), description=said)
-        for one, other, predicate, said in _STATEMENT.findall(text)
-    ]
+    statements = [_statement(*found) for found in _STATEMENT.findall(text)]
     known = {mention.name for mention in mentions}
     ends = dict.fromkeys(end for each in statements for end in (each.subject, each.object))
     mentions += [Mention(name=end, kind="name") for end in ends if end not in known]
     return Extraction(mentions=tuple(mentions), statements=tuple(statements))
+
+
+def _statement(one: str, other: str, predicate: str, said: str) -> Statement:
+    description, comparison, use_case = (*said.split(" // "), "", "")[:3]
+    return Statement(
+        subject=one,
+        object=other,
+        predicate=Predicate(predicate),
+        description=description,
+        comparison=comparison,
+        use_case=use_case,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,10 @@
 """The law: a reader's view of the full store is the view of a store that holds only that reader's documents."""
 
+import csv
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import uuid4
 
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +14,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.evidence import Citation, Evidence
+from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
 
@@ -206,3 +209,36 @@ async def test_a_merge_is_listed_for_those_who_have_heard_of_both_sides(database
     (own,) = await graph.merges(await store.kb.reader(["team:a"]))
     assert (own.target, own.sources) == ("Osprey", ("Zeta",))
     assert len(await graph.merges(both)) == 2
+
+
+async def test_what_is_said_of_a_comparison_is_each_readers_own(
+    database: Database, tmp_path: Path
+) -> None:
+    store = await noted(database)
+    said = "Pump 7 -> Pump 9 [COMPARED_TO]: by price // {} // {}"
+    await store.put("a1", ["team:a"], said.format("is cheaper", "for floods"))
+    await store.put("a2", ["team:a"], said.format("is louder", "for floods"))
+    await store.put("b", ["team:b"], said.format("has a secret flaw", "for no one"))
+    await store.put("c", ["team:c"], "Pump 7 -> Pump 9 [USES]: so // not // this")
+    expected = {
+        "team:a": ("is cheaper | is louder", "for floods"),
+        "team:b": ("has a secret flaw", "for no one"),
+        "team:c": ("", ""),
+    }
+    for tag, told in expected.items():
+        reader = await store.kb.reader([tag])
+        (relation,) = (await store.kb.graph.entity(reader, "Pump 7")).relations
+        assert (relation.comparison, relation.use_case) == told
+        path = tmp_path / f"{tag[-1]}.csv"
+        await store.kb.export(
+            reader,
+            ExportConfig(format=ExportFormat.CSV, output_path=path, include_entities=False),
+        )
+        (row,) = csv.DictReader(path.read_text("utf-8-sig").splitlines())
+        assert (row["comparison"], row["use_case"]) == told
+    both = await store.kb.reader(["team:a", "team:b"])
+    (relation,) = (await store.kb.graph.entity(both, "Pump 7")).relations
+    assert relation.comparison == "is cheaper | is louder | has a secret flaw"
+    await store.remove("a1")
+    (relation,) = (await store.kb.graph.entity(both, "Pump 7")).relations
+    assert relation.comparison == "is louder | has a secret flaw"

@@ -61,6 +61,8 @@ RELATION = ExportedRelation(
     target_name="Nordwind",
     keywords=("pumps", "rent"),
     description="Acme rents pumps.",
+    comparison="cheaper",
+    use_case="in spring | in floods",
     weight=1.5,
     chunk_count=1,
     sources=("shelf:document:a#0",),
@@ -284,6 +286,8 @@ def test_only_headings_begin_at_the_margin_of_plain_text() -> None:
         "\nAcme Corp → USES → Nordwind\n"
         "    kg:organization:acme-corp → kg:name:nordwind · weight 1.5 · pumps, rent · in 1 passage\n"
         "    - Acme rents pumps.\n"
+        "    Comparison: cheaper\n"
+        "    Use case: in spring, in floods\n"
         "    Passages: shelf:document:a#0\n"
         "    Documents: file:///a\n"
     )

@@ -85,10 +85,11 @@ def test_relations_are_redirected_and_joined() -> None:
     assert (moved.source, moved.target) == ("ACME Inc", "Nordwind")
     assert USES.redirect("Nordwind", "Acme").is_self_loop()
     assert not USES.is_self_loop()
-    joined = USES.merge_with(
-        replace(moved, keywords="valves", description="daily", sources=("c#0",))
+    joined = replace(USES, comparison="cheaper", use_case="floods").merge_with(
+        replace(moved, keywords="valves", comparison="louder", use_case="floods", sources=("c#0",))
     )
     assert (joined.weight, joined.chunk_count) == (2.0, 2)
     assert (joined.keywords, joined.description) == ("pumps, valves", "daily")
+    assert (joined.comparison, joined.use_case) == ("cheaper | louder", "floods")
     assert joined.sources == ("a#0", "c#0")
     assert joined.add_source("d#0").add_path("d").paths == ("a", "d")

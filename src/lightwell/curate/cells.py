@@ -21,8 +21,8 @@ Cell = str | int | float | None | NDArray[np.float32]
 COLUMNS: Mapping[ExportTable, tuple[str, ...]] = {
     ExportTable.ENTITIES: tuple("ref name kind description chunk_count sources paths".split()),
     ExportTable.RELATIONS: tuple(
-        "source source_name predicate target target_name keywords description weight"
-        " chunk_count sources paths".split()
+        "source source_name predicate target target_name keywords description comparison use_case"
+        " weight chunk_count sources paths".split()
     ),
     ExportTable.CHUNKS: tuple(
         "ref document title url index page last_page section start end tokens language topic text".split()
@@ -62,6 +62,8 @@ def cells(record: ExportRecord) -> tuple[Cell, ...]:
                 record.target_name,
                 ", ".join(record.keywords),
                 record.description,
+                record.comparison,
+                record.use_case,
                 record.weight,
                 record.chunk_count,
                 "\n".join(record.sources),

@@ -53,7 +53,12 @@ def paragraph(record: ExportRecord) -> Paragraph:
                     _passages(record.chunk_count),
                 ),
                 said=_said(record.description),
-                sources=(("Passages", record.sources), ("Documents", record.paths)),
+                sources=(
+                    ("Comparison", _said(record.comparison)),
+                    ("Use case", _said(record.use_case)),
+                    ("Passages", record.sources),
+                    ("Documents", record.paths),
+                ),
             )
         case Passage():
             return Paragraph(

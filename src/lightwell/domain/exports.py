@@ -85,7 +85,7 @@ class ExportedRelation:
     """What one reader sees of one relation: the profiles of the reader's classes, brought together.
 
     `source` and `target` are references as `Entity.ref` shows them. `sources` are at most 50 chunk references,
-    `paths` the URLs of their documents, both first in first out.
+    `paths` the URLs of their documents, both first in first out. `comparison` and `use_case` belong to COMPARED_TO.
     """
 
     source: str
@@ -95,6 +95,8 @@ class ExportedRelation:
     target_name: str
     keywords: tuple[str, ...]
     description: str
+    comparison: str
+    use_case: str
     weight: float
     chunk_count: int
     sources: tuple[str, ...]

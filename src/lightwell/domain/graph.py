@@ -176,7 +176,10 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """What one reader sees of one relation; `source` and `target` are the names of its ends."""
+    """What one reader sees of one relation; `source` and `target` are the names of its ends.
+
+    `comparison` and `use_case` join what is said of a COMPARED_TO, and are "" elsewhere.
+    """
 
     source: str
     target: str
@@ -187,6 +190,8 @@ class Relation:
     chunk_count: int
     sources: tuple[str, ...]
     paths: tuple[str, ...]
+    comparison: str = ""
+    use_case: str = ""
 
     def redirect(self, old: str, new: str) -> "Relation":
         """Return the relation with the end named `old` now at `new`."""
@@ -201,6 +206,8 @@ class Relation:
                 dict.fromkeys(word for word in (self.keywords, other.keywords) if word)
             ),
             description=joined([self.description, other.description]),
+            comparison=joined([self.comparison, other.comparison]),
+            use_case=joined([self.use_case, other.use_case]),
             weight=self.weight + other.weight,
             chunk_count=self.chunk_count + other.chunk_count,
             sources=first_in_first_out(self.sources, other.sources),

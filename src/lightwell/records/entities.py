@@ -140,7 +140,7 @@ WITH mine AS (
     GROUP BY relation.relation_id
 )
 SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight, mine.mentions,
-       source.refs, source.urls
+       source.refs, source.urls, compared.comparisons, compared.use_cases
 FROM mine
 CROSS JOIN LATERAL (
     SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
@@ -155,6 +155,16 @@ CROSS JOIN LATERAL (
         ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
     ) AS latest
 ) AS source
+CROSS JOIN LATERAL (
+    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id, latest.comparison) AS comparisons,
+           array_agg(latest.use_case ORDER BY latest.chunk_id, latest.use_case) AS use_cases
+    FROM (
+        SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
+        WHERE mention.relation_id = mine.relation_id AND mine.predicate = 'COMPARED_TO'
+          AND mention.class_id = ANY(%(classes)s)
+        ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
+    ) AS latest
+) AS compared
 """
 
 _RELATIONS = _RELATED.replace("{where}", "%(entity)s IN (relation.source_id, relation.target_id)")
@@ -305,6 +315,8 @@ def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
         chunk_count=int(row[6]),
         sources=tuple(row[7] or ()),
         paths=tuple(dict.fromkeys(row[8] or ())),
+        comparison=joined(row[9] or ()),
+        use_case=joined(row[10] or ()),
     )
 
 

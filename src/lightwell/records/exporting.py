@@ -79,6 +79,18 @@ _SOURCES = """
 _ENTITY_SOURCES = _SOURCES.replace("{subject}", "entity.entity_id")
 _RELATION_SOURCES = _SOURCES.replace("{subject}", "relation.relation_id")
 
+# What is said of comparisons; nowhere is it kept but where it is said.
+_COMPARED = """
+    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id, latest.comparison) AS comparisons,
+           array_agg(latest.use_case ORDER BY latest.chunk_id, latest.use_case) AS use_cases
+    FROM (
+        SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
+        WHERE mention.relation_id = relation.relation_id AND relation.predicate = 'COMPARED_TO'
+          AND mention.class_id = ANY(%(classes)s)
+        ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
+    ) AS latest
+"""
+
 _ENTITIES = f"""
 {_SEEN}
 SELECT entity_id, entity_ref, name, kind, descriptions, mentions, source.refs, source.urls
@@ -89,11 +101,13 @@ ORDER BY entity_ref COLLATE "C", name COLLATE "C"
 _RELATIONS = f"""
 {_SEEN}
 SELECT subject.entity_ref, subject.name, subject.kind, predicate, object.entity_ref, object.name, object.kind,
-       keywords, relation.descriptions, weight, relation.mentions, source.refs, source.urls
+       keywords, relation.descriptions, weight, relation.mentions, source.refs, source.urls,
+       compared.comparisons, compared.use_cases
 FROM relation
 JOIN entity AS subject ON subject.entity_id = relation.source_id
 JOIN entity AS object ON object.entity_id = relation.target_id
 CROSS JOIN LATERAL ({_RELATION_SOURCES}) AS source
+CROSS JOIN LATERAL ({_COMPARED}) AS compared
 ORDER BY subject.entity_ref COLLATE "C", object.entity_ref COLLATE "C", predicate COLLATE "C",
          subject.name COLLATE "C", object.name COLLATE "C"
 """  # noqa: S608 - only our own words
@@ -190,6 +204,8 @@ def _relation(row: Row) -> ExportedRelation:
         chunk_count=int(row[10]),
         sources=tuple(row[11] or ()),
         paths=tuple(dict.fromkeys(row[12] or ())),
+        comparison=joined(row[13] or ()),
+        use_case=joined(row[14] or ()),
     )
 
 

@@ -231,6 +231,8 @@ def _relation(held: Relation) -> Json:
         "predicate": held.predicate.value,
         "keywords": held.keywords,
         "description": held.description,
+        "comparison": held.comparison,
+        "useCase": held.use_case,
         "weight": held.weight,
         "chunkCount": held.chunk_count,
         "sourceChunkIds": list(held.sources),
@@ -295,9 +297,18 @@ def _relations(held: Sequence[Relation]) -> RenderableType:
             each.predicate.value,
             clean(each.target),
             f"{each.weight:g}",
-            clean(each.description or each.keywords),
+            clean(_told(each)),
         )
     return table
+
+
+def _told(held: Relation) -> str:
+    parts = (
+        held.description or held.keywords,
+        f"compared: {held.comparison}" if held.comparison else "",
+        f"use: {held.use_case}" if held.use_case else "",
+    )
+    return "; ".join(part for part in parts if part)
 
 
 def _merged(done: MergeResult) -> RenderableType:
