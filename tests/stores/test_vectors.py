@@ -179,26 +179,28 @@ async def test_approximate_search_fills_its_limit_from_one_class_in_a_hundred(
     assert after["class"] == before["class"], "the exact search had to step in"
 
 
-async def test_each_way_keeps_its_plan_however_often_it_is_asked_and_by_whom(
+async def test_each_way_has_its_plan_whoever_asked_before_and_how_often(
     one_connection: Database,
 ) -> None:
     made = await filled(one_connection, [2900, 100])
     many, few = made.classes
     await made.index(NONE).build(made.space)
     await one_connection.run("ANALYZE", {})
-    before = await scans(one_connection)
-    for seed in range(
-        8
-    ):  # psycopg prepares what comes for the fifth time, PostgreSQL keeps a plan five later
-        await ids(made, 200, made.reader(many, few), seed=seed)
-    between = await scans(one_connection)
-    for seed in range(8):
-        await ids(made, 200, made.reader(few), seed=seed)
-    after = await scans(one_connection)
-    assert between["hnsw"] == before["hnsw"] + 8
-    assert between["class"] == before["class"]
-    assert after["hnsw"] == between["hnsw"]
-    assert after["class"] == between["class"] + 8
+    often = (
+        15  # psycopg prepares what comes for the fifth time, PostgreSQL may keep a plan five later
+    )
+
+    async def scanned(most_exact: int, *classes: ClassId) -> tuple[int, int]:
+        before = await scans(one_connection)
+        for seed in range(often):
+            await ids(made, most_exact, made.reader(*classes), seed=seed)
+        after = await scans(one_connection)
+        return after["hnsw"] - before["hnsw"], after["class"] - before["class"]
+
+    assert await scanned(200, many, few) == (often, 0)
+    assert await scanned(ALL, many, few) == (0, 0)
+    assert await scanned(200, few) == (0, often)
+    assert await scanned(200, many, few) == (often, 0)
 
 
 async def test_what_the_approximate_scan_gives_up_on_is_searched_exactly(
