@@ -15,6 +15,7 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
+from lightwell.domain.graph import Subject
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
 
@@ -242,3 +243,70 @@ async def test_what_is_said_of_a_comparison_is_each_readers_own(
     await store.remove("a1")
     (relation,) = (await store.kb.graph.entity(both, "Pump 7")).relations
     assert relation.comparison == "is louder | has a secret flaw"
+
+
+@st.composite
+def notes(draw: st.DrawFn) -> list[NewDocument]:
+    source = random.Random(draw(st.integers(0, 2**32)))
+    documents: list[NewDocument] = []
+    for number in range(draw(st.integers(2, 12))):
+        tags = draw(st.sets(st.sampled_from(TAGS[:3]), min_size=1, max_size=2))
+        lines: list[str] = []
+        for name in source.sample(NAMES[:4], 2):
+            form = name.upper() if source.random() < 0.5 else name
+            lines.append(f"{form} (organization): {source.choice(VERBS)} {source.choice(THINGS)}")
+        ends = " -> ".join(source.sample(NAMES[:4], 2))
+        lines.append(f"{ends} [USES]: {source.choice(VERBS)} {source.choice(THINGS)}")
+        documents.append(written(f"{number}.txt", "\n".join(lines), tags, title=str(number)))
+    return documents
+
+
+async def near(
+    database: Database, rounds: Sequence[Sequence[NewDocument]], tags: set[str]
+) -> object:
+    """Return the reader's nearest profiles once these have come, by name, with their similarities."""
+    store = await noted(database, uuid4().hex)
+    for documents in rounds:
+        await store.kb.ingest(Shelf(documents=tuple(documents)))
+    reader, way = await store.kb.reader(tags), store.project.way
+    rows = await database.rows(
+        """
+        SELECT entity_id, normalized_name FROM entities
+        UNION ALL
+        SELECT relation_id, source.normalized_name || ' > ' || target.normalized_name
+        FROM relations JOIN entities AS source ON source.entity_id = source_id
+        JOIN entities AS target ON target.entity_id = target_id
+        """,
+        {},
+    )
+    names, found = dict(rows), list[object]()
+    for subject in Subject:
+        for text in (*VERBS, *THINGS):
+            (vector,) = await way.embedder.query(text)
+            hits = await way.profiles.nearest(way.space.id, vector, reader, subject, limit=100)
+            assert [hit.similarity for hit in hits] == sorted(
+                (hit.similarity for hit in hits), reverse=True
+            )
+            found.append(sorted((-hit.similarity, names[hit.subject_id]) for hit in hits))
+    return found
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(notes(), st.sets(st.sampled_from(TAGS[:3]), min_size=1, max_size=2), st.integers(0, 12))
+async def test_what_is_near_is_what_the_reader_s_own_documents_say(
+    database: Database,
+    other_database: Database,
+    corpus: list[NewDocument],
+    tags: set[str],
+    first: int,
+) -> None:
+    """However they came, and whatever came between them."""
+    rounds = [corpus[:first], corpus, corpus[1:]]
+    own = [[one for one in documents if one.acl_tags & tags] for documents in rounds]
+    full = await near(database, rounds, tags)
+    assert full == await near(other_database, own, tags)
+    assert full == await near(other_database, own[-1:], tags)

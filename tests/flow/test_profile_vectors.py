@@ -160,6 +160,37 @@ async def test_a_person_s_word_is_embedded_too(store: Noted) -> None:
     assert await rows(store) == (0, 0, 0)
 
 
+async def test_the_ends_are_called_what_the_relation_s_own_text_calls_them(
+    store: Noted, other_database: Database
+) -> None:
+    """So it does not matter when it was embedded; a profile's name may change at any time."""
+    at_once = await noted(other_database)
+    texts = {
+        "one": "ACME CORP -> Nordwind [USES]: rents",
+        "two": "Acme Corp (organization)",
+        "three": "Acme Corp (organization)",
+    }
+    for name, text in texts.items():
+        await store.put(name, A, text)
+        at_once.shelf[name] = written(f"{name}.txt", text, A, title=name)
+    await at_once.ingest()
+    assert embedded(store) == embedded(at_once) == ["ACME CORP - Nordwind: rents"]
+
+
+async def test_the_ends_of_a_relation_by_hand_are_called_what_its_class_calls_them(
+    store: Noted,
+) -> None:
+    await store.put("one", A, "Acme Corp (organization)", "Nordwind (organization)")
+    await store.put("two", B, "ACME CORP (organization)", "NORDWIND (organization)")
+    said = Statement(
+        subject="Nordwind", object="Acme Corp", predicate=Predicate.USES, description="At noon."
+    )
+    reader = await store.kb.reader(["team:a", "team:b"])
+    await store.kb.graph.relate(reader, said, tags=A)
+    await store.kb.graph.relate(reader, said, tags=B)
+    assert embedded(store) == ["Nordwind - Acme Corp: At noon.", "NORDWIND - ACME CORP: At noon."]
+
+
 async def test_a_document_that_changes_hands_takes_its_words_along(store: Noted) -> None:
     await store.put("one", A, PUMPS)
     await store.put("two", A, TAPS)

@@ -168,14 +168,16 @@ async def test_the_approximate_search_obeys_the_same_rules(database: Database) -
     near, changed, both = [await store.profile(store.a) for _ in range(3)]
     unseen = await store.profile(store.b)
     again = await store.profile(store.b, of=both[0])
+    relation = await store.profile(store.a, Subject.RELATION)
     for key, *angle in ((near, 4, 3, 0), (changed, 1, 0, 0), (both, 3, 4, 0), (unseen, 1, 0, 0)):
         await store.place(key, *angle)
     await store.place(again, 1, 0, 0)
+    await store.place(relation, 1, 0, 0, subject=Subject.RELATION)
     await store.mark(changed)
     for _ in range(2):
         assert await store.nearest(A, limit=2) == [(near[0], 0.8), (both[0], 0.6)]
         assert (await store.nearest(A | B, limit=3))[2] == (near[0], 0.8)
-        assert await store.nearest(A, Subject.RELATION) == []
+        assert await store.nearest(A, Subject.RELATION, limit=1) == [(relation[0], 1.0)]
         assert await store.index.build(store.space)
 
 
