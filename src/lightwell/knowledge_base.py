@@ -5,7 +5,8 @@ Every verb that reads takes the reader by position: there is no default one.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from lightwell.answer import brief as briefing
@@ -24,6 +25,8 @@ from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
 from lightwell.domain.questions import Channel, Mode, question
+from lightwell.domain.statements import Statements
+from lightwell.domain.streams import StreamChunk
 from lightwell.ingest import deletion, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
@@ -189,6 +192,29 @@ class KnowledgeBase:
         answer = await self._answers.compose(retrieval)
         await queries.record(self._database, reader, mode.strategy, answer)
         return answer
+
+    async def stream(
+        self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
+    ) -> AsyncGenerator[StreamChunk, None]:
+        """Yield the answer that `ask` returns as events, each sentence when it is checked.
+
+        `done` carries the whole answer and comes last; a model that fails is an `error` event instead.
+        """
+        retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
+        async with aclosing(self._answers.stream(retrieval)) as events:
+            async for event in events:
+                if event.answer is not None:
+                    await queries.record(self._database, reader, mode.strategy, event.answer)
+                yield event
+
+    async def statements(
+        self, text: str, reader: Reader, *, topic: str = "", limit: int = 20, mode: Mode = Mode.MIX
+    ) -> Statements:
+        """Return what the documents state about the question, each with its citations and dates, the newest first."""
+        retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
+        listed = await self._answers.statements(retrieval)
+        await queries.record(self._database, reader, mode.strategy, listed)
+        return listed
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
         """Return a brief on the entity with this name, reference or id, or the several that fit; raise `NotFound`."""

@@ -8,6 +8,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.evidence import ENOUGH, Answer
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.domain.questions import Strategy
+from lightwell.domain.statements import Statements
 from lightwell.records.database import Database
 
 _SESSION = """
@@ -32,7 +33,9 @@ VALUES (
 """
 
 
-async def record(database: Database, reader: Reader, strategy: Strategy, answer: Answer) -> None:
+async def record(
+    database: Database, reader: Reader, strategy: Strategy, answer: Answer | Statements
+) -> None:
     """Write down how a question went."""
     project_id = reader.project_id
     metrics = answer.metrics
@@ -47,7 +50,7 @@ async def record(database: Database, reader: Reader, strategy: Strategy, answer:
         "total_ms": metrics.vector_ms + metrics.graph_ms + metrics.fusion_ms + metrics.rerank_ms,
         "met": answer.relevance >= ENOUGH,
         "tokens": answer.context_tokens,
-        "citations": len(answer.citations),
+        "citations": len(_cited(answer)),
         "vector_ms": metrics.vector_ms,
         "vector_hits": metrics.vector_hits,
         "vector_top": metrics.vector_top,
@@ -71,6 +74,13 @@ async def record(database: Database, reader: Reader, strategy: Strategy, answer:
     async with database.transaction() as connection:
         for statement in (_SESSION, _QUERY, _METRICS):
             await connection.execute(statement, fields)
+
+
+def _cited(answer: Answer | Statements) -> set[str]:
+    """Return the marks of the citations."""
+    if isinstance(answer, Answer):
+        return {cited.id for cited in answer.citations}
+    return {cited.id for each in answer.statements for cited in each.citations}
 
 
 def _hashed(project_id: ProjectId, text: str) -> str:

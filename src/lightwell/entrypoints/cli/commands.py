@@ -178,51 +178,6 @@ def ingest(  # noqa: PLR0913 - the options of a command are its arguments
     run(command, as_json=as_json, verbose=verbose)
 
 
-@app.command(
-    epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
-    '  lightwell ask "What discount does Nordwind receive?" --as grace --json\n'
-    '  lightwell ask "Who works with Nordwind?" --as ada --mode local'
-)
-def ask(  # noqa: PLR0913 - the options of a command are its arguments
-    question: Question,
-    *,
-    who: As = None,
-    topic: Topic = "",
-    limit: Limit = 5,
-    mode: Where = Mode.MIX,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """Answer a question with citations, or say that the evidence is insufficient (exit code 0 too)."""
-    import lightwell.entrypoints.cli.reading as reading
-    from lightwell.entrypoints.cli.edge import run
-
-    command = reading.ask(question, who or [], topic=topic, limit=limit, mode=mode)
-    run(command, as_json=as_json, verbose=verbose)
-
-
-@app.command(
-    epilog='\b\nExamples:\n  lightwell search "discount" --as team:sales\n'
-    '  lightwell search "discount" --as grace --topic contracts --limit 10'
-)
-def search(  # noqa: PLR0913 - the options of a command are its arguments
-    question: Question,
-    *,
-    who: As = None,
-    topic: Topic = "",
-    limit: Limit = 5,
-    mode: Where = Mode.MIX,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """List the passages that bear on a question, best first."""
-    import lightwell.entrypoints.cli.reading as reading
-    from lightwell.entrypoints.cli.edge import run
-
-    command = reading.search(question, who or [], topic=topic, limit=limit, mode=mode)
-    run(command, as_json=as_json, verbose=verbose)
-
-
 @app.command(epilog="\b\nExamples:\n  lightwell status --as team:us")
 def status(*, who: As = None, as_json: Json = False, verbose: Verbose = False) -> None:
     """Count what the asking person may see, and what still waits for a worker."""

@@ -45,11 +45,12 @@ class Exit(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a command has to say, to programs and to people."""
+    """What a command has to say, to programs and to people; when it is `printed`, all is said already."""
 
     document: Mapping[str, object]
     text: RenderableType
     code: Exit = Exit.FINE
+    printed: bool = False
 
 
 _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
@@ -96,6 +97,8 @@ def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool)
         raise typer.Exit(_told(error, as_json=as_json)) from error
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         raise typer.Exit(Exit.INTERRUPTED) from error
+    if report.printed:
+        raise typer.Exit(report.code)
     if as_json:
         is_utf8 = sys.stdout.encoding.lower() == "utf-8"
         typer.echo(json.dumps(report.document, ensure_ascii=not is_utf8, indent=2))

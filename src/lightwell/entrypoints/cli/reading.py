@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
@@ -18,25 +17,11 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
 from lightwell.domain.questions import Mode, question
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
-from lightwell.models.meter import Meter
 
 if TYPE_CHECKING:
     from lightwell.knowledge_base import KnowledgeBase
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
-
-
-async def ask(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
-    """Report the answer; insufficient evidence is an answer too."""
-    question(text, topic=topic, limit=limit, mode=mode)
-    meter = Meter()
-    async with _open(who, meter) as (kb, reader):
-        began = time.perf_counter()
-        answer = await kb.ask(text, reader, topic=topic, limit=limit, mode=mode)
-        document = shapes.answer(answer, milliseconds=_since(began))
-    paid = costs.Costs(summary=meter.summary, price=costs.price(settings()))
-    said = [show.answer(answer), *([Text(paid.text(), style="dim")] if meter.usages else [])]
-    return Report(document={**document, "usage": paid.document()}, text=Group(*said))
 
 
 async def search(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
@@ -118,12 +103,12 @@ async def doctor() -> Report:
 
 @asynccontextmanager
 async def _open(
-    who: Sequence[str], meter: Meter | None = None
+    who: Sequence[str],
 ) -> "AsyncGenerator[tuple[KnowledgeBase, Reader], None]":
     tags = people.tags(who)
     from lightwell.wiring import opened
 
-    async with opened(settings(), meter) as kb:
+    async with opened(settings()) as kb:
         yield kb, await kb.reader(tags)
 
 

@@ -6,6 +6,8 @@ from datetime import datetime
 from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.statements import Statements
+from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
 
 Json = Mapping[str, object]
 
@@ -22,15 +24,56 @@ def answer(given: Answer, *, milliseconds: int) -> Json:
         "citations": [citation(each) for each in given.citations],
         "nearest": [citation(each) for each in given.nearest],
         "notes": list(given.notes),
-        "metadata": {
-            "queryId": str(given.query_id),
-            "citationCount": len(given.citations),
-            "confidence": given.confidence.value,
-            "totalTokens": given.context_tokens,
-            "vectorResultCount": given.metrics.vector_hits,
-            "graphResultCount": given.metrics.graph_hits,
-            "latencyMs": milliseconds,
-        },
+        "metadata": _metadata(response_metadata(given, latency_ms=milliseconds)),
+    }
+
+
+def statements(listed: Statements, *, milliseconds: int) -> Json:
+    """Return a list of statements, each with its citations and dates."""
+    return {
+        "queryId": str(listed.query_id),
+        "query": listed.question,
+        "statements": [
+            {
+                "text": each.text,
+                "saidAt": _time(each.said_at),
+                "dates": list(each.dates),
+                "citations": [citation(cited) for cited in each.citations],
+            }
+            for each in listed.statements
+        ],
+        "confidence": listed.confidence.value,
+        "relevance": round(listed.relevance, 4),
+        "model": listed.model,
+        "nearest": [citation(each) for each in listed.nearest],
+        "notes": list(listed.notes),
+        "metadata": {"latencyMs": milliseconds},
+    }
+
+
+def event(chunk: StreamChunk) -> Json:
+    """Return an event in the shape of S3's StreamChunk."""
+    return {"type": chunk.type.value} | {
+        name: value
+        for name, value in {
+            "content": chunk.content or None,
+            "citation": chunk.citation and citation(chunk.citation),
+            "metadata": chunk.metadata and _metadata(chunk.metadata),
+            "error": chunk.error or None,
+        }.items()
+        if value is not None
+    }
+
+
+def _metadata(numbers: ResponseMetadata) -> Json:
+    return {
+        "queryId": str(numbers.query_id),
+        "totalTokens": numbers.total_tokens,
+        "citationCount": numbers.citation_count,
+        "confidence": numbers.confidence.value,
+        "vectorResultCount": numbers.vector_result_count,
+        "graphResultCount": numbers.graph_result_count,
+        "latencyMs": numbers.latency_ms,
     }
 
 

@@ -12,8 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from lightwell.domain.documents import Document, Locator
-from lightwell.domain.evidence import Answer, Citation, Confidence, Retrieval
+from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Retrieval
 from lightwell.domain.health import Check
+from lightwell.domain.statements import Statements
 
 _FIRST_WORDS = 160
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
@@ -45,13 +46,35 @@ def place(locator: Locator, title: str) -> str:
 
 def answer(given: Answer) -> RenderableType:
     """Return an answer with its numbered citations, or what came nearest."""
-    if given.confidence is Confidence.INSUFFICIENT:
-        notes = (_faint(note) for note in given.notes)
-        return Group(Text(clean(given.text)), *_nearest(given.nearest), *notes)
-    sources = (line for cited in given.citations for line in citation(cited))
+    return Group(Text(clean(given.text)), told_of(given))
+
+
+def told_of(given: Answer) -> RenderableType:
+    """Return what stands below an answer's text: its numbered citations, or what came nearest; and notes."""
     notes = (_faint(note) for note in given.notes)
-    trust = _faint(f"confidence: {given.confidence.value}")
-    return Group(Text(clean(given.text)), Text(), *sources, trust, *notes)
+    if given.confidence is Confidence.INSUFFICIENT:
+        return Group(*_nearest(given.nearest), *notes)
+    sources = (line for cited in given.citations for line in citation(cited))
+    return Group(Text(), *sources, _faint(f"confidence: {given.confidence.value}"), *notes)
+
+
+def statements(listed: Statements) -> RenderableType:
+    """Return statements with their dates and numbered citations, or what came nearest."""
+    notes = (_faint(note) for note in listed.notes)
+    if not listed.statements:
+        return Group(Text(INSUFFICIENT), *_nearest(listed.nearest), *notes)
+    lines: list[RenderableType] = []
+    for each in listed.statements:
+        marks = "".join(cited.id for cited in each.citations)
+        named = f"; names {clean(', '.join(each.dates))}" if each.dates else ""
+        lines += [
+            Text(f"• {clean(each.text)} {marks}"),
+            _faint(f"  {each.said_at:%Y-%m-%d}{named}"),
+        ]
+    cited = {one.id: one for each in listed.statements for one in each.citations}
+    sources = (line for one in cited.values() for line in citation(one))
+    trust = _faint(f"confidence: {listed.confidence.value}")
+    return Group(*lines, Text(), *sources, trust, *notes)
 
 
 def retrieval(found: Retrieval) -> RenderableType:

@@ -1,0 +1,112 @@
+"""What `ask` does: an answer at once, sentence by sentence, or as a list of statements."""
+
+import json
+import sys
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+import lightwell.entrypoints.cli.costs as costs
+import lightwell.entrypoints.cli.people as people
+import lightwell.entrypoints.cli.shapes as shapes
+import lightwell.entrypoints.cli.show as show
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.questions import Mode, question
+from lightwell.domain.streams import StreamChunk
+from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.meter import Meter
+from lightwell.wiring import opened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as it was typed."""
+
+    text: str
+    topic: str
+    limit: int
+    mode: Mode
+
+
+async def ask(asked: Asked, who: Sequence[str]) -> Report:
+    """Report the answer; insufficient evidence is an answer too."""
+    meter = Meter()
+    async with _open(asked, who, meter) as (kb, reader):
+        began = time.perf_counter()
+        answer = await kb.ask(
+            asked.text, reader, topic=asked.topic, limit=asked.limit, mode=asked.mode
+        )
+        document = shapes.answer(answer, milliseconds=_since(began))
+    paid = _paid(meter)
+    return Report(
+        document={**document, "usage": paid.document()},
+        text=Group(show.answer(answer), *_told(paid, meter)),
+    )
+
+
+async def statements(asked: Asked, who: Sequence[str]) -> Report:
+    """Report what the documents state, each with its citations and dates."""
+    meter = Meter()
+    async with _open(asked, who, meter) as (kb, reader):
+        began = time.perf_counter()
+        listed = await kb.statements(
+            asked.text, reader, topic=asked.topic, limit=asked.limit, mode=asked.mode
+        )
+        document = shapes.statements(listed, milliseconds=_since(began))
+    paid = _paid(meter)
+    return Report(
+        document={**document, "usage": paid.document()},
+        text=Group(show.statements(listed), *_told(paid, meter)),
+    )
+
+
+async def stream(asked: Asked, who: Sequence[str], *, as_json: bool) -> Report:
+    """Print the answer as it comes, and report what is left to say; raise `ModelFailed` when its model does."""
+    last: StreamChunk | None = None
+    async with _open(asked, who, Meter()) as (kb, reader):
+        events = kb.stream(
+            asked.text, reader, topic=asked.topic, limit=asked.limit, mode=asked.mode
+        )
+        async for event in events:
+            last = event
+            if as_json:
+                typer.echo(json.dumps(shapes.event(event)))
+            else:
+                sys.stdout.write(show.clean(event.content))
+            sys.stdout.flush()
+    if last is not None and last.error:
+        raise ModelFailed(last.error)
+    answer = None if last is None else last.answer
+    if answer is None:
+        return Report(document={}, text=Text(), printed=True)
+    return Report(document={}, text=Group(Text("\n"), show.told_of(answer)), printed=as_json)
+
+
+@asynccontextmanager
+async def _open(
+    asked: Asked, who: Sequence[str], meter: Meter
+) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
+    """Open the project, after everything that can be checked without it."""
+    question(asked.text, topic=asked.topic, limit=asked.limit, mode=asked.mode)
+    tags = people.tags(who)
+    async with opened(settings(), meter) as kb:
+        yield kb, await kb.reader(tags)
+
+
+def _paid(meter: Meter) -> costs.Costs:
+    return costs.Costs(summary=meter.summary, price=costs.price(settings()))
+
+
+def _told(paid: costs.Costs, meter: Meter) -> list[Text]:
+    return [Text(paid.text(), style="dim")] if meter.usages else []
+
+
+def _since(began: float) -> int:
+    return round((time.perf_counter() - began) * 1000)

@@ -1,0 +1,93 @@
+"""What can be said to `ask` and `search`; what they do stands in `answering` and `reading`."""
+
+from typing import Annotated
+
+import typer
+
+from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli.commands import As, Json, Limit, Question, Topic, Verbose, Where
+
+asking = typer.Typer()
+
+Passages = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        min=1,
+        max=20,
+        help="How many passages, at most: 5 by default, 20 with --statements.",
+    ),
+]
+AsStatements = Annotated[
+    bool,
+    typer.Option(
+        "--statements", help="List what the documents state, each with its dates, newest first."
+    ),
+]
+AsItComes = Annotated[
+    bool,
+    typer.Option(
+        "--stream", help="Print each sentence when it is checked; with --json, a line an event."
+    ),
+]
+
+
+@asking.command(
+    epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
+    '  lightwell ask "What discount does Nordwind receive?" --as grace --json\n'
+    '  lightwell ask "Who works with Nordwind?" --as ada --mode local\n'
+    '  lightwell ask "What did we promise about deadlines?" --as ada --statements'
+)
+def ask(  # noqa: PLR0913 - the options of a command are its arguments
+    question: Question,
+    *,
+    who: As = None,
+    topic: Topic = "",
+    limit: Passages = None,
+    mode: Where = Mode.MIX,
+    statements: AsStatements = False,
+    stream: AsItComes = False,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """Answer a question with citations, or say that the evidence is insufficient (exit code 0 too)."""
+    import lightwell.entrypoints.cli.answering as answering
+    from lightwell.entrypoints.cli.edge import run
+
+    if statements and stream:
+        raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
+    asked = answering.Asked(
+        text=question,
+        topic=topic,
+        limit=limit or (20 if statements else 5),
+        mode=mode,
+    )
+    if statements:
+        run(answering.statements(asked, who or []), as_json=as_json, verbose=verbose)
+    elif stream:
+        told = answering.stream(asked, who or [], as_json=as_json)
+        run(told, as_json=as_json, verbose=verbose)
+    else:
+        run(answering.ask(asked, who or []), as_json=as_json, verbose=verbose)
+
+
+@asking.command(
+    epilog='\b\nExamples:\n  lightwell search "discount" --as team:sales\n'
+    '  lightwell search "discount" --as grace --topic contracts --limit 10'
+)
+def search(  # noqa: PLR0913 - the options of a command are its arguments
+    question: Question,
+    *,
+    who: As = None,
+    topic: Topic = "",
+    limit: Limit = 5,
+    mode: Where = Mode.MIX,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the passages that bear on a question, best first."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    command = reading.search(question, who or [], topic=topic, limit=limit, mode=mode)
+    run(command, as_json=as_json, verbose=verbose)
