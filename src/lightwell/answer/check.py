@@ -27,13 +27,20 @@ _ORDER = re.compile(
     r"""(?<!not\ )(?<!never\ )\b(?:
       (?:ignore|disregard|forget|override|bypass)\b.{0,60}\b(?:instructions?|rules|prompts?|guidelines|everything|previous)
     | (?:system|developer)\s+prompt
-    | (?:reply|respond|answer|say|output|print)\s+(?:only|exactly|nothing\s+but|the\s+words?)
-    | you\s+are\s+(?:now\s+)?(?:an?\s+)?(?:ai|assistant|language\s+model|chat\s?bot)
+    | (?:reply|respond|answer|say|output|print)\s+(?:with\s+)?(?:only|exactly|nothing\s+but|the\s+words?)
+    | you\s+are\s+(?:now\s+)?(?:\w+\s+){0,3}?(?:ai|assistant|language\s+model|chat\s?bot)
     | ignorier(?:e|en|t)\b.{0,60}\b(?:anweisung|regel)\w*
     | ignore[rz]?\b.{0,60}\b(?:instructions|règles|consignes)
     )\b""",
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
 )
+_GOES_ON = re.compile(
+    r"\W*(?:then |and |instead |now )*(?:reply|respond|answer|say|output|print|write|tell|repeat|act|pretend|send)\b",
+    re.IGNORECASE,
+)
+"""How the sentence after an order may go on with it."""
+
+_UP_TO_STOP = re.compile(r"[^.!?]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +107,8 @@ def known_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
     """Return the terms of all names that the question and the passages hold."""
     texts = [question, *(each.evidence.chunk.text for each in sources)]
     texts.extend(_heading(each.evidence) for each in sources)
-    return frozenset[str]().union(*(name for text in texts for name in facts.names(text)))
+    in_a_row = [text.replace("|", ",") for text in texts]
+    return frozenset[str]().union(*(name for text in in_a_row for name in facts.names(text)))
 
 
 def carried(statement: str, cited: Sequence[Source], known: frozenset[str]) -> tuple[Quote, ...]:
@@ -133,11 +141,9 @@ def _carried(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quo
     if not _names_stand(claim, picks) or any(_is_turned(claim, each.quote) for each in picks):
         return []
     further = _further(claim, picks)
-    if further is None or any(_is_order(each) for each in picks):
+    if further is None or any(_is_order(claim, each) for each in picks):
         return []
-    return list(
-        {quote.start: quote for quote in (*(each.quote for each in picks), *further)}.values()
-    )
+    return list({each.place: each for each in (*(pick.quote for pick in picks), *further)}.values())
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -202,12 +208,12 @@ def _further(claim: _Claim, picks: Sequence[_Pick]) -> list[Quote] | None:
 def _bringing(
     wanted: Figure | Day, beside: frozenset[str], sources: Sequence[Source]
 ) -> Quote | None:
-    """Return the quote that holds a figure and most of the words beside it."""
+    """Return the quote that holds a figure and most of the words beside it, at least half of them."""
     holding = [
         quote
         for each in sources
         for quote in each.quotes
-        if quote.terms & beside and _holds(_said(quote).figures, wanted)
+        if 2 * len(quote.terms & beside) >= len(beside) and _holds(_said(quote).figures, wanted)
     ]
     return max(holding, key=lambda quote: len(quote.terms & beside), default=None)
 
@@ -239,33 +245,50 @@ def _names_stand(claim: _Claim, picks: Sequence[_Pick]) -> bool:
     German writes every noun with a capital: there only those are names that stand in a passage or the question.
     """
     whole = frozenset[str]().union(*(each.source.terms for each in picks))
-    said = frozenset[str]().union(*(_said(each.quote).terms for each in picks))
     is_german = any(each.source.evidence.chunk.language == "de" for each in picks)
-    for name in claim.names:
-        if is_german and not name <= claim.known:
-            continue
-        if not name <= whole:
-            return False
-        if not is_german and not name & said and _names_another(claim, picks):
-            return False
-    return True
-
-
-def _names_another(claim: _Claim, picks: Sequence[_Pick]) -> bool:
-    mine = claim.content.union(*claim.names)
-    return any(
-        not name & mine for each in picks for name in facts.names(each.quote.text, claim.known)
+    wanted = [each for each in claim.names if not is_german or each <= claim.known]
+    if not all(name <= whole for name in wanted):
+        return False
+    said = frozenset[str]().union(*(_said(each.quote).terms for each in picks))
+    absent = [name for name in wanted if not name & said]
+    runs = [run for each in picks for run in facts.names(each.quote.text, claim.known)]
+    if any(_is_exchanged(name, run) for name in wanted if not name <= said for run in runs):
+        return False
+    if is_german or not absent:
+        return True
+    return not any(_has_other_names(claim, each.quote) for each in picks) and (
+        len(wanted) == 1 or all(_is_free(name, claim, picks) for name in absent)
     )
+
+
+def _is_exchanged(name: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two names share a part and differ in another, as Jonas Weber and Jonas Klein do."""
+    return bool(name & other and name - other and other - name)
+
+
+def _is_free(name: frozenset[str], claim: _Claim, picks: Sequence[_Pick]) -> bool:
+    """Return whether a name that the quotes lack stands somewhere in the passages without somebody else."""
+    naming = [quote for each in picks for quote in each.source.quotes if name & _said(quote).terms]
+    return any(not _has_other_names(claim, quote) for quote in naming)
+
+
+def _has_other_names(claim: _Claim, quote: Quote) -> bool:
+    mine = claim.content.union(*claim.names)
+    return any(not name & mine for name in facts.names(quote.text, claim.known))
 
 
 def _is_turned(claim: _Claim, quote: Quote) -> bool:
     return facts.contradict(claim.clauses, facts.clauses(quote.text))
 
 
-def _is_order(pick: _Pick) -> bool:
-    """Return whether the quote, or what stands before it, tells a model what to do."""
-    start = pick.source.quotes[max(0, pick.place - 1)].start
-    return _ORDER.search(pick.source.evidence.chunk.text[start : pick.quote.end]) is not None
+def _is_order(claim: _Claim, pick: _Pick) -> bool:
+    """Return whether a claim repeats what tells a model what to do, or what goes on with such an order before it."""
+    text = pick.quote.text
+    before = pick.source.quotes[max(0, pick.place - 1)].text
+    if _GOES_ON.match(text) and _ORDER.search(before):
+        return True
+    orders = (_UP_TO_STOP.match(text, match.start()) for match in _ORDER.finditer(text))
+    return any(claim.content.intersection(terms(order[0])) for order in orders if order)
 
 
 def _heading(evidence: Evidence) -> str:

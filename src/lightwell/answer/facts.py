@@ -115,6 +115,7 @@ _UNITS = {
     for name in names.split()
 }
 _KNOWN_UNITS = frozenset(_UNITS.values())
+_OF_A_DATE = "date"
 _SCALES = {
     name: scale
     for scale, names in {
@@ -159,7 +160,7 @@ def figures(text: str) -> frozenset[Figure]:
 
     Small numbers in words count as well, and the years of dates.
     """
-    years = {Figure(value=str(day.year), unit="") for day in days(text) if day.year}
+    years = {Figure(value=str(day.year), unit=_OF_A_DATE) for day in days(text) if day.year}
     return frozenset(years.union(figure for _, figure in _figures(text)))
 
 
@@ -205,6 +206,8 @@ def rival(one: Figure | Day, other: Figure | Day) -> bool:
 
 
 def _may_count_alike(one: str, other: str) -> bool:
+    if _OF_A_DATE in (one, other):
+        return one not in _KNOWN_UNITS and other not in _KNOWN_UNITS
     known = one in _KNOWN_UNITS or other in _KNOWN_UNITS
     return one == other or not one or not other or not known
 

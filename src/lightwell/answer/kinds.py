@@ -138,7 +138,8 @@ def _holds(kind: Kind, text: str, asked: Wanted) -> bool:
             own = {figure.value for figure in facts.figures(asked.question)}
             return any(
                 figure.value not in own and (not asked.units or figure.unit in (*asked.units, ""))
-                for figure in facts.figures(text) - _years(text)
+                for figure, _ in facts.placed(text)
+                if isinstance(figure, facts.Figure)
             )
         case Kind.PERSON:
             own_terms = frozenset(terms(asked.question))
@@ -154,7 +155,3 @@ def _holds(kind: Kind, text: str, asked: Wanted) -> bool:
 
 def _dates(text: str) -> frozenset[str]:
     return frozenset((*facts.dates_named(text), *_YEAR.findall(text)))
-
-
-def _years(text: str) -> frozenset[facts.Figure]:
-    return frozenset(facts.Figure(value=str(day.year), unit="") for day in facts.days(text))
