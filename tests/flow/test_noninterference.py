@@ -3,7 +3,8 @@
 import csv
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,6 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
+from lightwell.domain.briefs import Candidates, Line, Tie
+from lightwell.domain.chat import ChatTurn
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.evidence import Citation, Evidence
@@ -310,3 +313,107 @@ async def test_what_is_near_is_what_the_reader_s_own_documents_say(
     full = await near(database, rounds, tags)
     assert full == await near(other_database, own, tags)
     assert full == await near(other_database, own[-1:], tags)
+
+
+def _line(one: Line) -> object:
+    return (one.text, one.said_at, [_citation(each) for each in one.citations])
+
+
+def _tie(one: Tie) -> object:
+    how = None if one.how is None else _line(one.how)
+    return (one.ref, one.name, one.kind, one.relation, one.description, one.together, how)
+
+
+async def briefed(project: Project, reader: Reader, name: str) -> object:
+    """Return all that a brief on this name tells the reader, without ids."""
+    try:
+        found = await project.kb.brief(name, reader)
+    except LightwellError as error:
+        return str(error)
+    if isinstance(found, Candidates):
+        return [(each.entity.ref, dict(each.apart)) for each in found.candidates]
+    parts = (found.about, found.lately, found.open_points)
+    return (
+        (found.entity.ref, found.entity.name, found.entity.description, found.entity.chunk_count),
+        [_line(each) for part in parts for each in part],
+        [_tie(each) for each in (*found.people, *found.links)],
+        [_citation(each) for each in found.citations],
+        (found.confidence, found.relevance),
+    )
+
+
+def _response(one: ChatTurn) -> object:
+    given = one.response
+    sources = [(each.chunk_text, each.chunk_index, each.source) for each in given.sources]
+    return (given.response, given.messages, sources, [each.distance for each in given.sources])
+
+
+def dated(corpus: Sequence[NewDocument]) -> list[NewDocument]:
+    """Return the documents with days of their own, two on each, so that time does not tell the stores apart."""
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    return [
+        replace(one, updated_at=begin + timedelta(days=place // 2))
+        for place, one in enumerate(corpus)
+    ]
+
+
+@settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=3))
+async def test_briefs_candidates_and_conversations_feel_nothing_invisible(
+    database: Database,
+    other_database: Database,
+    corpus: list[NewDocument],
+    tags: set[str],
+    asked: list[str],
+) -> None:
+    days = {one.url: one for one in dated(corpus)}
+    full = await store(database, list(days.values()))
+    own = await store(other_database, [one for one in days.values() if one.acl_tags & tags])
+    seen: list[object] = []
+    for project in (full, own):
+        reader = await project.kb.reader(tags)
+        told = [await briefed(project, reader, name) for name in (*NAMES[:5], "Acme", "Jane")]
+        first = await project.kb.chat(asked[0], reader)
+        turns = [first]
+        for text in asked if tags else ():
+            conversation = first.conversation_id
+            turns.append(await project.kb.chat(text, reader, conversation=conversation))
+        seen.append((told, [_response(each) for each in turns]))
+    assert seen[0] == seen[1]
+
+
+async def test_a_conversation_forgets_what_goes_out_of_sight(
+    database: Database, other_database: Database
+) -> None:
+    """What is said after a document went to others is what would be said had the reader never had it."""
+    secret = "Osprey owes money to Nordwind. Jane Smith signed for Osprey."
+    plain = written("p.md", "The dam in Tarn Valley was built in 1931.", ["team:a"])
+    follow_up = "And who signed for it?"
+    full = await store(database, [written("s.md", secret, ["team:a"]), plain])
+    reader = await full.kb.reader(["team:a"])
+    begun = await full.kb.chat("Who owes money to Nordwind?", reader)
+    assert begun.response.sources
+    built = "When was the dam in Tarn Valley built?"
+    await full.kb.chat(built, reader, conversation=begun.conversation_id)
+    await full.kb.ingest(Shelf(documents=(written("s.md", secret, ["team:b"]), plain)))
+    own = await store(other_database, [plain])
+    other = await own.kb.reader(["team:a"])
+    alone = await own.kb.chat(built, other)
+    reader = await full.kb.reader(["team:a"])
+    assert await briefed(full, reader, "Osprey") == await briefed(own, other, "Osprey")
+    one = await full.kb.chat(follow_up, reader, conversation=begun.conversation_id)
+    two = await own.kb.chat(follow_up, other, conversation=alone.conversation_id)
+    assert _response(one) == _response(two)
+
+
+async def test_the_brief_would_feel_a_visible_document(database: Database) -> None:
+    documents = dated([written("1.md", "Acme Corp met Jane Smith in March.", ["team:a"])])
+    more = dated([*documents, written("2.md", "Acme Corp owes money.", ["team:a"])])
+    one, two = await store(database, documents), await store(database, more)
+    assert await briefed(one, await one.kb.reader(["team:a"]), "Acme Corp") != await briefed(
+        two, await two.kb.reader(["team:a"]), "Acme Corp"
+    )
