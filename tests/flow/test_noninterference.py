@@ -390,16 +390,16 @@ async def test_a_conversation_forgets_what_goes_out_of_sight(
     database: Database, other_database: Database
 ) -> None:
     """What is said after a document went to others is what would be said had the reader never had it."""
-    secret = "Osprey owes money to Nordwind. Jane Smith signed for Osprey."
+    debt = "Osprey owes money to Nordwind. Jane Smith signed for Osprey."
     plain = written("p.md", "The dam in Tarn Valley was built in 1931.", ["team:a"])
     follow_up = "And who signed for it?"
-    full = await store(database, [written("s.md", secret, ["team:a"]), plain])
+    full = await store(database, [written("s.md", debt, ["team:a"]), plain])
     reader = await full.kb.reader(["team:a"])
     begun = await full.kb.chat("Who owes money to Nordwind?", reader)
     assert begun.response.sources
     built = "When was the dam in Tarn Valley built?"
     await full.kb.chat(built, reader, conversation=begun.conversation_id)
-    await full.kb.ingest(Shelf(documents=(written("s.md", secret, ["team:b"]), plain)))
+    await full.kb.ingest(Shelf(documents=(written("s.md", debt, ["team:b"]), plain)))
     own = await store(other_database, [plain])
     other = await own.kb.reader(["team:a"])
     alone = await own.kb.chat(built, other)
