@@ -360,6 +360,49 @@ def test_people_read_the_answer_with_numbered_citations(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("ingested")
+def test_a_streamed_answer_is_the_answer_event_by_event(run: Run) -> None:
+    asked = ("ask", "How many days of paid leave does everyone have?", "--as", "team:us")
+    lines = run(*asked, "--stream", "--json").stdout.splitlines()
+    events = [cast("Mapping[str, object]", json.loads(line)) for line in lines]
+    told = "".join(str(each["content"]) for each in events if each["type"] == "token")
+    answer = document(run(*asked, "--json"))
+    assert told == answer["answer"]
+    cited = [each["citation"] for each in events if each["type"] == "citation"]
+    assert cited == answer["citations"]
+    assert [each["type"] for each in events][-2:] == ["metadata", "done"]
+    shown = run(*asked, "--stream").stdout
+    assert shown.startswith(told)
+    assert "[1] Leave, Days\n" in shown
+    assert shown.count(told) == 1
+
+
+@pytest.mark.usefixtures("ingested")
+def test_statements_are_listed_with_their_dates_and_citations(run: Run) -> None:
+    asked = ("ask", "What paid leave does everyone have?", "--as", "team:us", "--statements")
+    stated = document(run(*asked, "--json"))
+    first = listed(stated["statements"])[0]
+    assert "27 days of paid leave" in str(first["text"])
+    assert str(listed(first["citations"])[0]["documentUrl"]).endswith("/papers/leave.md")
+    assert str(first["saidAt"])[:2] == "20"
+    assert "• " in run(*asked).stdout
+    hidden = document(
+        run("ask", "What is said about salary bands?", "--as", "team:us", "--statements", "--json")
+    )
+    assert (hidden["statements"], hidden["confidence"]) == ([], "insufficient")
+
+
+@pytest.mark.usefixtures("ingested")
+def test_a_mode_says_where_to_look(run: Run) -> None:
+    found = document(run("search", "paid leave", "--as", "team:us", "--mode", "naive", "--json"))
+    metadata = cast("Mapping[str, object]", found["metadata"])
+    assert found["mode"] == "naive"
+    assert set(cast("Mapping[str, object]", metadata["channels"])) == {"dense", "words"}
+    alone_asked = run("ask", "What is leave?", "--as", "team:us", "--mode", "bypass")
+    assert alone_asked.returncode == 2
+    assert "LIGHTWELL_CHAT_URL" in alone_asked.stderr
+
+
+@pytest.mark.usefixtures("ingested")
 def test_insufficient_evidence_is_no_failure_and_names_nothing_hidden(run: Run) -> None:
     question = "Where does the salary band of a senior engineer begin?"
     seen = document(run("ask", question, "--as", "team:people", "--json"))
