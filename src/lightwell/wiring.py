@@ -1,7 +1,7 @@
 """The one place that picks implementations, and opens and closes what lives."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -341,7 +341,7 @@ async def examined(settings: Settings) -> list[Check]:
             checks += await examination(conninfo)
         except LightwellError as error:
             checks.append(_unwell("database", error))
-        for name, look in (("embedding model", _look_at_embedder), ("chat model", _look_at_chat)):
+        for name, look in _LOOKS.items():
             try:
                 detail = await look(settings, stack)
                 checks.append(Check(name=name, ok=True, detail=detail, mend=""))
@@ -366,3 +366,25 @@ async def _look_at_chat(settings: Settings, stack: AsyncExitStack) -> str:
         return "none; answers are extracts (set LIGHTWELL_CHAT_URL for written ones)"
     await model.reply([Message(role="user", content="Say yes.")], most_tokens=5)
     return model.model
+
+
+async def _look_at_reranker(settings: Settings, stack: AsyncExitStack) -> str:
+    """Ask for the order of an answer and of a sentence beside the point: some servers score what they cannot judge."""
+    reranker = await _reranker(settings, stack, Meter())
+    if reranker is None:
+        return f"{settings.rerank}; no endpoint"
+    asked, answer = "What is the capital of France?", "Paris is the capital of France."
+    found = await reranker.rerank(asked, ["Soup is served at noon.", answer])
+    if found[0].place != 1:
+        raise Invalid(
+            "The reranker finds soup nearer to a question about France than its answer: its scores mean nothing."
+            " vLLM needs the score template of a Qwen3-Reranker (--chat-template)"
+        )
+    return settings.rerank
+
+
+_LOOKS: Mapping[str, Callable[[Settings, AsyncExitStack], Awaitable[str]]] = {
+    "embedding model": _look_at_embedder,
+    "chat model": _look_at_chat,
+    "reranker": _look_at_reranker,
+}

@@ -1,0 +1,123 @@
+"""A reranker named in the settings judges what a question finds; when it does not, the answer says so."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import pytest
+from pydantic import SecretStr
+
+from lightwell.domain.errors import Invalid
+from lightwell.domain.evidence import Confidence
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.retrieve.rerank import UNANSWERED
+from lightwell.settings import Settings
+from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.shelf import Shelf, written
+from lightwell.wiring import examined, opened
+
+QUESTION = "What discount does Nordwind receive on all items?"
+NOTES = (
+    written(
+        "contract.md",
+        "# Contract\n\nNordwind receives a discount of 18 percent on all items. The term is three years.",
+        ["team:sales"],
+    ),
+    written("visit.md", "# Visit\n\nNordwind showed us all items in the store.", ["team:sales"]),
+    written("lunch.md", "# Lunch\n\nOn Fridays there is soup and bread.", ["team:sales"]),
+)
+
+
+def named(server: str, fake: FakeEndpoint, **more: object) -> Settings:
+    return Settings.model_validate(
+        {
+            "database_url": SecretStr(server),
+            "embedding_url": fake.base_url,
+            "embedding_model": "owl",
+            "rerank": "endpoint",
+            "rerank_url": fake.base_url,
+            "rerank_model": "owl-rank",
+            "rerank_timeout_ms": 500,
+            **more,
+        }
+    )
+
+
+@asynccontextmanager
+async def base(settings: Settings) -> AsyncGenerator[KnowledgeBase]:
+    async with opened(settings) as kb:
+        await kb.ingest(Shelf(documents=NOTES))
+        yield kb
+
+
+async def test_the_rerankers_order_and_relevance_decide(database_url: str) -> None:
+    with FakeEndpoint(scored=lambda share: 0.95 - 0.9 * share).running() as fake:
+        async with base(named(database_url, fake)) as kb:
+            reader = await kb.reader(["team:sales"])
+            found = await kb.search(QUESTION, reader)
+            assert [each.chunk.title for each in found.evidence] == ["Lunch", "Visit"]
+            assert [each.new_rank for each in found.evidence] == [0, 1]
+            assert found.evidence[0].original_rank == 2
+            assert found.best == pytest.approx(0.95)
+            assert found.notes == ()
+
+
+async def test_a_calibration_moves_what_counts_as_enough(database_url: str) -> None:
+    with FakeEndpoint(scored=lambda share: 0.05 + 0.5 * share).running() as fake:
+        async with base(named(database_url, fake)) as kb:
+            assert not (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_enough
+        async with base(named(database_url, fake, rerank_shift=2.0)) as kb:
+            assert (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_enough
+
+
+async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
+    database_url: str,
+) -> None:
+    with FakeEndpoint().running() as fake:
+        async with base(named(database_url, fake, rerank="local")) as kb:
+            before = await kb.search(QUESTION, await kb.reader(["team:sales"]))
+    slow = FakeEndpoint(behaves=Behaves(latency=2))
+    with FakeEndpoint().running() as fake, slow.running():
+        settings = named(database_url, fake, rerank_url=slow.base_url)
+        async with opened(settings) as kb:
+            reader = await kb.reader(["team:sales"])
+            after = await kb.search(QUESTION, reader)
+            answer = await kb.ask(QUESTION, reader)
+    assert [(one.chunk.id, one.relevance) for one in after.evidence] == [
+        (one.chunk.id, one.relevance) for one in before.evidence
+    ]
+    assert after.notes == answer.notes == (UNANSWERED,)
+    assert answer.confidence is not Confidence.INSUFFICIENT
+
+
+async def test_without_any_reranker_the_fusion_says_how_relevant_a_passage_is(
+    database_url: str,
+) -> None:
+    with FakeEndpoint().running() as fake:
+        async with base(named(database_url, fake, rerank="local")) as kb:
+            read = await kb.search(QUESTION, await kb.reader(["team:sales"]))
+        async with base(named(database_url, fake, rerank="none")) as kb:
+            unread = await kb.search(QUESTION, await kb.reader(["team:sales"]))
+    assert [one.chunk.id for one in read.evidence] == [one.chunk.id for one in unread.evidence]
+    assert [one.relevance for one in read.evidence] != [one.relevance for one in unread.evidence]
+    assert unread.evidence[0].highlights
+
+
+async def test_a_provider_without_a_key_is_named_before_anything_is_asked(
+    database_url: str,
+) -> None:
+    with (
+        FakeEndpoint().running() as fake,
+        pytest.raises(Invalid, match="LIGHTWELL_RERANK_API_KEY"),
+    ):
+        async with opened(named(database_url, fake, rerank="cohere")):
+            pass
+
+
+async def test_the_doctor_finds_a_reranker_whose_scores_mean_nothing(database_url: str) -> None:
+    with FakeEndpoint(scored=lambda share: 0.9 - share / 2).running() as fake:
+        checks = {each.name: each for each in await examined(named(database_url, fake))}
+        assert not checks["reranker"].ok
+        assert "mean nothing" in checks["reranker"].mend
+    with FakeEndpoint().running() as fake:
+        checks = {each.name: each for each in await examined(named(database_url, fake))}
+        assert checks["reranker"].ok
