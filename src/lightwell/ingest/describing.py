@@ -48,23 +48,12 @@ def profile_text(profile: ChangedProfile) -> str:
     return f"{about}: {said}" if about else said
 
 
-async def retract(describer: Describer, project_id: ProjectId) -> None:
-    """Remove the vectors of profiles that are gone or say nothing any more."""
-    gone: list[Key] | None = None
-    while gone != []:
-        async with descriptions.silent(
-            describer.database, project_id, limit=_REMOVED_AT_ONCE
-        ) as gone:
-            if gone:
-                await describer.index.remove(describer.space, gone)
-
-
 async def describe(describer: Describer, project_id: ProjectId) -> None:
     """Bring the index to what the project's profiles say.
 
     Where the embedder fails, the rest waits for the next time, and is found by name until then.
     """
-    await retract(describer, project_id)
+    await _retract(describer, project_id)
     while waiting := await descriptions.take(
         describer.database, project_id, limit=_EMBEDDED_AT_ONCE, most=MOST_CHARACTERS
     ):
@@ -75,6 +64,17 @@ async def describe(describer: Describer, project_id: ProjectId) -> None:
             return
         finally:
             await descriptions.give_back(describer.database, waiting)
+
+
+async def _retract(describer: Describer, project_id: ProjectId) -> None:
+    """Remove the vectors of profiles that are gone or say nothing any more."""
+    while True:
+        async with descriptions.silent(
+            describer.database, project_id, limit=_REMOVED_AT_ONCE
+        ) as gone:
+            if not gone:
+                return
+            await describer.index.remove(describer.space, gone)
 
 
 async def _placed(describer: Describer, waiting: Sequence[ChangedProfile]) -> None:

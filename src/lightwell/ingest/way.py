@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from lightwell.domain.ids import ProjectId
-from lightwell.ingest.describing import Describer, describe, retract
+from lightwell.ingest.describing import Describer, describe
 from lightwell.ingest.summaries import Summarizer, summarize
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
@@ -73,7 +73,10 @@ async def round_off(way: Way, project_id: ProjectId) -> None:
     """
     if way.summarizer is not None:
         await summarize(project_id, way.summarizer)
-    await describe(_describer(way), project_id)
+    describer = Describer(
+        database=way.database, index=way.profiles, space=way.space.id, embedder=way.embedder
+    )
+    await describe(describer, project_id)
     await replies.forget(way.database, project_id)
 
 
@@ -81,10 +84,3 @@ async def follow_up(way: Way, project_id: ProjectId) -> None:
     """Bring everything derived up to what PostgreSQL shows, after documents went or changed hands."""
     await settle(way, project_id)
     await refresh(way.database, project_id)
-    await retract(_describer(way), project_id)
-
-
-def _describer(way: Way) -> Describer:
-    return Describer(
-        database=way.database, index=way.profiles, space=way.space.id, embedder=way.embedder
-    )

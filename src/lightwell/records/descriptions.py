@@ -153,6 +153,8 @@ WHERE described_profiles.subject_id = gone.subject_id AND described_profiles.cla
 
 async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
     """Note which of the profiles just recomputed say something, or did so before."""
+    if not touched:
+        return
     keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
     await connection.execute(_MARK, _columns(keys))
 
@@ -167,8 +169,10 @@ async def take(
     taken = await database.rows(
         _TAKE, {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS}
     )
-    held = {(row[0], row[1]): (bytes(row[2]), row[3]) for row in taken}
-    rows = await database.rows(_SAID, {**_columns(list(held)), "most": most})
+    if not taken:
+        return []
+    known = {(row[0], ClassId(row[1])): (bytes(row[2]), row[3]) for row in taken}
+    rows = await database.rows(_SAID, {**_columns(list(known)), "most": most})
     return [
         ChangedProfile(
             subject=Subject(row[2]),
@@ -178,8 +182,8 @@ async def take(
             source=row[5],
             target=row[6],
             description=row[7],
-            text_hash=held[row[0], row[1]][0],
-            taken_until=held[row[0], row[1]][1],
+            text_hash=known[row[0], row[1]][0],
+            taken_until=known[row[0], row[1]][1],
         )
         for row in rows
     ]
@@ -214,11 +218,13 @@ async def silent(
     async with database.transaction() as connection:
         cursor = await connection.execute(_HOLD_SILENT, {"project_id": project_id, "limit": limit})
         keys = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
+        if not keys:
+            yield []
+            return
         cursor = await connection.execute(_STILL_SILENT, _columns(keys))
         gone = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
         yield gone
-        if gone:
-            await connection.execute(_FORGET, _columns(gone))
+        await connection.execute(_FORGET, _columns(gone))
 
 
 def _columns(keys: Sequence[Key]) -> dict[str, object]:
