@@ -16,7 +16,10 @@ from lightwell.domain.evidence import Evidence
 from lightwell.domain.terms import terms
 
 LEAST_SUPPORT = 0.5
-"""The share of a statement's words that one passage must have; what stands around its quote counts half."""
+"""The share of a statement's words that one passage must have; what stands around its quote counts half.
+
+A short statement needs more: of two words one and a half, of one the whole.
+"""
 
 LEAST_JOINT_SUPPORT = 0.6
 """The same where only several passages together carry a statement."""
@@ -136,7 +139,7 @@ def _claim(statement: str, known: frozenset[str]) -> _Claim:
 
 def _carried(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quote]:
     picks = [pick for each in sources if (pick := _best(claim, each)) is not None]
-    if len(picks) < len(sources) or _support(claim, picks) < least:
+    if len(picks) < len(sources) or _support(claim, picks) < _least(claim, least):
         return []
     if not _names_stand(claim, picks) or any(_is_turned(claim, each.quote) for each in picks):
         return []
@@ -172,6 +175,10 @@ def _support(claim: _Claim, picks: Sequence[_Pick]) -> float:
     own = frozenset[str]().union(*(each.quote.terms for each in picks))
     near = frozenset[str]().union(*(each.near for each in picks))
     return _share(claim.content, own, near)
+
+
+def _least(claim: _Claim, least: float) -> float:
+    return max(least, LEAST_SUPPORT + 0.5 / max(1, len(claim.content)) - 1e-9)
 
 
 def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) -> float:

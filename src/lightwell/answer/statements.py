@@ -87,7 +87,9 @@ def _reach(each: Candidate, retrieval: Retrieval, asked: frozenset[str]) -> floa
 
 
 def _said_acts(quote: Quote) -> frozenset[str]:
-    return acts(f"{quote.context}\n{quote.text}")
+    """Return what a quote does in saying; a heading or a list's first line says it for what stands below."""
+    above = "" if quote.context.endswith((".", "!", "?")) else quote.context
+    return acts(f"{above}\n{quote.text}")
 
 
 def _is_question(quote: Quote) -> bool:
