@@ -3,8 +3,11 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import nupunkt
+
+from lightwell.domain.terms import STOP_WORDS
 
 _BREAK = re.compile(r"\n(?=\s*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|$))|(?<=\|)\n|\n[ \t]*\n")
 _RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
@@ -12,6 +15,9 @@ _HEADING = re.compile(r"#{1,6}\s+")
 _LEANS = re.compile(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )
+_LINE = re.compile(r"[^\n]+")
+_OPENING = re.compile(r"[A-Z\d€$£¥]")
+_FULL = 0.7
 _LONGEST_CONTEXT = 300
 _KEPT = 256  # passages are read to be judged, and again to be quoted
 
@@ -75,13 +81,35 @@ class _Above:
 
 def _spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
+    rows = _row_ends(text)
     for start, end in nupunkt.sent_spans(text):
         at = start
-        for match in [*_BREAK.finditer(text, start, end), None]:
-            stop = match.start() if match else end
+        breaks = {match.start(): match.end() for match in _BREAK.finditer(text, start, end)}
+        breaks |= {row: row + 1 for row in rows if start < row < end and row not in breaks}
+        for stop, following in [*sorted(breaks.items()), (end, end)]:
             part = text[at:stop]
             if not _RULE.fullmatch(part):
                 left = at + len(part) - len(part.lstrip())
                 spans.append((left, at + len(part.rstrip())))
-            at = match.end() if match else end
+            at = max(at, following)
     return spans
+
+
+def _row_ends(text: str) -> list[int]:
+    """Return where lines end that were not full: the rows of a table that lost its rules, not prose that was wrapped."""
+    lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
+    longest = max((end - start for start, end in lines), default=0)
+    return [
+        end
+        for (start, end), (begun, _) in pairwise(lines)
+        if begun == end + 1
+        and end - start < _FULL * longest
+        and _OPENING.match(text, begun)
+        and not _goes_on(text[start:end])
+    ]
+
+
+def _goes_on(line: str) -> bool:
+    """Return whether a line ends where no row does: with a small word, or a mark that more follows."""
+    last = line.rsplit(maxsplit=1)[-1:]
+    return not last or last[0].casefold() in STOP_WORDS or last[0][-1] in ",;:–—-"
