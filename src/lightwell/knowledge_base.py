@@ -22,7 +22,7 @@ from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
-from lightwell.domain.ids import JobId, ProjectId
+from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job
 from lightwell.domain.questions import Channel, Mode, question
 from lightwell.domain.statements import Statements
@@ -31,6 +31,7 @@ from lightwell.ingest import deletion, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
 from lightwell.ingest.estimate import Estimate
+from lightwell.ingest.pipeline import READ_AGAIN
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
@@ -131,18 +132,38 @@ class KnowledgeBase:
         """
         found = await self.enqueue(connector, system)
         begun(found, await jobs.open_jobs(self._database, self.project_id))
-        done: list[Outcome] = []
-
-        def remember(outcome: Outcome) -> None:
-            done.append(outcome)
-            tell(outcome)
-
-        await work.drain(self._way, self.project_id, remember)
-        return Ingestion(found=found, done=tuple(done))
+        return Ingestion(found=found, done=await self._drained(tell))
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
         """Return what following a source would ask of the model; nothing is asked or written down."""
         return await estimating.estimate(self._way, self.project_id, connector, system)
+
+    async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
+        """Return what `reread` would ask of the model."""
+        again = await self._named(reader, names)
+        return await estimating.estimate_again(self._way, self.project_id, again)
+
+    async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
+        """Enqueue what `reread` reads, leave the work to workers, and return how many documents that are."""
+        again = await self._named(reader, names)
+        return await jobs.enqueue_again(self._database, reader, again, step=READ_AGAIN)
+
+    async def reread(
+        self,
+        reader: Reader,
+        names: Sequence[str] | None,
+        *,
+        begun: Callable[[int], None] = lambda open_jobs: None,
+        tell: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> tuple[Outcome, ...]:
+        """Read anew what these of the reader's documents say of entities and relations, None for all, from their chunks.
+
+        What a model has replied before is not asked again, and nothing is embedded. Until a document is read, what it
+        said stands. Brings all that is enqueued to its end, as `ingest` does; raises `NotFound` and `ModelFailed`.
+        """
+        await self.enqueue_again(reader, names)
+        begun(await jobs.open_jobs(self._database, self.project_id))
+        return await self._drained(tell)
 
     async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
         """Be a worker until told to stop."""
@@ -153,17 +174,32 @@ class KnowledgeBase:
 
         No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them is not there.
         """
-        gone = [(await documents.shown(self._database, reader, name)).id for name in names]
-        report = await deletion.delete(self._way, reader, list(dict.fromkeys(gone)))
+        report = await deletion.delete(self._way, reader, await self._named(reader, names))
         await round_off(self._way, self.project_id)
         return report
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Delete as `delete` does, and leave no tombstone: not even the documents' names."""
-        gone = [(await documents.shown(self._database, reader, name)).id for name in names]
-        report = await deletion.erase(self._way, reader, list(dict.fromkeys(gone)))
+        report = await deletion.erase(self._way, reader, await self._named(reader, names))
         await round_off(self._way, self.project_id)
         return report
+
+    async def _named(self, reader: Reader, names: Sequence[str] | None) -> list[DocumentId]:
+        """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
+        if names is None:
+            return await documents.published(self._database, reader)
+        found = [(await documents.shown(self._database, reader, name)).id for name in names]
+        return list(dict.fromkeys(found))
+
+    async def _drained(self, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
+        done: list[Outcome] = []
+
+        def remember(outcome: Outcome) -> None:
+            done.append(outcome)
+            tell(outcome)
+
+        await work.drain(self._way, self.project_id, remember)
+        return tuple(done)
 
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 

@@ -90,12 +90,26 @@ def test_costs_are_estimated_kept_to_and_said(home: Path, endpoint: FakeEndpoint
     assert (copied["documents"], copied["kept"], copied["calls"]) == (1, 1, 0)
 
 
+def test_reading_anew_costs_what_is_not_kept(home: Path, endpoint: FakeEndpoint) -> None:
+    again = ("documents", "reread", "--all", "--as", "team:us")
+    estimated = json.loads(run(home, endpoint, *again, "--estimate").stdout)
+    assert (estimated["documents"], estimated["kept"], estimated["calls"]) == (6, 6, 0)
+    asked = len(endpoint.requests)
+    done = json.loads(run(home, endpoint, *again).stdout)
+    assert (done["read"], done["failed"], done["usage"]["calls"]) == (6, [], 0)
+    assert len(endpoint.requests) == asked
+    one = run(home, endpoint, "documents", "reread", "papers/1.md", "--as", "team:us", "--no-wait")
+    assert json.loads(one.stdout) == {"waiting": 1}
+    for wrong in (again[:2], (*again, "papers/1.md")):
+        assert run(home, endpoint, *wrong).returncode == 2
+
+
 def test_a_question_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> None:
     asked = json.loads(
         run(home, endpoint, "ask", "What does Acme Corp buy?", "--as", "team:us").stdout
     )
-    assert asked["usage"]["calls"] == 1
-    assert asked["usage"]["byOperationType"].keys() == {"QUERY"}
+    assert asked["usage"]["calls"] == 2
+    assert asked["usage"]["byOperationType"].keys() == {"KEYWORD_EXTRACTION", "QUERY"}
 
 
 def test_a_correction_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> None:

@@ -6,18 +6,20 @@ from dataclasses import dataclass, replace
 
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Unreadable
-from lightwell.domain.ids import ChunkId, ProjectId, new_id
+from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, new_id
 from lightwell.domain.tokens import token_count
 from lightwell.ingest.chunking import chunks
 from lightwell.ingest.extract import ModelReader
 from lightwell.ingest.parse import parse
-from lightwell.ingest.pipeline import name_of, title_of
+from lightwell.ingest.pipeline import chunk_to_read, name_of, title_of
 from lightwell.ingest.way import Way
 from lightwell.ports import Changed, ChunkToRead, Connector
+from lightwell.records import chunks as staging
 from lightwell.records import documents, replies
 from lightwell.records.replies import CacheType, Experience
 
 _AT_ONCE = 200
+_DOCUMENTS_AT_ONCE = 50
 _LEAST_EXPERIENCE = 20
 _AT_FIRST = Experience(output_share=0.4, second_looks=0.3)
 """What is assumed before the project has shown otherwise."""
@@ -63,6 +65,23 @@ async def estimate(way: Way, project_id: ProjectId, connector: Connector, system
             for start in range(0, len(read), _AT_ONCE):
                 part = read[start : start + _AT_ONCE]
                 found = await _asked(way, project_id, way.extractor, part, seen, found)
+    seen_before = await replies.experience(way.database, project_id, least=_LEAST_EXPERIENCE)
+    return _with_second_looks(found, way, seen_before or _AT_FIRST)
+
+
+async def estimate_again(
+    way: Way, project_id: ProjectId, published: Sequence[DocumentId]
+) -> Estimate:
+    """Return what reading these published documents again would ask of the model."""
+    found, seen = replace(_NOTHING, documents=len(published)), set[str]()
+    for start in range(0, len(published), _DOCUMENTS_AT_ONCE):
+        part = published[start : start + _DOCUMENTS_AT_ONCE]
+        titles = await staging.titles(way.database, part)
+        known = await staging.published(way.database, part)
+        read = [chunk_to_read(titles[chunk.document_id], chunk) for chunk in known]
+        found = replace(found, chunks=found.chunks + len(read))
+        if isinstance(way.extractor, ModelReader):
+            found = await _asked(way, project_id, way.extractor, read, seen, found)
     seen_before = await replies.experience(way.database, project_id, least=_LEAST_EXPERIENCE)
     return _with_second_looks(found, way, seen_before or _AT_FIRST)
 

@@ -28,6 +28,9 @@ from lightwell.records.publishing import PublishedTerms, PublishedText
 
 EMBEDDED_AT_ONCE = 32
 
+READ_AGAIN = "read again"
+"""The step at which a published document begins when its chunks are to be read anew, as they are."""
+
 
 def name_of(url: str) -> str:
     """Return the last part of a URL's path, as its file is called."""
@@ -39,6 +42,13 @@ def title_of(given: Claim | NewDocument, parsed: ParsedDocument) -> str:
     return given.title or parsed.title or PurePosixPath(name_of(given.url)).stem
 
 
+def chunk_to_read(title: str, chunk: StagedChunk) -> ChunkToRead:
+    """Return what an extractor is given of a chunk of the document with this title."""
+    return ChunkToRead(
+        id=chunk.id, document_title=title, draft=chunk.draft, is_first=chunk.draft.index == 0
+    )
+
+
 async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
     """Bring these jobs to their end.
 
@@ -48,8 +58,8 @@ async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], Non
     async with way.preparing:
         batch, staged = await _prepared(way, batch, tell)
     if batch:
-        fresh = [claim for claim in batch if claim.step != "index"]
-        await _read_and_publish(way, fresh, staged)
+        unread = [claim for claim in batch if claim.step != "index"]
+        await _read_and_publish(way, unread, staged)
         await _index(way, batch)
         await refresh(way.database, batch[0].project_id)
         await _finish(way, batch, staged, tell)
@@ -58,13 +68,15 @@ async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], Non
 async def _prepared(
     way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
 ) -> tuple[list[Claim], list[StagedChunk]]:
-    """Cut and embed what is not yet; return the jobs whose documents could be read, and their chunks."""
+    """Cut and embed what is not yet; return the jobs whose documents could be read, and the chunks to be read."""
     readable = await _cut(way, [claim for claim in batch if claim.step == ""], tell)
     batch = [claim for claim in batch if claim.step != "" or claim.job_id in readable]
-    fresh = [claim for claim in batch if claim.step != "index"]
+    fresh = [claim for claim in batch if claim.step not in ("index", READ_AGAIN)]
+    again = [claim for claim in batch if claim.step == READ_AGAIN]
     staged = await staging.staged(way.database, [claim.document_id for claim in fresh])
     await _embed(way, [claim for claim in fresh if claim.step != "read"], staged)
-    return batch, staged
+    known = await staging.published(way.database, [claim.document_id for claim in again])
+    return batch, [*staged, *known]
 
 
 async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> set[object]:
@@ -169,13 +181,16 @@ async def _reuse(way: Way, claim: Claim, missing: Sequence[StagedChunk]) -> list
 
 
 async def _read_and_publish(
-    way: Way, batch: Sequence[Claim], staged: Sequence[StagedChunk]
+    way: Way, batch: Sequence[Claim], chunks: Sequence[StagedChunk]
 ) -> None:
     if not batch:
         return
     titles = await _titles(way, batch)
-    extractions = await _extractions(way, staged, titles)
-    texts = [_published(claim.document_id, staged) for claim in batch]
+    said = await _extractions(way, chunks, titles)
+    again = {claim.document_id for claim in batch if claim.step == READ_AGAIN}
+    staged = [chunk for chunk in chunks if chunk.document_id not in again]
+    fresh = [claim.document_id for claim in batch if claim.document_id not in again]
+    texts = [_published(document_id, staged) for document_id in fresh]
     words = await asyncio.to_thread(
         lambda: [_words(titles[chunk.document_id], chunk) for chunk in staged]
     )
@@ -188,23 +203,21 @@ async def _read_and_publish(
             step="index",
             progress=90,
         )
-        await publishing.publish(connection, batch[0].project_id, texts, words, extractions)
+        project_id = batch[0].project_id
+        if texts:
+            its = {chunk.id: said[chunk.id] for chunk in staged}
+            await publishing.publish(connection, project_id, texts, words, its)
+        if again:
+            its = {chunk.id: said[chunk.id] for chunk in chunks if chunk.document_id in again}
+            await publishing.reread(connection, project_id, list(again), its)
 
 
 async def _extractions(
-    way: Way, staged: Sequence[StagedChunk], titles: dict[DocumentId, str]
+    way: Way, chunks: Sequence[StagedChunk], titles: dict[DocumentId, str]
 ) -> dict[ChunkId, Extraction]:
-    to_read = [
-        ChunkToRead(
-            id=chunk.id,
-            document_title=titles[chunk.document_id],
-            draft=chunk.draft,
-            is_first=chunk.draft.index == 0,
-        )
-        for chunk in staged
-    ]
+    to_read = [chunk_to_read(titles[chunk.document_id], chunk) for chunk in chunks]
     return dict(
-        zip((chunk.id for chunk in staged), await way.extractor.extract(to_read), strict=True)
+        zip((chunk.id for chunk in chunks), await way.extractor.extract(to_read), strict=True)
     )
 
 

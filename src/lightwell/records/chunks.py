@@ -39,6 +39,8 @@ WHERE document_id = ANY(%(documents)s) AND class_id = 0
 ORDER BY document_id, chunk_index
 """
 
+_PUBLISHED = _STAGED.replace("class_id = 0", "class_id <> 0")
+
 _TITLES = "SELECT document_id, title FROM source_documents WHERE document_id = ANY(%(documents)s)"
 
 _EMBEDDED = """
@@ -92,6 +94,11 @@ async def stage(
 async def staged(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
     """Return the staged chunks of these documents, by document and index."""
     return [_staged(row) for row in await database.rows(_STAGED, {"documents": list(documents)})]
+
+
+async def published(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
+    """Return the published chunks of these documents, by document and index."""
+    return [_staged(row) for row in await database.rows(_PUBLISHED, {"documents": list(documents)})]
 
 
 async def titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:

@@ -100,6 +100,12 @@ WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
   AND (document_id::text = %(name)s OR global_ref = %(name)s OR source_url = %(name)s)
 """  # noqa: S608 - only our own column names
 
+_PUBLISHED = """
+SELECT document_id FROM source_documents
+WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = 'active' AND NOT is_deleted
+ORDER BY source_url
+"""
+
 _TEXT = """
 SELECT text_content FROM source_documents
 WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
@@ -222,6 +228,12 @@ async def shown(database: Database, reader: Reader, name: str) -> Document:
     if not rows:
         raise NotFound(f"There is no document {name!r} that you may see")
     return _document(rows[0])
+
+
+async def published(database: Database, reader: Reader) -> list[DocumentId]:
+    """Return the reader's documents that are read to their end, by URL."""
+    parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
+    return [DocumentId(row[0]) for row in await database.rows(_PUBLISHED, parameters)]
 
 
 async def text(database: Database, reader: Reader, document_id: DocumentId) -> str:

@@ -11,7 +11,7 @@ from uuid import UUID
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Lost, NotFound
-from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId
+from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId, new_id
 from lightwell.domain.jobs import Job, JobState
 from lightwell.records.database import Connection, Database, Row
 
@@ -74,6 +74,15 @@ SELECT claimed.id, claimed.project_id, document_id, global_ref, source_url, titl
        claimed.current_step, claimed.attempts, coalesce(claimed.upload, ''::bytea)
 FROM claimed JOIN source_documents USING (document_id)
 ORDER BY claimed.created_at, claimed.id
+"""
+
+_AGAIN = """
+INSERT INTO ingestion_jobs (id, project_id, document_id, status, current_step, progress, total_chunks, processed_chunks)
+SELECT given.id, project_id, document_id, 'extracting', %(step)s, 75, chunk_count, chunk_count
+FROM unnest(%(ids)s::uuid[], %(documents)s::uuid[]) AS given (id, document_id)
+JOIN source_documents AS document USING (document_id)
+WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = 'active' AND NOT is_deleted
+ON CONFLICT DO NOTHING
 """
 
 _ADVANCE = """
@@ -160,6 +169,23 @@ _OPEN_FOR = """
 SELECT count(*) FROM ingestion_jobs AS job JOIN source_documents USING (document_id)
 WHERE class_id = ANY(%(classes)s) AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
 """
+
+
+async def enqueue_again(
+    database: Database, reader: Reader, documents: Sequence[DocumentId], *, step: str
+) -> int:
+    """Enqueue those of the reader's documents that are published, from this step on; return how many.
+
+    One that has an open job is left out: it is read anew anyway.
+    """
+    parameters = {
+        "ids": [new_id() for _ in documents],
+        "documents": list(documents),
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "step": step,
+    }
+    return await database.run(_AGAIN, parameters)
 
 
 async def claim(

@@ -1,4 +1,4 @@
-"""The command line: what can be said is in `commands`, `ask`, `chat`, `evaluate` and `graph`, what it does in the files beside them.
+"""The command line: what can be said is in `commands`, `ask`, `chat`, `documents`, `evaluate` and `graph`, what it does in the files beside them.
 
 They import the rest inside their functions, so that `--help` and a mistyped option need no model and no database.
 """
@@ -6,6 +6,7 @@ They import the rest inside their functions, so that `--help` and a mistyped opt
 from lightwell.entrypoints.cli.ask import asking
 from lightwell.entrypoints.cli.chat import talk
 from lightwell.entrypoints.cli.commands import app
+from lightwell.entrypoints.cli.documents import documents
 from lightwell.entrypoints.cli.evaluate import evaluation
 from lightwell.entrypoints.cli.graph import graph
 
@@ -14,6 +15,7 @@ __all__ = ["main"]
 app.add_typer(asking)
 app.add_typer(talk)
 app.add_typer(evaluation)
+app.add_typer(documents, name="documents")
 app.add_typer(graph, name="graph")
 
 

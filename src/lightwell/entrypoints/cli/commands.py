@@ -1,6 +1,5 @@
 """Everything that can be said on the command line: commands, options, help."""
 
-import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -22,15 +21,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-documents = typer.Typer(
-    help="List, show and delete documents.",
-    epilog="\b\nExamples:\n  lightwell documents list --as team:us\n"
-    "  lightwell documents show handbook/leave.md --as team:us",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(documents, name="documents")
-
 As = Annotated[
     list[str] | None,
     typer.Option(
@@ -61,22 +51,15 @@ Estimate = Annotated[
     bool,
     typer.Option("--estimate", help="Only say what a model would cost; spend and write nothing."),
 ]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Only enqueue; leave the work to `lightwell worker`.")
+]
 Budget = Annotated[
     int | None,
     typer.Option(
         "--budget", metavar="TOKENS", min=0, help="Stop before more are spent; 0 is no limit."
     ),
 ]
-Name = Annotated[
-    str,
-    typer.Argument(metavar="DOCUMENT", help="The path of its file, or its URL, reference or id."),
-]
-
-Names = Annotated[
-    list[str],
-    typer.Argument(metavar="DOCUMENT...", help="Paths of files, or URLs, references or ids."),
-]
-
 ExportPath = Annotated[
     Path,
     typer.Argument(
@@ -151,9 +134,7 @@ def ingest(  # noqa: PLR0913 - the options of a command are its arguments
         str,
         typer.Option("--topic", metavar="TOPIC", help="The topic tag of documents that name none."),
     ] = "",
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Only enqueue; leave the work to `lightwell worker`.")
-    ] = False,
+    no_wait: NoWait = False,
     estimate: Estimate = False,
     budget: Budget = None,
     as_json: Json = False,
@@ -251,80 +232,3 @@ def doctor(*, as_json: Json = False, verbose: Verbose = False) -> None:
     from lightwell.entrypoints.cli.edge import run
 
     run(reading.doctor(), as_json=as_json, verbose=verbose)
-
-
-@documents.command(
-    "list",
-    epilog="\b\nExamples:\n  lightwell documents list --as team:us\n"
-    "  lightwell documents list --as ada --limit 20 --after file:///papers/m.md",
-)
-def list_documents(
-    *,
-    who: As = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
-    after: Annotated[
-        str, typer.Option("--after", metavar="URL", help="Only those after this URL.")
-    ] = "",
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """List the documents that the asking person may see, by URL."""
-    import lightwell.entrypoints.cli.reading as reading
-    from lightwell.entrypoints.cli.edge import run
-
-    command = reading.documents(who or [], after=after, limit=limit)
-    run(command, as_json=as_json, verbose=verbose)
-
-
-@documents.command(
-    "show",
-    epilog="\b\nExamples:\n  lightwell documents show handbook/leave.md --as team:us\n"
-    "  lightwell documents show handbook/leave.md --as team:us --text",
-)
-def show_document(
-    name: Name,
-    *,
-    who: As = None,
-    with_text: Annotated[bool, typer.Option("--text", help="Its text too.")] = False,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """Show what is known of one document."""
-    import lightwell.entrypoints.cli.reading as reading
-    from lightwell.entrypoints.cli.edge import run
-
-    command = reading.document_text if with_text else reading.document
-    run(command(name, who or []), as_json=as_json, verbose=verbose)
-
-
-@documents.command(
-    "delete",
-    epilog="\b\nExamples:\n  lightwell documents delete handbook/leave.md --as team:us\n"
-    "  lightwell documents delete handbook/leave.md --as team:us --yes",
-)
-def delete_document(
-    names: Names,
-    *,
-    who: As = None,
-    hard: Annotated[
-        bool, typer.Option("--hard", help="Leave no tombstone: not even the document's name.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """Delete documents and all that was read from them; the files themselves stay.
-
-    While a file is there, the next `ingest` of its folder brings it back.
-    """
-    import lightwell.entrypoints.cli.deleting as deleting
-    from lightwell.entrypoints.cli.edge import run
-
-    if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter("nobody can be asked here; add it", param_hint="--yes")
-    if not yes:
-        typer.confirm(
-            f"Delete {', '.join(names)}, and all that was read from it?", abort=True, err=True
-        )
-    work = deleting.erase if hard else deleting.delete
-    run(work(names, who or []), as_json=as_json, verbose=verbose)

@@ -56,8 +56,8 @@ def price(chosen: Settings) -> Price:
 NOTHING = Costs(summary=summary([]), price=Price(input=None, output=None))
 
 
-def estimated(found: "Sequence[Estimate]", chosen: Settings) -> Report:
-    """Report what was estimated, over all paths."""
+def estimated(found: "Sequence[Estimate]", chosen: Settings, *, which: str) -> Report:
+    """Report what was estimated, over all paths; `which` says of what kind the documents are."""
     sent = sum(each.input_tokens for each in found)
     said = sum(each.output_tokens for each in found)
     costs = price(chosen).of(sent, said)
@@ -71,7 +71,7 @@ def estimated(found: "Sequence[Estimate]", chosen: Settings) -> Report:
         "outputTokens": said,
     }
     rows = [
-        ("documents", f"{counts['documents']:,} new or changed"),
+        ("documents", f"{counts['documents']:,} {which}"),
         ("unreadable", f"{counts['unreadable']:,}" if counts["unreadable"] else ""),
         ("passages", f"{counts['chunks']:,}, of which {counts['kept']:,} are paid for already"),
         ("calls", f"about {counts['calls']:,}, second looks included"),

@@ -27,7 +27,7 @@ _UNSEEN = (
     "{} without access tags, which nobody may see any more; "
     "give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
 )
-_STOPPED = (
+STOPPED = (
     "Stopped. What is in stays in; the rest goes on with the next `lightwell ingest` "
     "or `lightwell worker`."
 )
@@ -101,7 +101,7 @@ async def ingest(
                     for source in sources
                 ]
         except asyncio.CancelledError:
-            console.print(Text(_STOPPED))
+            console.print(Text(STOPPED))
             raise
     return Ingested(
         found=[each.found for each in ended],
@@ -117,7 +117,7 @@ async def estimate(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> 
     sources, chosen = _sources(paths, acl, topic), settings()
     async with opened(chosen) as kb:
         found = [await kb.estimate(source) for source in sources]
-    return costs.estimated(found, chosen)
+    return costs.estimated(found, chosen, which="new or changed")
 
 
 async def enqueue(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:
