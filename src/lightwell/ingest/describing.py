@@ -53,6 +53,8 @@ async def describe(describer: Describer, project_id: ProjectId) -> None:
 
     Where the embedder fails, the rest waits for the next time, and is found by name until then.
     """
+    if not await descriptions.any_changed(describer.database, project_id):
+        return
     await _retract(describer, project_id)
     while waiting := await descriptions.take(
         describer.database, project_id, limit=_EMBEDDED_AT_ONCE, most=MOST_CHARACTERS

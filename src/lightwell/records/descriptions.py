@@ -54,6 +54,10 @@ ORDER BY touched.subject_id, touched.class_id
 ON CONFLICT (subject_id, class_id) DO UPDATE SET changed = true, taken_until = NULL
 """
 
+_ANY = (
+    "SELECT EXISTS (SELECT FROM described_profiles WHERE project_id = %(project_id)s AND changed)"
+)
+
 _TAKE = """
 WITH next AS (
     SELECT described.subject_id, described.class_id FROM described_profiles AS described
@@ -157,6 +161,11 @@ async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> N
         return
     keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
     await connection.execute(_MARK, _columns(keys))
+
+
+async def any_changed(database: Database, project_id: ProjectId) -> bool:
+    """Return whether a profile says something else than its vector, or nothing any more."""
+    return bool((await database.rows(_ANY, {"project_id": project_id}))[0][0])
 
 
 async def take(
