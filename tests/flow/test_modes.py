@@ -85,6 +85,31 @@ async def test_no_mode_feels_what_the_reader_may_not_see(
         assert "bribes" not in str(told(seen))
 
 
+async def test_no_list_and_no_stream_feels_what_the_reader_may_not_see(
+    database: Database, other_database: Database
+) -> None:
+    full = await described(database, hidden=True)
+    own = await described(other_database, hidden=False)
+    for text in (QUESTION, OF_A_RELATION, "Who bribes the river station?"):
+        seen = await listed_and_streamed(full, text)
+        assert seen == await listed_and_streamed(own, text)
+        assert "bribes" not in str(seen)
+
+
+async def listed_and_streamed(project: Noted, text: str) -> object:
+    reader = await project.kb.reader(["team:a"])
+    listed = await project.kb.statements(text, reader)
+    return (
+        [(each.text, each.dates, each.citations[0].snippet) for each in listed.statements],
+        [cited.snippet for cited in listed.nearest],
+        (listed.confidence, listed.relevance),
+        [
+            (event.type, event.content, event.citation and event.citation.snippet)
+            async for event in project.kb.stream(text, reader)
+        ],
+    )
+
+
 async def test_the_modes_would_feel_a_visible_document(
     database: Database, other_database: Database
 ) -> None:
