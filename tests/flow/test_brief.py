@@ -220,3 +220,26 @@ async def linked(one: Noted, start: str, end: str, status: str) -> None:
         """,
         {"start": start, "end": end, "status": status},
     )
+
+
+async def test_names_that_only_others_use_lead_nowhere(database: Database) -> None:
+    """An alias from what is invisible is none, neither whole nor nearly."""
+    one = await noted(database)
+    await one.put("a", SALES, "Acme Corp (organization): sells pumps")
+    await one.put("b", SUPPORT, "Zeta Holding (organization): owns pumps")
+    both = await one.kb.reader([*SALES, *SUPPORT])
+    await one.kb.graph.merge(both, ["Zeta Holding"], "Acme Corp")
+    reader = await one.kb.reader(SALES)
+    for name in ("Zeta Holding", "zeta", "Zeta Holdin"):
+        assert await one.kb.brief(name, both)
+        with pytest.raises(NotFound):
+            await one.kb.brief(name, reader)
+
+
+async def test_what_others_say_does_not_make_a_short_name_stand_alone(project: Project) -> None:
+    texts = {"a.md": "Marlowe Dairy called.", "b.md": "Marlowe Ltd called. Marlowe Ltd paid."}
+    await shelved(project, texts)
+    before = await candidates(project, "Marlowe")
+    await shelved(project, {"c.md": "Marlowe called. Marlowe paid."}, SUPPORT)
+    assert await candidates(project, "Marlowe") == before
+    assert (await brief(project, "Marlowe", SUPPORT)).entity.name == "Marlowe"
