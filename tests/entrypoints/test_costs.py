@@ -65,6 +65,12 @@ def run(home: Path, endpoint: FakeEndpoint, *arguments: str) -> "subprocess.Comp
     )
 
 
+@pytest.fixture
+def read(home: Path, endpoint: FakeEndpoint) -> None:
+    """See to it that the papers are in, whichever test comes first."""
+    assert run(home, endpoint, "ingest", "papers", "--acl", "team:us").returncode == 0
+
+
 def test_costs_are_estimated_kept_to_and_said(home: Path, endpoint: FakeEndpoint) -> None:
     ingest = ("ingest", "papers", "--acl", "team:us")
     before = json.loads(run(home, endpoint, *ingest, "--estimate").stdout)
@@ -85,11 +91,14 @@ def test_costs_are_estimated_kept_to_and_said(home: Path, endpoint: FakeEndpoint
     assert done["usage"]["byOperationType"].keys() == {"INGESTION"}
     assert done["usage"]["price"] > 0
 
-    (home / "papers" / "6.md").write_text("# Order 1\n\nAcme Corp buys Pump 1 from Nordwind.\n")
+    copy = home / "papers" / "6.md"
+    copy.write_text("# Order 1\n\nAcme Corp buys Pump 1 from Nordwind.\n")
     copied = json.loads(run(home, endpoint, *ingest, "--estimate").stdout)
+    copy.unlink()
     assert (copied["documents"], copied["kept"], copied["calls"]) == (1, 1, 0)
 
 
+@pytest.mark.usefixtures("read")
 def test_reading_anew_costs_what_is_not_kept(home: Path, endpoint: FakeEndpoint) -> None:
     again = ("documents", "reread", "--all", "--as", "team:us")
     estimated = json.loads(run(home, endpoint, *again, "--estimate").stdout)
@@ -104,6 +113,7 @@ def test_reading_anew_costs_what_is_not_kept(home: Path, endpoint: FakeEndpoint)
         assert run(home, endpoint, *wrong).returncode == 2
 
 
+@pytest.mark.usefixtures("read")
 def test_a_question_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> None:
     asked = json.loads(
         run(home, endpoint, "ask", "What does Acme Corp buy?", "--as", "team:us").stdout
@@ -112,6 +122,7 @@ def test_a_question_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> Non
     assert asked["usage"]["byOperationType"].keys() == {"KEYWORD_EXTRACTION", "QUERY"}
 
 
+@pytest.mark.usefixtures("read")
 def test_a_correction_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> None:
     merge = ("graph", "merge", "Nordwind", "--into", "Acme Corp", "--as", "team:us")
     merged = json.loads(run(home, endpoint, *merge, "--strategy", "LLM_SUMMARIZE").stdout)
