@@ -294,6 +294,10 @@ class ProfileIndex(Protocol):
         """Return up to `limit` subjects of this kind, each once, nearest first by the reader's profiles of them."""
         ...
 
+    async def build(self, space: SpaceId) -> bool:
+        """Build the approximate indexes when the space has grown past exact search; return whether they stand."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:

@@ -12,9 +12,11 @@ from lightwell.answer.compose import Answers
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import MergeStrategy, Predicate, Statement, Subject, Word
 from lightwell.ingest.describing import MOST_CHARACTERS
+from lightwell.ingest.way import Way
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records.database import Database, connected
+from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.testing.endpoint import Behaves, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.shelf import Shelf
@@ -58,7 +60,7 @@ async def rows(store: Noted | Project) -> tuple[int, int, int]:
     database = store.project.database if isinstance(store, Noted) else store.database
     (found,) = await database.rows(
         "SELECT count(*), count(*) FILTER (WHERE changed OR taken_until IS NOT NULL),"
-        " (SELECT count(*) FROM profile_vectors_1) FROM described_profiles",
+        " (SELECT count(*) FROM entity_vectors_1) + (SELECT count(*) FROM relation_vectors_1) FROM described_profiles",
         {},
     )
     return found
@@ -268,7 +270,11 @@ class Interrupted:
 def interrupted(store: Noted, happens: Callable[[str], None]) -> Noted:
     """Return the store with an embedder that is interrupted; `embedded` still tells what it read."""
     project = store.project
-    way = replace(project.way, embedder=Interrupted(project.embedder, happens))
+    return with_way(store, replace(project.way, embedder=Interrupted(project.embedder, happens)))
+
+
+def with_way(store: Noted, way: Way) -> Noted:
+    project = store.project
     answers = Answers(model=None, most_tokens=4000)
     kb = KnowledgeBase(project.database, project.kb.project_id, way, retriever(way), answers)
     return replace(store, project=replace(project, kb=kb, way=way))
@@ -363,7 +369,7 @@ async def test_profiles_of_before_are_embedded_at_the_next_occasion(
 ) -> None:
     await store.put("one", A, PUMPS, "Jane Smith (person)", USES)
     await store.project.database.run("DROP TABLE described_profiles", {})
-    await store.project.database.run("DELETE FROM profile_vectors_1", {})
+    await store.project.way.profiles.drop(store.project.way.space.id)
     await store.project.database.run(
         "DELETE FROM migrations WHERE name = '0004_profile_vectors'", {}
     )
@@ -375,3 +381,14 @@ async def test_profiles_of_before_are_embedded_at_the_next_occasion(
         await again.ingest()
         assert await rows(again) == (2, 0, 2)
         assert sorted(embedded(again)) == sorted(before)
+
+
+async def test_the_approximate_index_comes_to_stand_by_itself(store: Noted) -> None:
+    project = store.project
+    index = PostgresProfiles(project.database, most_exact=0)
+    way = replace(project.way, profiles=index)
+    await with_way(store, way).put("one", A, PUMPS, USES)
+    standing = await project.database.rows(
+        "SELECT count(*) FROM pg_indexes WHERE indexname ~ '^(entity|relation)_vectors_1_hnsw$'", {}
+    )
+    assert standing == [(2,)]

@@ -66,6 +66,7 @@ async def describe(describer: Describer, project_id: ProjectId) -> None:
             return
         finally:
             await descriptions.give_back(describer.database, waiting)
+    await describer.index.build(describer.space)
 
 
 async def _retract(describer: Describer, project_id: ProjectId) -> None:
