@@ -15,13 +15,14 @@ from typing import Protocol, cast
 import numpy as np
 from retrieval_sets import EVALUATION, load, worlds
 from retrieval_store import Asked, Flags, Store, opened, texts
-from scipy import optimize, stats
+from scipy import optimize
 
 from lightwell.domain.evidence import ENOUGH
+from lightwell.domain.measures import auroc
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import Floats
-from lightwell.retrieve.weights import LINKS, OPENING, RELEVANCE, Logistic, Weights
+from lightwell.retrieve.weights import LINKS, OPENING, READING, RELEVANCE, Logistic, Weights
 
 SETS = (
     ("hotpotqa_train100", False),
@@ -89,14 +90,14 @@ def fitted(examples: Sequence[Example]) -> Floats:
 
     may_be = [(None if name == "names_held" else 0.0, None) for name in (*OPENING, *LINKS)]
     count = len(examples[0].table.T)
-    return _least(loss, np.zeros(count), may_be[:count])
+    return least(loss, np.zeros(count), may_be[:count])
 
 
 class _Found(Protocol):
     x: Floats
 
 
-def _least(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: object) -> Floats:
+def least(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, bounds: object) -> Floats:
     found = cast(
         "_Found", optimize.minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
     )
@@ -172,7 +173,7 @@ def _logistic(rows: Floats, is_evidence: Flags, counts: Floats) -> Logistic:
         return -float(share @ np.log(right + 1e-12)) + float(ridge @ weights) / 2, slope + ridge
 
     bounds = [(None, None), *[(0.0, None)] * rows.shape[1]]
-    found = _least(loss, np.zeros(len(table.T)), bounds)
+    found = least(loss, np.zeros(len(table.T)), bounds)
     return Logistic(base=float(found[0]), weights=found[1:])
 
 
@@ -213,14 +214,13 @@ def _recalls(asked: Asked, scores: Floats) -> list[float]:
     return [*shares, float(gold[:5].sum() == min(5, count)), first]
 
 
-def _report_relevance(name: str, answered: Sequence[float], unanswered: Sequence[float]) -> None:
-    ranks = stats.rankdata([*answered, *unanswered])[: len(answered)]
-    pairs = len(answered) * len(unanswered)
-    area = (float(ranks.sum()) - len(answered) * (len(answered) + 1) / 2) / pairs
-    kept = np.mean(np.array(answered) >= ENOUGH)
+def report_relevance(name: str, answered: Sequence[float], unanswered: Sequence[float]) -> None:
+    """Print how well relevance tells answerable questions from unanswerable ones."""
+    enough = np.mean(np.array(answered) >= ENOUGH)
     refused = np.mean(np.array(unanswered) < ENOUGH)
     print(
-        f"{name:26}AUROC {area:.3f}  answered and kept {kept:.2f}  unanswered and refused {refused:.2f}"
+        f"{name:26}AUROC {auroc(answered, unanswered):.3f}; of {len(answered)} answerable questions {enough:4.0%}"
+        f" reach {ENOUGH}, of {len(unanswered)} unanswerable ones {refused:4.0%} stay below"
     )
 
 
@@ -228,34 +228,44 @@ def _report_calibration(asking: Sequence[Asking], weights: Weights, cache: Path)
     for store, asked in _plain(asking):
         test = [asked[at] for at in _chosen(asked, "test")]
         gone = [store.ask(each.question, without=each.question.gold) for each in test]
-        _report_relevance(
+        report_relevance(
             store.name,
             [_best(store, each, weights) for each in test],
             [_best(store, each, weights) for each in gone],
         )
     asked_there = [(world, each) for world in worlds(cache) for each in world.questions]
     best = [(_best(world, world.ask(each), weights), each.gold) for world, each in asked_there]
-    _report_relevance(
+    report_relevance(
         "example world",
         [one for one, gold in best if gold],
         [one for one, gold in best if not gold],
     )
 
 
-def _page(weights: Weights) -> str:
-    both, judged = (*OPENING, *LINKS), weights.relevance
+def page(weights: Weights) -> str:
+    """Return the weights as the file that is shipped."""
+    both = (*OPENING, *LINKS)
     lines = [
-        "# What each signal of a candidate weighs, and each measure of its relevance.",
-        "# Fitted by `python benchmarks/fit_retrieval.py --write`.",
+        "# What each signal of a candidate weighs, each measure of its relevance, and each of a passage that was read.",
+        "# Fitted by `python benchmarks/fit_retrieval.py --write`, and the last by"
+        " `python benchmarks/fit_reading.py --write`.",
         "[opening]",
         *(f"{name} = {value:.3f}" for name, value in zip(OPENING, weights.opening, strict=True)),
         "\n[fused]",
         *(f"{name} = {value:.3f}" for name, value in zip(both, weights.fused, strict=True)),
-        "\n[relevance]",
-        f"base = {judged.base:.3f}",
-        *(f"{name} = {value:.3f}" for name, value in zip(RELEVANCE, judged.weights, strict=True)),
+        *_section("relevance", RELEVANCE, weights.relevance),
+        *_section("reading", READING, weights.reading),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _section(name: str, measures: Sequence[str], fitted: Logistic) -> list[str]:
+    named = zip(measures, fitted.weights, strict=True)
+    return [
+        f"\n[{name}]",
+        f"base = {fitted.base:.3f}",
+        *(f"{each} = {value:.3f}" for each, value in named),
+    ]
 
 
 def main() -> None:
@@ -271,7 +281,7 @@ def main() -> None:
     stores = [load(name, options.cache, triples=triples) for name, triples in SETS]
     asking = [(store, [store.ask(each) for each in store.questions]) for store in stores]
     if options.write:
-        WEIGHTS.write_text(_page(fit(asking)), encoding="utf-8")
+        WEIGHTS.write_text(page(fit(asking)), encoding="utf-8")
         learned.weights.cache_clear()
     weights = learned.weights()
     for store, asked in asking:

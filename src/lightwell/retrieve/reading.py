@@ -15,20 +15,17 @@ from lightwell.domain.evidence import Evidence, Highlight
 from lightwell.domain.terms import terms
 from lightwell.domain.units import units
 from lightwell.ports import Embedder
+from lightwell.retrieve import weights as learned
+from lightwell.retrieve.signals import Floats, title_terms
 
-MOST_COMPARED = 32
-"""Units whose likeness to the question is looked at: those that hold most of its terms."""
+MOST_COMPARED = 8
+"""Units of a passage whose likeness to the question is looked at: those that hold most of its terms."""
 
 CONTEXT_COUNTS = 0.5
 """A term that only the context or the title holds counts this much."""
 
-_BASE, _PASSAGE, _COVER, _SIMILARITY, _MISSING = -2.0, 0.87, 1.73, 2.29, -1.5
-"""Logistic weights of a passage's own relevance (as a logit), of its best unit, and of the share of the question's
-proper names that passage and title lack: what is said of Nordwind is no word about Castell. How they were fitted and
-what they reach stands in `benchmarks/README.md`."""
-
 _SHORTEST = 2
-_PER_PASSAGE = 8
+_NEARLY_SURE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +69,31 @@ async def read(
     )
 
 
-def _judged(asked: Reading, entry: Evidence, highlights: Sequence[Highlight]) -> Evidence:
-    own = min(max(entry.relevance, 1e-6), 1 - 1e-6)
-    logit = (
-        _BASE
-        + _PASSAGE * math.log(own / (1 - own))
-        + _COVER * max((each.cover for each in highlights), default=0.0)
-        + _SIMILARITY * max((each.similarity for each in highlights), default=0.0)
-        + _MISSING * _missing(asked, entry.chunk)
+def measures(asked: Reading, entry: Evidence) -> Floats:
+    """Return what a passage that was read is judged by, (`weights.READING`,).
+
+    Its own relevance (as a logit); what its best units cover of the question, and how like it they are; how much of its
+    title the question says; which of the question's proper names it lacks: what is said of Nordwind is no word about
+    Castell. Nothing here depends on the other passages, so a passage is as relevant whatever else was found.
+    """
+    own = min(max(entry.relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
+    title = title_terms(entry.chunk.title)
+    return np.array(
+        [
+            math.log(own / (1 - own)),
+            max((each.cover for each in entry.highlights), default=0.0),
+            max((each.similarity for each in entry.highlights), default=0.0),
+            len(title & asked.weights.keys()) / max(len(title), 1),
+            _missing(asked, entry.chunk),
+        ]
     )
-    relevance = round(1 / (1 + math.exp(-logit)), 6)
-    return replace(entry, relevance=relevance, highlights=tuple(highlights))
+
+
+def _judged(asked: Reading, entry: Evidence, highlights: Sequence[Highlight]) -> Evidence:
+    read = replace(entry, highlights=tuple(highlights))
+    fitted = learned.weights().reading
+    logit = fitted.base + float(measures(asked, read) @ fitted.weights)
+    return replace(read, relevance=round(1 / (1 + math.exp(-logit)), 6))
 
 
 def _missing(asked: Reading, chunk: Chunk) -> float:
@@ -94,25 +105,26 @@ def _missing(asked: Reading, chunk: Chunk) -> float:
 
 
 def _parts(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Part]:
+    return [part for place, chunk in enumerate(chunks) for part in _parts_of(chunk, place, weights)]
+
+
+def _parts_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_Part]:
+    title = frozenset(terms(chunk.title))
     found: dict[str, _Part] = {}
-    for place, chunk in enumerate(chunks):
-        title = frozenset(terms(chunk.title))
-        for unit in units(chunk.text):
-            text = chunk.text[unit.start : unit.end]
-            own = frozenset(terms(text))
-            if len(own) >= _SHORTEST and text not in found:
-                around = (title | frozenset(terms(unit.context))) - own
-                found[text] = _Part(
-                    place=place,
-                    start=unit.start,
-                    end=unit.end,
-                    context=unit.context,
-                    text=text,
-                    cover=_cover(own, around, weights),
-                )
-    ordered = sorted(
-        found.values(), key=lambda part: (-round(part.cover, 9), part.place, part.start)
-    )
+    for unit in units(chunk.text):
+        text = chunk.text[unit.start : unit.end]
+        own = frozenset(terms(text))
+        if len(own) >= _SHORTEST and text not in found:
+            around = (title | frozenset(terms(unit.context))) - own
+            found[text] = _Part(
+                place=place,
+                start=unit.start,
+                end=unit.end,
+                context=unit.context,
+                text=text,
+                cover=_cover(own, around, weights),
+            )
+    ordered = sorted(found.values(), key=lambda part: (-round(part.cover, 9), part.start))
     return ordered[:MOST_COMPARED]
 
 
@@ -129,4 +141,4 @@ def _readable(part: _Part) -> str:
 
 
 def _best(highlights: Sequence[Highlight]) -> list[Highlight]:
-    return sorted(highlights, key=lambda each: (-each.worth, each.start))[:_PER_PASSAGE]
+    return sorted(highlights, key=lambda each: (-each.worth, each.start))

@@ -1,6 +1,7 @@
 """The learned numbers of retrieval, read from `weights.toml`."""
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -16,10 +17,13 @@ LINKS = ("pair", "pair_by_names", "titled", "near")
 RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 """The measures of relevance in the order of their columns."""
 
+READING = ("passage", "cover", "similarity", "title", "missing")
+"""The measures of a passage that was read, in the order of their columns."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logistic:
-    """A probability's logit is `base` plus the measures by their `weights`, in the order of `RELEVANCE`."""
+    """A probability's logit is `base` plus the measures by their `weights`, in the order of their columns."""
 
     base: float
     weights: Floats
@@ -27,11 +31,15 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """One weight per signal: `opening` in the order of `OPENING`, `fused` of `OPENING` and `LINKS`."""
+    """One weight per signal: `opening` in the order of `OPENING`, `fused` of `OPENING` and `LINKS`.
+
+    `relevance` is of a candidate among others (`RELEVANCE`), `reading` of a passage that was read (`READING`).
+    """
 
     opening: Floats
     fused: Floats
     relevance: Logistic
+    reading: Logistic
 
 
 @cache
@@ -43,8 +51,13 @@ def weights() -> Weights:
     return Weights(
         opening=np.array([float(page["opening"][name]) for name in OPENING]),
         fused=np.array([float(page["fused"][name]) for name in (*OPENING, *LINKS)]),
-        relevance=Logistic(
-            base=float(page["relevance"]["base"]),
-            weights=np.array([float(page["relevance"][name]) for name in RELEVANCE]),
-        ),
+        relevance=_logistic(page["relevance"], RELEVANCE),
+        reading=_logistic(page["reading"], READING),
+    )
+
+
+def _logistic(section: Mapping[str, float], measures: Sequence[str]) -> Logistic:
+    return Logistic(
+        base=float(section["base"]),
+        weights=np.array([float(section[name]) for name in measures]),
     )

@@ -1,0 +1,117 @@
+"""What a passage that was read is worth: by its best unit, its title and the names it lacks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from lightwell.domain.documents import Chunk, Layout, Locator
+from lightwell.domain.evidence import Evidence
+from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
+from lightwell.ports import Vectors
+from lightwell.retrieve.reading import MOST_COMPARED, Reading, measures, read
+from lightwell.retrieve.weights import READING, weights
+from lightwell.testing.models import HashEmbedder
+
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+WEIGHTS = {"discount": 2.0, "nordwind": 3.0, "receiv": 1.0}
+DISCOUNT = "Nordwind receives a discount of nine percent. The contract ends in May."
+
+
+class Counting(HashEmbedder):
+    """The free embedder, and how many texts it was asked for."""
+
+    asked = 0
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        self.asked += len(texts)
+        return await super().documents(texts)
+
+
+def passage(text: str, *, title: str = "Contract", number: int = 1) -> Evidence:
+    chunk = Chunk(
+        id=ChunkId(UUID(int=number)),
+        document_id=DocumentId(UUID(int=number)),
+        document_ref=GlobalRef("x"),
+        index=0,
+        text=text,
+        tokens=1,
+        title=title,
+        url="file:///x",
+        system="file",
+        kind="document",
+        topic="",
+        language="en",
+        locator=Locator(page=None, last_page=None, section=(), start=0, end=len(text)),
+        layout=Layout(sections=(), pages=()),
+        created_at=BEGUN,
+        updated_at=BEGUN,
+    )
+    return Evidence(chunk=chunk, relevance=0.5, score=0.0, cosine_distance=None)
+
+
+async def asked() -> Reading:
+    vector = await HashEmbedder().query("What discount does Nordwind receive?")
+    return Reading(vector=vector[0], weights=WEIGHTS, names=frozenset({"nordwind"}))
+
+
+async def relevance(entry: Evidence) -> float:
+    return (await read(HashEmbedder(), await asked(), [entry]))[0].relevance
+
+
+async def test_a_passage_is_as_relevant_whatever_else_was_found() -> None:
+    others = [passage(f"{DISCOUNT} And once more, {n}.", number=n) for n in range(2, 9)]
+    [alone] = await read(HashEmbedder(), await asked(), [passage(DISCOUNT)])
+    beside = await read(HashEmbedder(), await asked(), [*others, passage(DISCOUNT)])
+    assert beside[-1] == alone
+    assert [each.chunk for each in beside[:-1]] == [each.chunk for each in others]
+
+
+async def test_what_speaks_to_the_question_is_more_relevant_than_what_does_not() -> None:
+    apart = "Soup is served on Thursdays. Pancakes come afterwards."
+    assert await relevance(passage(DISCOUNT)) > await relevance(passage(apart)) + 0.3
+
+
+async def test_a_passage_about_somebody_else_is_less_relevant() -> None:
+    other = passage(DISCOUNT.replace("Nordwind", "Castell"))
+    assert await relevance(other) < await relevance(passage(DISCOUNT)) - 0.2
+    named = replace(other, chunk=replace(other.chunk, title="Nordwind"))
+    assert await relevance(named) > await relevance(other)
+
+
+async def test_the_best_unit_comes_first_and_is_a_slice_of_the_passage() -> None:
+    [entry] = await read(HashEmbedder(), await asked(), [passage(DISCOUNT)])
+    best = entry.highlights[0]
+    assert DISCOUNT[best.start : best.end] == "Nordwind receives a discount of nine percent."
+    assert best.cover == pytest.approx(1.0)
+
+
+async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_compared() -> None:
+    embedder = Counting()
+    filler = " ".join(f"Item {n} is of another kind." for n in range(40))
+    [entry] = await read(embedder, await asked(), [passage(f"{filler} {DISCOUNT}")])
+    assert embedder.asked == len(entry.highlights) == MOST_COMPARED
+    assert entry.highlights[0].cover == pytest.approx(1.0)
+
+
+async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
+    bare = await asked()
+    named = dict(zip(READING, measures(bare, passage("Soup.", title="Discount")), strict=True))
+    assert named == {"passage": 0, "cover": 0, "similarity": 0, "title": 1, "missing": 1}
+    nobody = replace(bare, names=frozenset[str]())
+    assert measures(nobody, passage("Soup."))[READING.index("missing")] == 0
+
+
+async def test_nothing_speaks_to_nothing() -> None:
+    assert await read(HashEmbedder(), await asked(), []) == ()
+    [entry] = await read(HashEmbedder(), await asked(), [passage("")])
+    assert entry.highlights == ()
+
+
+def test_only_what_is_missing_counts_against_a_passage() -> None:
+    fitted = dict(zip(READING, weights().reading.weights, strict=True))
+    assert fitted.pop("missing") < 0
+    assert np.all(np.array(list(fitted.values())) >= 0)
