@@ -42,7 +42,7 @@ class Settings(BaseSettings):
         description="How many dimensions to ask the endpoint for; 0 takes what the model gives.",
     )
     embedding_batch_size: Annotated[int, Field(ge=1, le=2048)] = Field(
-        default=32, description="Texts per embedding request."
+        default=32, description="Texts that are embedded at once, in one request to an endpoint."
     )
 
     chat_url: str | None = Field(
@@ -85,6 +85,10 @@ class Settings(BaseSettings):
     description_max_tokens: Annotated[int, Field(ge=100)] = Field(
         default=500,
         description="What is said of an entity is summarised by the model above so many tokens, and joined below.",
+    )
+    graph_batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        default=500,
+        description="Entities and relations that are derived anew in one transaction, once their documents are read.",
     )
     token_budget: Annotated[int, Field(ge=0)] = Field(
         default=0,

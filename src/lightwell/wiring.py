@@ -69,7 +69,11 @@ async def opened(
         chat = await _chat_connection(chosen, stack)
         ask = _asker(chosen, database, project_id, chat, paid) if chat else None
         summarizer = _summarizer(chosen, ask) if ask else None
-        way = await reading_by_rules(database, space, embedder, chosen.lease_seconds)
+        way = replace(
+            await reading_by_rules(database, space, embedder, chosen.lease_seconds),
+            embedded_at_once=chosen.embedding_batch_size,
+            refreshed_at_once=chosen.graph_batch_size,
+        )
         if chosen.extraction == "model":
             way = _read_by_model(replace(way, summarizer=summarizer), chosen, ask)
         found_by = retriever(

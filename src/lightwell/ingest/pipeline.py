@@ -26,8 +26,6 @@ from lightwell.records.chunks import StagedChunk
 from lightwell.records.jobs import Claim
 from lightwell.records.publishing import PublishedTerms, PublishedText
 
-EMBEDDED_AT_ONCE = 32
-
 READ_AGAIN = "read again"
 """The step at which a published document begins when its chunks are to be read anew, as they are."""
 
@@ -61,7 +59,7 @@ async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], Non
         unread = [claim for claim in batch if claim.step != "index"]
         await _read_and_publish(way, unread, staged)
         await _index(way, batch)
-        await refresh(way.database, batch[0].project_id)
+        await refresh(way, batch[0].project_id)
         await _finish(way, batch, staged, tell)
 
 
@@ -131,8 +129,8 @@ async def _embed(way: Way, batch: Sequence[Claim], staged: Sequence[StagedChunk]
     done = await staging.embedded(way.database, way.space.id, [chunk.id for chunk in wanted])
     missing = await _reuse(way, batch[0], [chunk for chunk in wanted if chunk.id not in done])
     titles = await _titles(way, batch)
-    for start in range(0, len(missing), EMBEDDED_AT_ONCE):
-        part = missing[start : start + EMBEDDED_AT_ONCE]
+    for start in range(0, len(missing), way.embedded_at_once):
+        part = missing[start : start + way.embedded_at_once]
         distinct = {chunk.hash: chunk for chunk in part}
         texts = [
             embedded_text(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()

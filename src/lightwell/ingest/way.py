@@ -21,7 +21,8 @@ class Way:
     """What a batch of jobs needs on its way in.
 
     `batches` of `jobs_at_once` are under way at once; of these, two at most are cut and embedded, so that the first
-    are read while the next are prepared.
+    are read while the next are prepared. `embedded_at_once` texts are handed to the embedder, and `refreshed_at_once`
+    entities and relations derived anew in one transaction.
     """
 
     database: Database
@@ -34,6 +35,8 @@ class Way:
     summarizer: Summarizer | None = None
     batches: int = 1
     jobs_at_once: int = 8
+    embedded_at_once: int = 32
+    refreshed_at_once: int = 500
     preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
 
 
@@ -59,11 +62,11 @@ async def settle(way: Way, project_id: ProjectId) -> None:
     await way.vectors.build(way.space.id)
 
 
-async def refresh(database: Database, project_id: ProjectId) -> None:
+async def refresh(way: Way, project_id: ProjectId) -> None:
     """Recompute whatever was derived from mentions that came or went."""
     while True:
-        async with database.transaction() as connection:
-            if await profiles.refresh(connection, project_id, limit=_AT_ONCE) == 0:
+        async with way.database.transaction() as connection:
+            if await profiles.refresh(connection, project_id, limit=way.refreshed_at_once) == 0:
                 return
 
 
@@ -83,4 +86,4 @@ async def round_off(way: Way, project_id: ProjectId) -> None:
 async def follow_up(way: Way, project_id: ProjectId) -> None:
     """Bring everything derived up to what PostgreSQL shows, after documents went or changed hands."""
     await settle(way, project_id)
-    await refresh(way.database, project_id)
+    await refresh(way, project_id)

@@ -1,0 +1,99 @@
+"""Settings reach what they are about, through the one place that puts everything together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from pydantic import SecretStr
+
+from lightwell.ports import Vectors
+from lightwell.records.database import Database
+from lightwell.settings import Settings
+from lightwell.testing.endpoint import FakeEndpoint
+from lightwell.testing.models import HashEmbedder
+from lightwell.testing.shelf import Shelf, written
+from lightwell.wiring import opened
+
+from .reading_model import content
+from .test_model_extraction import LIST
+from .test_summaries import note, reply, summaries
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """An embedder that remembers how many texts it was given at once."""
+
+    inner: HashEmbedder = field(default_factory=HashEmbedder)
+    given: list[int] = field(default_factory=list[int])
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        self.given.append(len(texts))
+        return await self.inner.documents(texts)
+
+    async def query(self, text: str) -> Vectors:
+        return await self.inner.query(text)
+
+
+PAPERS = tuple(
+    written(f"{n}.md", f"Acme Corp met Jane Smith about Pump {n} in Oslo.", ["team:a"])
+    for n in range(8)
+)
+
+
+async def test_batches_are_as_large_as_the_settings_say(
+    database: Database, database_url: str
+) -> None:
+    sizes = Sizes()
+    chosen = Settings(
+        database_url=SecretStr(database_url), embedding_batch_size=3, graph_batch_size=4
+    )
+    async with opened(chosen, around=lambda _: sizes) as kb:
+        await kb.ingest(Shelf(documents=PAPERS))
+    assert sizes.given[:3] == [3, 3, 2]
+    refreshed = await database.rows(
+        "SELECT count(*) FROM profiles GROUP BY updated_at ORDER BY updated_at", {}
+    )
+    assert len(refreshed) > 2
+    assert all(count <= 4 for (count,) in refreshed)
+
+
+def by_model(url: str, endpoint: FakeEndpoint, **more: object) -> Settings:
+    named = {
+        "database_url": SecretStr(url),
+        "chat_url": endpoint.base_url,
+        "chat_model": "reader",
+        "extraction": "model",
+        **more,
+    }
+    return Settings.model_validate(named)
+
+
+@pytest.mark.parametrize("passes", [0, 1])
+async def test_so_many_second_looks_as_the_settings_allow(database_url: str, passes: int) -> None:
+    with FakeEndpoint(lambda _: "E|Ada Moss|person|Met people\nEND").running() as endpoint:
+        chosen = by_model(database_url, endpoint, gleaning_passes=passes)
+        async with opened(chosen, around=lambda _: Sizes()) as kb:
+            await kb.ingest(Shelf(documents=(written("a.md", LIST, ["team:a"]),)))
+        assert len(endpoint.requests) == 1 + passes
+
+
+async def test_descriptions_are_as_long_as_the_settings_allow(database_url: str) -> None:
+    notes = tuple(note(f"a{n}", ["team:a"]) for n in range(3))
+    with FakeEndpoint(reply).running() as endpoint:
+        for most, asked in ((500, 0), (100, 1)):
+            chosen = by_model(database_url, endpoint, description_max_tokens=most)
+            async with opened(chosen, around=lambda _: Sizes()) as kb:
+                await kb.ingest(Shelf(documents=notes))
+                await kb.reread(await kb.reader(["team:a"]), None)
+            assert len(summaries(endpoint)) == asked
+        (summary,) = summaries(endpoint)
+        assert summary.body["max_tokens"] == 100
+        assert "at most 60 words" in content(summary.body, 0)
