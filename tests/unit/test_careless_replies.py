@@ -69,3 +69,11 @@ def test_what_the_example_says_is_not_believed_of_others() -> None:
     assert parsed.problems == {Problem.ECHOED: 2}
     of_the_example = parse_reply(reply, chunk()).extraction
     assert of_the_example.mentions[0].description == "Wrote a program for the Analytical Engine"
+
+
+def test_numbers_in_the_place_of_a_description_are_weight_and_confidence() -> None:
+    reply = "E|London|place|Unknown\nR|Ada Lovelace|London|PART_OF|life|8|0.9\nEND"
+    said = parse_reply(reply, chunk()).extraction
+    assert said.mentions[0].description == ""
+    [fact] = said.statements
+    assert (fact.keywords, fact.description, fact.weight, fact.confidence) == ("life", "", 8, 0.9)

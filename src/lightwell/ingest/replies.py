@@ -46,6 +46,7 @@ EXAMPLE_DESCRIPTIONS = frozenset(
 
 _LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
 _MOST_KEYWORDS = 4
+_UNSAID = frozenset({"unknown", "none", "n/a", "not specified", "not mentioned", "not given"})
 _NO_KIND = "other"
 _CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
 _WRAPPING = " \t\"'“”‘’`*<>[]{},;:"
@@ -192,7 +193,7 @@ class _Hearing:
         if normalized(line) in EXAMPLE_DESCRIPTIONS and "engine" not in self._words:
             self.problems[Problem.ECHOED] += 1
             return ""
-        return line
+        return "" if normalized(line) in _UNSAID else line
 
     def _predicate(self, text: str) -> Predicate:
         word = re.sub(r"[\s\-]+", "_", text.strip(_WRAPPING)).upper()

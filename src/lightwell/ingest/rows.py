@@ -48,12 +48,13 @@ RELATION_FIELDS = (
     "subject", "object", "predicate", "keywords", "description", "weight", "confidence", "comparison", "use_case",
 )  # fmt: skip
 
-_LEAST_ENTITY, _LEAST_RELATION = 2, 3
+_LEAST_ENTITY, _LEAST_RELATION, _WITHOUT_DESCRIPTION = 2, 3, 6
 _END = "END"
 _ROW = re.compile(
     r"^[\s\-*•(\"'`]*(?:\d+[.)]\s*)?[\"'(]*(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _GAPS = re.compile(r"[\s\-]+")
 _FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$", re.MULTILINE)
 _STRING = r'"(?:[^"\\]|\\.)*+"'
@@ -208,11 +209,19 @@ def _take(
     if len(values) < least:
         problems[Problem.MALFORMED] += 1
         return
-    padded = (*values, *[""] * len(fields))[: len(fields)]
+    told = values if entity else _with_description(values)
+    padded = (*told, *[""] * len(fields))[: len(fields)]
     if padded[:2] == fields[:2]:
         problems[Problem.CHATTER] += 1
         return
     found[0 if entity else 1].append(padded)
+
+
+def _with_description(values: Sequence[str]) -> Sequence[str]:
+    """Return a relation's fields, an empty description put where the two numbers stand in its place."""
+    if len(values) == _WITHOUT_DESCRIPTION and all(map(_NUMBER.fullmatch, values[4:])):
+        return [*values[:4], "", *values[4:]]
+    return values
 
 
 def _list_kind(key: str) -> bool | None:
