@@ -251,6 +251,7 @@ async def test_an_answer_whose_document_went_meanwhile_is_not_written_down(
     for cited in ([document.id], [DocumentId(new_id())]):
         own = await conversations.remember(project.database, reader, None, exchange, cited)
         assert await conversations.messages(project.database, reader, own) == ()
+    assert await project.database.rows("SELECT content FROM conversation_turns", {}) == []
 
 
 async def test_only_the_latest_messages_are_carried_along(project: Project) -> None:
