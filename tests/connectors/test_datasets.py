@@ -56,7 +56,7 @@ def test_another_passage_makes_another_corpus(dataset: Dataset, tmp_path: Path) 
 
 GOOD = {"id": "1", "text": "Soup.", "title": "Soup"}
 ASKED = {"id": "1", "question": "What?", "gold": ["1"]}
-WRONG = [
+WRONG: list[tuple[Sequence[object], Sequence[object] | None, str]] = [
     ([GOOD], None, "questions.jsonl or questions.jsonl.gz is missing"),
     ([GOOD], [], "questions.jsonl is empty"),
     ([GOOD, {"id": "2"}], [ASKED], "corpus.jsonl, line 2: 'text': Field required"),

@@ -39,14 +39,14 @@ class Plan:
     """What is to be measured; 0 `most_questions` are all, "" is every split."""
 
     folder: Path
-    most_questions: int
-    split: str
     mode: Mode
-    ablate: bool
-    calibrate: bool
-    fresh: bool
-    save: Path | None
-    compare: Path | None
+    most_questions: int = 0
+    split: str = ""
+    ablate: bool = False
+    calibrate: bool = False
+    fresh: bool = False
+    save: Path | None = None
+    compare: Path | None = None
 
 
 @dataclass(slots=True)
