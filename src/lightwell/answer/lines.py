@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from importlib import resources
 
-from lightwell.answer import writing
+from lightwell.answer import check, writing
 from lightwell.answer.context import passage_text
 from lightwell.answer.extracts import is_heading
 from lightwell.answer.quotes import Quote, citation, quote
@@ -122,9 +122,15 @@ def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
     return [*about, *more, *lately, *left]
 
 
+def stands(each: Told) -> bool:
+    """Return whether the unit would stand the check of an answer: what gives a model orders does not."""
+    given = each.quote
+    return bool(check.carried(given.text, [check.source(given.evidence)], frozenset()))
+
+
 def best_saying(heard: Sequence[Told]) -> str:
     """Return the unit that best says what the entity is, "" for none."""
-    return next((each.quote.text for each in _defining(heard)), "")
+    return next((each.quote.text for each in _defining(heard) if stands(each)), "")
 
 
 async def written(
@@ -221,7 +227,7 @@ class _Taken:
         found: list[Told] = []
         for each in heard:
             said = folded(each.quote.text)
-            if len(found) < most and said not in self.said:
+            if len(found) < most and said not in self.said and stands(each):
                 self.said.add(said)
                 found.append(each)
         return found

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from lightwell.answer.lines import Marks, Told
+from lightwell.answer.lines import Marks, Told, stands
 from lightwell.answer.quotes import citation
 from lightwell.answer.telling import names
 from lightwell.domain.access import Reader
@@ -71,9 +71,9 @@ def with_how(tie: Tie, heard: Sequence[Told], marks: Marks) -> Tie:
     naming = sorted(
         _naming(tie, heard), key=lambda each: (not marks.knows(each.quote), -each.lately)
     )
-    if not naming or not (marks.knows(naming[0].quote) or marks.are_left):
+    best = next((each for each in naming if stands(each)), None)
+    if best is None or not (marks.knows(best.quote) or marks.are_left):
         return tie
-    best = naming[0]
     how = marks.line(citation(0, best.quote).snippet, [best.quote], best.said_at)
     return replace(tie, how=how)
 
