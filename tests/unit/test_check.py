@@ -160,6 +160,14 @@ def test_two_passages_may_carry_what_neither_does_alone() -> None:
     assert checked(reply.replace("[1][2]", "[1]"), [order, project]) == []
 
 
+def test_marks_at_the_end_of_a_paragraph_stand_for_what_they_carry_of_it() -> None:
+    reply = "The term is three years. The moon is green. Nordwind receives a discount of 18 percent. [1]"
+    assert stands(reply) == [
+        "The term is three years.",
+        "Nordwind receives a discount of 18 percent.",
+    ]
+
+
 def test_a_figure_further_on_brings_its_own_quotation() -> None:
     reply = "Nordwind receives a discount of 18 percent, and orders end on 1 May 2027 [1]."
     (one,) = checked(reply, [passage(chunk(CONTRACT))])

@@ -127,6 +127,8 @@ async def test_the_tokens_are_the_answers_text_however_the_reply_comes(
         ("A is B [1]. C is D [2].", [("A is B.", (1,)), ("C is D.", (2,))]),
         ("A is B. [1][2] C is D.", [("A is B.", (1, 2)), ("C is D.", ())]),
         ("A is B. [1, 2]\n[3] C is D.", [("A is B.", (1, 2, 3)), ("C is D.", ())]),
+        ("The pump runs. The valve holds [2].", [("The pump runs.", (2,)), ("The valve holds.", (2,))]),
+        ("The pump runs.\nThe valve holds [2].", [("The pump runs.", ()), ("The valve holds.", (2,))]),
         ("- A is B [1]\n- C is D [2]", [("A is B", (1,)), ("C is D", (2,))]),
         ("A is B [1]\n\nC is D [2]", [("A is B", (1,)), ("C is D", (2,))]),
         ("Dr. Albers met Mr. Weber [1]. He left.", [("Dr. Albers met Mr. Weber.", (1,)), ("He left.", ())]),

@@ -37,15 +37,20 @@ class Pieces:
         return left
 
 
-def cited(reply: str) -> list[tuple[str, tuple[int, ...]]]:
-    """Return each sentence of the reply without its marks and its bullet, with the numbers in them."""
-    moved = _MOVED.sub(r"\2\1", reply)
+def cited(part: str) -> list[tuple[str, tuple[int, ...]]]:
+    """Return each sentence without its marks and its bullet, with the numbers in them.
+
+    Marks at the end of several sentences, as models set them, stand for all of these.
+    """
+    moved = _MOVED.sub(r"\2\1", part)
     found: list[tuple[str, tuple[int, ...]]] = []
-    for unit in units(moved):
+    after: tuple[int, ...] = ()
+    for unit in reversed(units(moved)):
         sentence = moved[unit.start : unit.end]
-        numbers = [int(n) for mark in _MARK.findall(sentence) for n in re.findall(r"\d+", mark)]
-        found.append((unbulleted(unmarked(sentence)).strip(), tuple(dict.fromkeys(numbers))))
-    return found
+        own = [int(n) for mark in _MARK.findall(sentence) for n in re.findall(r"\d+", mark)]
+        after = tuple(dict.fromkeys(own)) or after
+        found.append((unbulleted(unmarked(sentence)).strip(), after))
+    return found[::-1]
 
 
 def unbulleted(text: str) -> str:
