@@ -126,8 +126,10 @@ WITH spoken AS (
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
+    CROSS JOIN LATERAL (SELECT document.source_url || ' ' || document.title AS name) AS called
     CROSS JOIN LATERAL (
-        SELECT substring(document.source_url || ' ' || document.title FROM %(day)s) AS day
+        SELECT CASE WHEN called.name LIKE ANY (ARRAY['%%-__-__%%', '%% 19__%%', '%% 20__%%'])
+                    THEN substring(called.name FROM %(day)s) END AS day
     ) AS named
     WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
 ), placed AS (
