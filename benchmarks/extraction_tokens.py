@@ -10,6 +10,7 @@ the whole history replayed; ours is shown for none, for three chunks in ten, and
 """
 
 import importlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ from lightwell.domain.tokens import token_count
 from lightwell.ingest import rules
 from lightwell.ingest.chunking import chunks
 from lightwell.ingest.parse import parse
-from lightwell.ingest.reading import Wanted, gleaning_messages, reading_messages
+from lightwell.ingest.reading import Form, Wanted, gleaning_messages, reading_messages
 from lightwell.ports import ChunkToRead, Message
 from lightwell.world import DOCUMENTS
 
@@ -76,13 +77,16 @@ def to_read(title: str, draft: ChunkDraft) -> ChunkToRead:
 # ── ours ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def our_reply(said: Extraction) -> str:
-    entities = [f"E|{one.name}|{one.kind}|{DESCRIPTION}" for one in said.mentions]
+def our_reply(said: Extraction, form: Form) -> str:
+    entities = [[one.name, one.kind, DESCRIPTION] for one in said.mentions]
     relations = [
-        f"R|{one.subject}|{one.object}|{one.predicate}|works with|{LINKS}|8|0.9"
+        [one.subject, one.object, one.predicate.value, "works with", LINKS, "8", "0.9"]
         for one in said.statements
     ]
-    return "\n".join([*entities, *relations, "END"])
+    if form is Form.JSON:
+        return json.dumps({"E": entities, "R": relations}, separators=(",", ":"))
+    rows = [("E", entities), ("R", relations)]
+    return "\n".join([*("|".join([sign, *row]) for sign, of in rows for row in of), "END"])
 
 
 def ours(wanted: Wanted) -> tuple[Cost, Cost]:
@@ -92,9 +96,10 @@ def ours(wanted: Wanted) -> tuple[Cost, Cost]:
         for draft in chunks(parse(text.encode(), Format.MARKDOWN, name=f"{title}.md")):
             chunk = to_read(title, draft)
             said = rules.read(chunk)
-            first = first.plus(reading_messages(chunk, wanted), our_reply(said))
+            first = first.plus(reading_messages(chunk, wanted), our_reply(said, wanted.form))
             known = [mention.name for mention in said.mentions]
-            second = second.plus(gleaning_messages(chunk, known, wanted), "END")
+            nothing = our_reply(Extraction(mentions=(), statements=()), wanted.form)
+            second = second.plus(gleaning_messages(chunk, known, wanted), nothing)
     return first, second
 
 
@@ -174,10 +179,11 @@ def main() -> None:
         sent, written = cost.sent / total * 1000, cost.written / total * 1000
         print(f"| {name} | {cost.calls} | {sent:,.0f} | {written:,.0f} | {sent + written:,.0f} |")
 
-    first, second = ours(Wanted())
-    row("Lightwell, no second look", first)
-    row("Lightwell, a second look at 3 of 10", first.mixed(second, 0.3))
-    row("Lightwell, a second look at every chunk", first.mixed(second, 1))
+    for form in Form:
+        first, second = ours(Wanted(form=form))
+        row(f"Lightwell, {form.value}, no second look", first)
+        row(f"Lightwell, {form.value}, a second look at 3 of 10", first.mixed(second, 0.3))
+        row(f"Lightwell, {form.value}, a second look at every chunk", first.mixed(second, 1))
     module = lightrag()
     if module is not None:
         first, second = its(module)

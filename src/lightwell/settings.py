@@ -66,9 +66,9 @@ class Settings(BaseSettings):
         default="rules",
         description="Who reads the graph out of documents: `rules`, which cost nothing, or the chat `model`.",
     )
-    extraction_form: Literal["lines", "json"] = Field(
-        default="lines",
-        description="How the model writes what it reads: `lines` cost least, `json` is held to a schema where the endpoint can.",
+    extraction_form: Literal["auto", "lines", "json"] = Field(
+        default="auto",
+        description="How the model writes what it reads: `json`, held to a schema, `lines`, or `auto`: json where the endpoint takes a schema, else lines.",
     )
     extraction_language: str = Field(
         default="",

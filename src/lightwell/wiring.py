@@ -272,7 +272,9 @@ def _asker(
     """Return how ingestion asks: through the gate that questions go through too, after them."""
     from lightwell.models import limiter, openai_chat
 
-    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION)
+    held = settings.extraction_form == "auto"
+    gate = limiter.Priority.INGESTION
+    model = openai_chat.OpenAIChat(chat, priority=gate, holds_to_schema=held)
     slots = settings.endpoint_concurrency + _AT_HAND
 
     def ask(operation: OperationType) -> Asking:
@@ -298,7 +300,10 @@ def _read_by_model(
             "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
         )
     reader = ModelReader(
-        ask(OperationType.INGESTION), wanted(settings), passes=settings.gleaning_passes
+        ask(OperationType.INGESTION),
+        wanted(settings),
+        passes=settings.gleaning_passes,
+        instead=Form.LINES if settings.extraction_form == "auto" else None,
     )
     return crowded(replace(way, extractor=reader), settings.endpoint_concurrency)
 
@@ -309,7 +314,7 @@ def wanted(settings: Settings) -> Wanted:
     return Wanted(
         kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),
         language=settings.extraction_language.strip(),
-        form=Form(settings.extraction_form),
+        form=Form.LINES if settings.extraction_form == "lines" else Form.JSON,
     )
 
 

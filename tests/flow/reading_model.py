@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from lightwell.answer.compose import Answers
 from lightwell.domain.usage import OperationType
 from lightwell.ingest.extract import ModelReader
-from lightwell.ingest.reading import Wanted
+from lightwell.ingest.reading import Form, Wanted
 from lightwell.ingest.summaries import WINDOW_TOKENS, Summarizer
 from lightwell.ingest.work import crowded
 from lightwell.knowledge_base import KnowledgeBase
@@ -35,6 +35,7 @@ class Options:
     """How a project reads; all but the first two matter to few tests."""
 
     wanted: Wanted = field(default_factory=Wanted)
+    instead: Form | None = None
     passes: int = 1
     budget: int = 0
     description_tokens: int = 500
@@ -57,13 +58,19 @@ async def read_by_model(
     async with connected(endpoint) as connection:
         project = await project_on(database, chosen.name)
         meter = Meter(chosen.budget)
-        chat = OpenAIChat(connection, priority=Priority.INGESTION)
+        held = chosen.instead is not None
+        chat = OpenAIChat(connection, priority=Priority.INGESTION, holds_to_schema=held)
 
         def asking(operation: OperationType) -> Asking:
             paid = Metered(inner=chat, meter=meter, operation=operation)
             return Asking(database, project.kb.project_id, paid, slots=SLOTS + 4)
 
-        reader = ModelReader(asking(OperationType.INGESTION), chosen.wanted, passes=chosen.passes)
+        reader = ModelReader(
+            asking(OperationType.INGESTION),
+            chosen.wanted,
+            passes=chosen.passes,
+            instead=chosen.instead,
+        )
         summarizer = Summarizer(
             asking=asking(OperationType.SUMMARIZATION),
             most_tokens=chosen.description_tokens,

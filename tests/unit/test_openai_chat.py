@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-from lightwell.domain.errors import ModelBusy, ModelFailed
+from lightwell.domain.errors import ModelBusy, ModelFailed, SchemaDeclined
 from lightwell.models.endpoint import Connection, Endpoint, Patience, connected, shown
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
@@ -121,6 +121,19 @@ async def test_what_an_endpoint_declines_is_left_out_from_then_on() -> None:
     assert tries == 4
     assert len(fake.requests) == 5
     assert fake.requests[-1].body.keys() == {"model", "messages", "max_completion_tokens"}
+
+
+async def test_a_schema_that_cannot_be_left_out_is_asked_without_no_more() -> None:
+    fake = FakeEndpoint(declines=frozenset({"response_format", "temperature"}))
+    with fake.running():
+        async with connected(endpoint(fake.base_url), clock=HurriedClock()) as connection:
+            chat = OpenAIChat(connection, priority=Priority.QUESTION, holds_to_schema=True)
+            for _ in range(2):
+                with pytest.raises(SchemaDeclined):
+                    await chat.reply(ASKED, most_tokens=50, schema=SCHEMA)
+            assert len(fake.requests) == 1
+            assert (await chat.reply(ASKED, most_tokens=50)).text == "understood"
+            assert connection.limiter.state == "closed"
 
 
 async def test_trouble_that_passes_is_waited_out() -> None:

@@ -61,6 +61,12 @@ class ModelRefused(ModelFailed):
         self.output_tokens = output_tokens
 
 
+class SchemaDeclined(ModelFailed):
+    """Nothing was answered or paid: the endpoint cannot hold its model to a schema, and was not to go without."""
+
+    code = "schema_declined"
+
+
 class BudgetSpent(ModelFailed):
     code = "budget_spent"
 

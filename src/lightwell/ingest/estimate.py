@@ -114,10 +114,12 @@ async def _asked(
     seen: set[str],
     found: Estimate,
 ) -> Estimate:
-    hashes = {reader.first_hash(chunk): chunk for chunk in read}
-    kept = await replies.find(way.database, project_id, CacheType.ENTITY_EXTRACTION, list(hashes))
-    fresh = [chunk for hashed, chunk in hashes.items() if hashed not in kept and hashed not in seen]
-    seen.update(hashes)
+    hashes = {tuple(reader.first_hashes(chunk)): chunk for chunk in read}
+    every = [hashed for each in hashes for hashed in each]
+    kept = await replies.find(way.database, project_id, CacheType.ENTITY_EXTRACTION, every)
+    known = seen.union(kept)
+    fresh = [chunk for each, chunk in hashes.items() if known.isdisjoint(each)]
+    seen.update(every)
     sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))
     return replace(
         found,

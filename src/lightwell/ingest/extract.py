@@ -6,12 +6,13 @@ chunk ─ asked ─► reply ─ parsed ─► nothing usable? ask once more, th
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 import structlog
 
+from lightwell.domain.errors import SchemaDeclined
 from lightwell.domain.graph import Extraction, Mention, MentionType, Statement, joined, normalized
 from lightwell.ingest import rules
 from lightwell.ingest.reading import (
@@ -33,6 +34,9 @@ from lightwell.records.replies import CacheType, Kept
 
 _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Problem.TRUNCATED})
 
+_Written = Callable[[Wanted], Sequence[Message]]
+"""A question as it is put in one form."""
+
 _log = structlog.get_logger(__name__)
 
 
@@ -53,11 +57,18 @@ class _Heard:
 
 
 class ModelReader:
-    """Reads chunks by a model, at most `passes` second looks each; what the model cannot say, rules do."""
+    """Reads chunks by a model, at most `passes` second looks each; what the model cannot say, rules do.
 
-    def __init__(self, asking: Asking, wanted: Wanted, *, passes: int) -> None:
+    Where the endpoint declines the schema that the form wanted needs, it goes on in the form `instead`. A reply that
+    is kept in either form holds.
+    """
+
+    def __init__(
+        self, asking: Asking, wanted: Wanted, *, passes: int, instead: Form | None = None
+    ) -> None:
         self._asking = asking
         self._wanted = wanted
+        self._instead = instead
         self.passes = passes
 
     async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
@@ -70,13 +81,12 @@ class ModelReader:
 
     def first_question(self, chunk: ChunkToRead) -> Asked:
         """Return what the model is asked about a chunk first."""
-        return self._question(
-            CacheType.ENTITY_EXTRACTION, chunk, reading_messages(chunk, self._wanted)
-        )
+        return self._questions(CacheType.ENTITY_EXTRACTION, chunk, _reading(chunk))[0]
 
-    def first_hash(self, chunk: ChunkToRead) -> str:
-        """Return the hash by which the reply to the first question is kept."""
-        return self._asking.hash_of(self.first_question(chunk))
+    def first_hashes(self, chunk: ChunkToRead) -> list[str]:
+        """Return the hashes by which a reply to the first question may be kept."""
+        asked = self._questions(CacheType.ENTITY_EXTRACTION, chunk, _reading(chunk))
+        return [self._asking.hash_of(each) for each in asked]
 
     async def _read(self, chunk: ChunkToRead) -> _Heard:
         heard = await self._first(chunk)
@@ -87,25 +97,23 @@ class ModelReader:
             if not worth_gleaning(_seen(heard), by_rules):
                 break
             known = [mention.name for mention in heard.extraction.mentions]
-            messages = gleaning_messages(chunk, known, self._wanted)
-            heard = await self._hear(CacheType.GLEANING, chunk, messages, heard)
+            heard = await self._hear(CacheType.GLEANING, chunk, _gleaning(chunk, known), heard)
         return replace(heard, extraction=united(heard.extraction, _sure(by_rules)))
 
     async def _first(self, chunk: ChunkToRead) -> _Heard:
-        asked = self.first_question(chunk)
-        heard = await self._hear(asked.kind, chunk, asked.messages, None)
+        heard = await self._hear(CacheType.ENTITY_EXTRACTION, chunk, _reading(chunk), None)
         if not _is_unusable(heard.latest):
             return heard
-        return await self._hear(asked.kind, chunk, repair_messages(chunk, self._wanted), heard)
+        return await self._hear(CacheType.ENTITY_EXTRACTION, chunk, _repairing(chunk), heard)
 
     async def _hear(
         self,
         kind: CacheType,
         chunk: ChunkToRead,
-        messages: Sequence[Message],
+        written: _Written,
         before: _Heard | None,
     ) -> _Heard:
-        kept = await self._asking.reply(self._question(kind, chunk, messages))
+        kept = await self._replied(kind, chunk, written)
         parsed = await asyncio.to_thread(_parsed, kept, chunk)
         if before is None:
             return _Heard(
@@ -121,14 +129,40 @@ class ModelReader:
             problems=Counter(before.problems) + Counter(parsed.problems),
         )
 
-    def _question(self, kind: CacheType, chunk: ChunkToRead, messages: Sequence[Message]) -> Asked:
-        return Asked(
-            kind=kind,
-            messages=messages,
-            most_tokens=most_reply_tokens(chunk),
-            schema=reply_schema() if self._wanted.form is Form.JSON else None,
-            chunk=chunk.id,
-        )
+    async def _replied(self, kind: CacheType, chunk: ChunkToRead, written: _Written) -> Kept:
+        asked, *instead = self._questions(kind, chunk, written)
+        try:
+            return await self._asking.reply(asked, or_kept=instead)
+        except SchemaDeclined:
+            if not instead:
+                raise
+        return await self._asking.reply(instead[0])
+
+    def _questions(self, kind: CacheType, chunk: ChunkToRead, written: _Written) -> list[Asked]:
+        """Return the question in the form wanted, and then in the one that stands in for it."""
+        forms = [self._wanted.form] if self._instead is None else [self._wanted.form, self._instead]
+        return [
+            Asked(
+                kind=kind,
+                messages=written(replace(self._wanted, form=form)),
+                most_tokens=most_reply_tokens(chunk),
+                schema=reply_schema() if form is Form.JSON else None,
+                chunk=chunk.id,
+            )
+            for form in forms
+        ]
+
+
+def _reading(chunk: ChunkToRead) -> _Written:
+    return lambda wanted: reading_messages(chunk, wanted)
+
+
+def _gleaning(chunk: ChunkToRead, known: Sequence[str]) -> _Written:
+    return lambda wanted: gleaning_messages(chunk, known, wanted)
+
+
+def _repairing(chunk: ChunkToRead) -> _Written:
+    return lambda wanted: repair_messages(chunk, wanted)
 
 
 def united(one: Extraction, other: Extraction) -> Extraction:

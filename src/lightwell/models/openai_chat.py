@@ -7,7 +7,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import BaseModel, Field
 
-from lightwell.domain.errors import ModelFailed, ModelRefused
+from lightwell.domain.errors import ModelFailed, ModelRefused, SchemaDeclined
 from lightwell.domain.tokens import token_count
 from lightwell.models import failures
 from lightwell.models.endpoint import Connection
@@ -26,15 +26,22 @@ _DECLINES: Mapping[Option, tuple[str, ...]] = {
 class OpenAIChat:
     """A chat model behind the `ChatModel` seam; all its calls have one priority.
 
-    An option that the endpoint declines is left out from then on: `declined` says which.
+    An option that the endpoint declines is left out from then on: `declined` says which. With `holds_to_schema` a
+    schema is not: then a question that has one raises `SchemaDeclined`, so that it can be put in another form.
     """
 
     def __init__(
-        self, connection: Connection, *, priority: Priority, temperature: float = 0
+        self,
+        connection: Connection,
+        *,
+        priority: Priority,
+        temperature: float = 0,
+        holds_to_schema: bool = False,
     ) -> None:
         self._connection = connection
         self._priority = priority
         self._temperature = temperature
+        self._holds_to_schema = holds_to_schema
         self._declined: frozenset[Option] = frozenset()
 
     @property
@@ -56,15 +63,17 @@ class OpenAIChat:
 
         A refusal and an empty reply are paid for too: `ModelRefused` says what they cost.
         """
+        if self._must_decline(schema):
+            raise self._schema_declined()
         asked = sum(token_count(message.content) for message in messages)
         completion = await self._connection.send(
             lambda: self._ask(messages, most_tokens, schema),
             priority=self._priority,
             tokens=asked + most_tokens,
-            cost=lambda given: (
-                given.usage and given.usage.prompt_tokens + given.usage.completion_tokens
-            ),
+            cost=_cost,
         )
+        if completion is None:
+            raise self._schema_declined()
         choice = completion.choices[0]
         text = choice.message.content or ""
         spent = completion.usage or _Spent(prompt_tokens=asked, completion_tokens=token_count(text))
@@ -104,8 +113,9 @@ class OpenAIChat:
 
     async def _ask(
         self, messages: Sequence[Message], most_tokens: int, schema: Mapping[str, object] | None
-    ) -> "_Completion":
-        while True:
+    ) -> "_Completion | None":
+        """Return what came, None where the endpoint declines a schema that cannot be left out."""
+        while not self._must_decline(schema):
             options = self._options(most_tokens, schema)
             try:
                 raw = await self._connection.client.chat.completions.with_raw_response.create(
@@ -116,6 +126,7 @@ class OpenAIChat:
                     raise
             else:
                 return _Completion.model_validate_json(raw.content)
+        return None
 
     async def _ask_in_parts(
         self, messages: Sequence[Message], most_tokens: int
@@ -150,6 +161,14 @@ class OpenAIChat:
         }
         self._declined |= blamed
         return bool(blamed)
+
+    def _must_decline(self, schema: Mapping[str, object] | None) -> bool:
+        declined = schema is not None and "response_format" in self._declined
+        return declined and self._holds_to_schema
+
+    def _schema_declined(self) -> SchemaDeclined:
+        where = self._connection.endpoint.address
+        return SchemaDeclined(f"the model {where.model!r} at {where.url} takes no schema")
 
     def _check(self, refusal: str | None, finish_reason: str | None, spent: "_Spent") -> None:
         if refusal or finish_reason == "content_filter":
@@ -194,6 +213,12 @@ _NOTHING_SAID = _Spent(prompt_tokens=0, completion_tokens=0)
 class _Completion(BaseModel):
     choices: list[_Choice] = Field(min_length=1)
     usage: _Spent | None = None
+
+
+def _cost(given: _Completion | None) -> int | None:
+    if given is None:
+        return 0
+    return given.usage and given.usage.prompt_tokens + given.usage.completion_tokens
 
 
 class _PartOfChoice(BaseModel):

@@ -51,33 +51,37 @@ class Asking:
         """Return the hash by which the question's reply is kept."""
         return replies.content_hash(self.model.model, asked.messages, asked.schema)
 
-    async def reply(self, asked: Asked) -> Kept:
-        """Return the kept reply, or ask and keep it; a refusal is a reply too. Raises `ModelFailed`."""
+    async def reply(self, asked: Asked, *, or_kept: Sequence[Asked] = ()) -> Kept:
+        """Return the kept reply, or ask and keep it; a refusal is a reply too. Raises `ModelFailed`.
+
+        A kept reply to one of `or_kept`, which ask the same in other words, will do as well.
+        """
         hashed = self.hash_of(asked)
         key = f"{asked.kind} {hashed}"
         while (other := self._under_way.get(key)) is not None:
             await asyncio.wait([other])
             if not other.cancelled():
                 return other.result()
-        own = self._under_way[key] = asyncio.create_task(self._found_or_sent(asked, hashed, key))
+        own = self._under_way[key] = asyncio.create_task(self._found_or_sent(asked, or_kept, key))
         try:
             await asyncio.wait([own])
             return own.result()
         finally:
             await self._ended(own, key)
 
-    async def _found_or_sent(self, asked: Asked, hashed: str, key: str) -> Kept:
+    async def _found_or_sent(self, asked: Asked, or_kept: Sequence[Asked], key: str) -> Kept:
+        hashes = [self.hash_of(each) for each in (asked, *or_kept)]
         found = await replies.find(
-            self.database, self.project_id, asked.kind, [hashed], most_age=asked.most_age
+            self.database, self.project_id, asked.kind, hashes, most_age=asked.most_age
         )
-        if hashed in found:
-            return found[hashed]
+        if known := next((found[hashed] for hashed in hashes if hashed in found), None):
+            return known
         async with self._slots:
             self._sent.add(key)
             reply = await self._sent_off(asked)
         arrived = Arrived(
             kind=asked.kind,
-            content_hash=hashed,
+            content_hash=hashes[0],
             reply=reply,
             chunk=asked.chunk,
             most_age=asked.most_age,
