@@ -114,7 +114,7 @@ class Examiner:
     async def found(self, asked: DatasetQuestion, mode: Mode, without: frozenset[Channel]) -> Found:
         """Ask in another way, and return only what was found."""
         shown = await self.kb.search(
-            asked.text, self.everybody, limit=_SHOWN, mode=mode, without=without
+            asked.text, self.everybody, limit=_DEEPEST, mode=mode, without=without
         )
         return Found(gold=asked.gold, found=_documents(shown))
 
