@@ -1,6 +1,7 @@
 """Conversations: S4's response from real documents, and a memory that belongs to its reader."""
 
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -21,10 +22,12 @@ from lightwell.domain.ids import DocumentId, new_id
 from lightwell.domain.questions import Mode
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records import conversations
+from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 
 from .conftest import Project, retriever
+from .notes import noted
 
 SALES, BOTH = ["team:sales"], ["team:sales", "team:support"]
 CONTRACT = "The Nordwind contract gives a discount of 18 percent. Jonas Weber signed the contract."
@@ -109,6 +112,27 @@ async def test_a_model_writes_and_its_tokens_are_counted(project: Project) -> No
     assert turn.response.prompt_eval_count > 100
     assert turn.response.eval_count
     assert not any(each.source == GRAPH_SOURCE for each in turn.response.sources)
+
+
+async def test_what_the_graph_says_is_a_source_of_its_own_and_the_readers_own(
+    database: Database,
+) -> None:
+    one = await noted(database)
+    await one.put("a", SALES, "Acme Corp (organization): sells pumps to Nordwind")
+    await one.put("b", ["team:legal"], "Acme Corp (organization): is sued by Nordwind")
+    model = ScriptedModel(lambda sent: "Acme Corp sells pumps to Nordwind [1].")
+    kb = with_model(one.project, model)
+    turn = await kb.chat("What does Acme Corp sell?", await kb.reader(SALES))
+    document = as_json(turn.response)
+    *passages, graph = cast("list[dict[str, object]]", document["sources"])
+    assert [each["source"] for each in passages] == ["a.txt"]
+    assert graph == {
+        "id": None,
+        "chunkText": "Based on the knowledge graph, Acme Corp (organization): sells pumps to Nordwind.",
+        "chunkIndex": None,
+        "source": "LightRAG Answer",
+        "distance": None,
+    }
 
 
 async def test_a_document_that_gives_orders_is_not_obeyed(project: Project) -> None:
