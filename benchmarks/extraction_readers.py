@@ -3,7 +3,8 @@
 import importlib
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -26,8 +27,11 @@ from lightwell.records.asking import Asked, Asking
 from lightwell.records.database import Database
 from lightwell.records.replies import CacheType
 
+MOST_TIMES = 4
+"""How often a reply may say one line before it is cut: a small model that repeats itself does not end."""
+
 THEIR_MOST_TOKENS = 1100
-"""LightRAG sets no limit; this one, about ours for these documents, ends a small model that repeats itself."""
+"""LightRAG sets no limit; this is about ours for these documents."""
 
 _SPOILT = (Problem.MALFORMED, Problem.TRUNCATED, Problem.EMPTY, Problem.REFUSED)
 _NOTHING = Usage(model="", input_tokens=0, output_tokens=0)
@@ -77,10 +81,26 @@ class KeptModel:
         place = self._folder / f"{hashed}.json"
         if not place.exists():
             print(f"  asking ({sum(token_count(one.content) for one in messages)} tokens)")
-            given = await self._inner.reply(messages, most_tokens=most_tokens, schema=schema)
-            place.write_text(json.dumps([given.text, given.complete]), encoding="utf-8")
+            if schema is None:
+                said = await self._streamed(messages, most_tokens)
+            else:
+                given = await self._inner.reply(messages, most_tokens=most_tokens, schema=schema)
+                said = given.text, given.complete
+            place.write_text(json.dumps(said), encoding="utf-8")
         text, complete = cast("tuple[str, bool]", json.loads(place.read_text(encoding="utf-8")))
         return Reply(text=text, complete=complete, usage=_NOTHING)
+
+    async def _streamed(self, messages: Sequence[Message], most_tokens: int) -> tuple[str, bool]:
+        """Return the reply, cut where it says one line for the fourth time: such a model would never end."""
+        text = ""
+        parts = self._inner.stream(messages, most_tokens=most_tokens)
+        async with aclosing(cast("AsyncGenerator[str, None]", parts)):
+            async for part in parts:
+                text += part
+                *lines, _ = text.split("\n")
+                if lines and lines.count(lines[-1]) >= MOST_TIMES and lines[-1].strip():
+                    return text, False
+        return text, token_count(text) < most_tokens * 0.9
 
     def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
         raise NotImplementedError

@@ -39,7 +39,7 @@ from lightwell.ports import ChatModel
 from lightwell.records.database import Database, connected
 from lightwell.records.server import serve
 
-SEEDS = 20
+SEEDS = 10
 QUALITIES = (
     Quality(first=0.9),
     Quality(first=0.7),
