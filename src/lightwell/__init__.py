@@ -13,30 +13,49 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lightwell.domain.access import Reader
+    from lightwell.domain.briefs import Brief, Candidates
+    from lightwell.domain.chat import ChatResponse, ChatTurn
     from lightwell.domain.errors import Invalid, LightwellError, NotFound
     from lightwell.domain.evidence import Answer, Citation, Evidence, Retrieval
+    from lightwell.domain.questions import Mode
+    from lightwell.domain.statements import Statements
+    from lightwell.domain.streams import StreamChunk
     from lightwell.knowledge_base import Ingestion, KnowledgeBase, Status
     from lightwell.settings import Settings
     from lightwell.wiring import files, opened
 
 __all__ = [
     "Answer",
+    "Brief",
+    "Candidates",
+    "ChatResponse",
+    "ChatTurn",
     "Citation",
     "Evidence",
     "Ingestion",
     "Invalid",
     "KnowledgeBase",
     "LightwellError",
+    "Mode",
     "NotFound",
     "Reader",
     "Retrieval",
     "Settings",
+    "Statements",
     "Status",
+    "StreamChunk",
     "files",
     "opened",
 ]
 
 _HOMES = {
+    "StreamChunk": "domain.streams",
+    "Statements": "domain.statements",
+    "Mode": "domain.questions",
+    "ChatTurn": "domain.chat",
+    "ChatResponse": "domain.chat",
+    "Candidates": "domain.briefs",
+    "Brief": "domain.briefs",
     "Reader": "domain.access",
     "Invalid": "domain.errors",
     "LightwellError": "domain.errors",
