@@ -1,10 +1,11 @@
 """Answers without a model: the sentences that carry the question, word for word."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lightwell.answer import facts
-from lightwell.answer.kinds import Wanted, holds, spoken_for, wanted
+from lightwell.answer.kinds import Wanted, kinds_held, spoken_for, wanted
 from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, cover, narrowed, quotes
 from lightwell.answer.writing import Statement
 from lightwell.domain.evidence import Evidence, Retrieval
@@ -21,7 +22,10 @@ _LEAST_LED = 0.1
 _LEAST_TERMS = 2
 
 _HEADING = re.compile(r"#{1,6}\s")
-_LETTER_HEAD = re.compile(r"(?:From|To|Date|Subject|Sent|Von|An|De|À):\s.*\n(?:\w+:\s)")
+_LETTER_HEAD = re.compile(
+    r"^(?:From|To|Cc|Date|Sent|Subject|Von|An|Betreff|De|À|Objet):\s", re.MULTILINE
+)
+_LINE = 100
 _TABLE_HEAD = re.compile(r"\s*\n\s*\|?[\s:|-]*-{2,}[\s:|-]*(?:\n|$)")
 
 
@@ -74,40 +78,55 @@ def candidates(retrieval: Retrieval) -> list[Candidate]:
 
 
 def _candidates(entry: Evidence, retrieval: Retrieval, asked: Wanted) -> list[Candidate]:
-    weights = retrieval.weights
     likeness = {each.start: each.similarity for each in entry.highlights}
-    title = frozenset(terms(entry.chunk.title))
+    chunk = entry.chunk
+    title = frozenset(terms(chunk.title))
+    titles = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
+    headings = frozenset(" ".join(words(each)) for each in titles)
     found: list[Candidate] = []
     for quote in quotes(entry):
-        if len(quote.terms) < _LEAST_TERMS or is_heading(quote):
-            continue
-        held = quote.terms & weights.keys()
-        near = ((title | frozenset(terms(quote.context))) & weights.keys()) - held
-        answered = spoken_for(quote.text, asked)
-        found.append(
-            Candidate(
-                quote=quote,
-                held=held,
-                near=near,
-                spoken_for=answered,
-                cover=cover(held | answered, weights)
-                + _CONTEXT_COUNTS * cover(near - answered, weights),
-                similarity=likeness.get(quote.start, 0.0),
-                fits=holds(quote.text, asked),
+        near = title | frozenset(terms(quote.context))
+        bears = (quote.terms | near) & retrieval.weights.keys() or quote.start in likeness
+        if bears and len(quote.terms) >= _LEAST_TERMS and not _is_heading(quote, headings):
+            found.append(
+                _candidate(quote, near, likeness.get(quote.start, 0.0), retrieval.weights, asked)
             )
-        )
     return found
 
 
-def is_heading(quote: Quote) -> bool:
+def _candidate(
+    quote: Quote,
+    around: frozenset[str],
+    similarity: float,
+    weights: Mapping[str, float],
+    asked: Wanted,
+) -> Candidate:
+    held = quote.terms & weights.keys()
+    near = (around & weights.keys()) - held
+    kinds = kinds_held(quote.text, asked)
+    answered = spoken_for(kinds, asked)
+    covered = cover(held | answered, weights) + _CONTEXT_COUNTS * cover(near - answered, weights)
+    return Candidate(
+        quote=quote,
+        held=held,
+        near=near,
+        spoken_for=answered,
+        cover=covered,
+        similarity=similarity,
+        fits=bool(kinds),
+    )
+
+
+def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
     """Return whether the quote only says what stands below it: a heading, a table's head, a line that ends in a colon."""
-    chunk = quote.evidence.chunk
-    if _HEADING.match(quote.text) or _LETTER_HEAD.match(quote.text) or quote.text.endswith(":"):
+    text, whole = quote.text, quote.evidence.chunk.text
+    if _HEADING.match(text) or text.endswith(":"):
         return True
-    if quote.text.startswith("|"):
-        return _TABLE_HEAD.match(chunk.text, quote.end) is not None
-    headings = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
-    return words(quote.text) in [words(each) for each in headings]
+    if text.startswith("|"):
+        return _TABLE_HEAD.match(whole, quote.end) is not None
+    if _LETTER_HEAD.match(text):
+        return len(_LETTER_HEAD.findall(whole, max(0, quote.start - _LINE), quote.end + _LINE)) > 1
+    return " ".join(words(text)) in headings
 
 
 def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:

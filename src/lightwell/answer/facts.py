@@ -150,7 +150,7 @@ _TOKEN = re.compile(
     r"(?P<number>(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,:’']\d+)*))"
     r"|(?P<word>[^\W\d_]+(?:[’'][^\W\d_]+)*)|(?P<sign>[%€$£])|(?P<gap>(?:[\s*_°]|-(?!\d)|(?<=\w)-)+)|(?P<stop>.)"
 )
-_IDENTIFIER = re.compile(r"\b[^\W\d_]\w*(?:[-./:]\w+)*", re.UNICODE)
+_IDENTIFIER = re.compile(r"\b(?=[^\W\d_][^\s\d]*\d)[^\W\d_]\w*(?:[-./:]\w+)*")
 _LOOK_AHEAD = 3
 _BEFORE, _BEHIND = 4, 3
 

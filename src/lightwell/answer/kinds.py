@@ -1,6 +1,7 @@
 """What kind of thing a question asks for, and which texts hold one that the question itself does not."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -19,11 +20,16 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a question asks for; a figure must count one of the `units`, where the question names any."""
+    """What a question asks for; a figure must count one of the `units`, where the question names any.
 
-    question: str
+    `terms`, `figures` and `dates` are those that the question has itself.
+    """
+
     kinds: frozenset[Kind]
     units: frozenset[str]
+    terms: frozenset[str]
+    figures: frozenset[str]
+    dates: frozenset[str]
 
 
 _ASKING = (
@@ -103,23 +109,23 @@ def wanted(question: str) -> Wanted:
     counted = {unit for match in _COUNTED.finditer(question) for unit in facts.units(match[1])}
     asked = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]
     return Wanted(
-        question=question,
         kinds=kinds,
         units=frozenset(counted) or frozenset[str]().union(*asked[:1]),
+        terms=frozenset(terms(question)),
+        figures=frozenset(figure.value for figure in facts.figures(question)),
+        dates=_dates(question),
     )
 
 
-def holds(text: str, asked: Wanted) -> bool:
-    """Return whether the text holds something of what is asked for that the question does not have."""
-    return any(_holds(kind, text, asked) for kind in asked.kinds)
+def kinds_held(text: str, asked: Wanted) -> frozenset[Kind]:
+    """Return which of the kinds that are asked for the text holds, in something that the question does not have."""
+    return frozenset(kind for kind in asked.kinds if _holds(kind, text, asked))
 
 
-def spoken_for(text: str, asked: Wanted) -> frozenset[str]:
-    """Return the terms of the question that a text answers by holding what they ask for: `deadline` by a date."""
-    said = (
-        _ASKING_TERMS.get(kind, frozenset()) for kind in asked.kinds if _holds(kind, text, asked)
-    )
-    return frozenset[str]().union(*said) & frozenset(terms(asked.question))
+def spoken_for(kinds: Collection[Kind], asked: Wanted) -> frozenset[str]:
+    """Return the terms of the question that a text answers by holding these kinds: `deadline` by a date."""
+    said = (_ASKING_TERMS.get(kind, frozenset[str]()) for kind in kinds)
+    return asked.terms.intersection(frozenset[str]().union(*said))
 
 
 def acts(text: str) -> frozenset[str]:
@@ -131,26 +137,27 @@ def acts(text: str) -> frozenset[str]:
 def _holds(kind: Kind, text: str, asked: Wanted) -> bool:
     match kind:
         case Kind.DAY:
-            return bool(_dates(text) - _dates(asked.question))
+            return bool(_dates(text) - asked.dates)
         case Kind.DEADLINE:
             return any(_dates(match[0]) for match in _BY.finditer(text))
         case Kind.FIGURE:
-            own = {figure.value for figure in facts.figures(asked.question)}
-            return any(
-                figure.value not in own and (not asked.units or figure.unit in (*asked.units, ""))
-                for figure, _ in facts.placed(text)
-                if isinstance(figure, facts.Figure)
-            )
-        case Kind.PERSON:
-            own_terms = frozenset(terms(asked.question))
-            return any(
-                not frozenset(terms(match[0])) & own_terms for match in _PERSON.finditer(text)
-            )
+            return any(_is_wanted(figure, asked) for figure, _ in facts.placed(text))
         case Kind.NAME:
-            own_terms = frozenset(terms(asked.question))
-            return any(not name & own_terms for name in facts.names(text))
+            return any(not name & asked.terms for name in facts.names(text))
         case Kind.ADDRESS:
             return _ADDRESS.search(text) is not None
+        case Kind.PERSON:
+            names = (frozenset(terms(match[0])) for match in _PERSON.finditer(text))
+            return any(not name & asked.terms for name in names)
+
+
+def _is_wanted(figure: facts.Figure | facts.Day, asked: Wanted) -> bool:
+    match figure:
+        case facts.Figure(value=value, unit=unit):
+            counts = not asked.units or unit in asked.units or not unit
+            return counts and value not in asked.figures
+        case facts.Day():
+            return False
 
 
 def _dates(text: str) -> frozenset[str]:
