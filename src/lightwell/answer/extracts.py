@@ -8,6 +8,7 @@ from lightwell.answer import facts
 from lightwell.answer.kinds import Wanted, kinds_held, spoken_for, wanted
 from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, cover, narrowed, quotes
 from lightwell.answer.writing import Statement
+from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.terms import terms, words
 
@@ -77,12 +78,15 @@ def candidates(retrieval: Retrieval) -> list[Candidate]:
     ]
 
 
+def is_heading(quote: Quote) -> bool:
+    """Return whether the quote only says what stands below it: a heading, a table's head, a line that ends in a colon."""
+    return _is_heading(quote, _headings(quote.evidence.chunk))
+
+
 def _candidates(entry: Evidence, retrieval: Retrieval, asked: Wanted) -> list[Candidate]:
     likeness = {each.start: each.similarity for each in entry.highlights}
-    chunk = entry.chunk
-    title = frozenset(terms(chunk.title))
-    titles = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
-    headings = frozenset(" ".join(words(each)) for each in titles)
+    title = frozenset(terms(entry.chunk.title))
+    headings = _headings(entry.chunk)
     found: list[Candidate] = []
     for quote in quotes(entry):
         near = title | frozenset(terms(quote.context))
@@ -118,7 +122,6 @@ def _candidate(
 
 
 def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
-    """Return whether the quote only says what stands below it: a heading, a table's head, a line that ends in a colon."""
     text, whole = quote.text, quote.evidence.chunk.text
     if _HEADING.match(text) or text.endswith(":"):
         return True
@@ -127,6 +130,11 @@ def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
     if _LETTER_HEAD.match(text):
         return len(_LETTER_HEAD.findall(whole, max(0, quote.start - _LINE), quote.end + _LINE)) > 1
     return " ".join(words(text)) in headings
+
+
+def _headings(chunk: Chunk) -> frozenset[str]:
+    titles = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
+    return frozenset(" ".join(words(each)) for each in titles)
 
 
 def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
