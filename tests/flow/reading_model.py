@@ -40,6 +40,7 @@ class Options:
     budget: int = 0
     description_tokens: int = 500
     window: int = WINDOW_TOKENS
+    timeout_seconds: float = 120.0
     name: str = "project"
 
 
@@ -53,6 +54,7 @@ async def read_by_model(
         api_key=SecretStr("none"),
         model="reader",
         concurrency=SLOTS,
+        timeout_seconds=chosen.timeout_seconds,
         patience=Patience(attempts=2, first_wait=0.01),
     )
     async with connected(endpoint) as connection:
