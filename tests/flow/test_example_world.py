@@ -12,7 +12,7 @@ from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PERSONS = sorted(PEOPLE)
-ANSWERED_FLOOR, REFUSED_FLOOR = 0.62, 0.9
+ANSWERED_FLOOR, REFUSED_FLOOR = 0.75, 0.9
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
