@@ -16,7 +16,7 @@ from lightwell.ingest.way import Way
 from lightwell.ports import Changed, ChunkToRead, Connector
 from lightwell.records import chunks as staging
 from lightwell.records import documents, replies
-from lightwell.records.replies import CacheType, Experience
+from lightwell.records.replies import Experience, Sought
 
 _AT_ONCE = 200
 _DOCUMENTS_AT_ONCE = 50
@@ -53,7 +53,7 @@ _NOTHING = Estimate(
 async def estimate(way: Way, project_id: ProjectId, connector: Connector, system: str) -> Estimate:
     """Return what following the source would ask of the model; what rules read costs nothing."""
     found = _NOTHING
-    seen: set[str] = set()
+    seen: set[Sought] = set()
     async for document in _changed(way, project_id, connector, system):
         try:
             read = await asyncio.to_thread(_chunks, document)
@@ -73,7 +73,7 @@ async def estimate_again(
     way: Way, project_id: ProjectId, published: Sequence[DocumentId]
 ) -> Estimate:
     """Return what reading these published documents again would ask of the model."""
-    found, seen = replace(_NOTHING, documents=len(published)), set[str]()
+    found, seen = replace(_NOTHING, documents=len(published)), set[Sought]()
     for start in range(0, len(published), _DOCUMENTS_AT_ONCE):
         part = published[start : start + _DOCUMENTS_AT_ONCE]
         titles = await staging.titles(way.database, part)
@@ -111,14 +111,14 @@ async def _asked(
     project_id: ProjectId,
     reader: ModelReader,
     read: Sequence[ChunkToRead],
-    seen: set[str],
+    seen: set[Sought],
     found: Estimate,
 ) -> Estimate:
-    hashes = {tuple(reader.first_hashes(chunk)): chunk for chunk in read}
-    every = [hashed for each in hashes for hashed in each]
-    kept = await replies.find(way.database, project_id, CacheType.ENTITY_EXTRACTION, every)
-    known = seen.union(kept)
-    fresh = [chunk for each, chunk in hashes.items() if known.isdisjoint(each)]
+    asked = {tuple(reader.first_sought(chunk)): chunk for chunk in read}
+    every = [sought for each in asked for sought in each]
+    kept = await replies.find(way.database, project_id, every)
+    known = seen.union(sought for sought, reply in zip(every, kept, strict=True) if reply)
+    fresh = [chunk for each, chunk in asked.items() if known.isdisjoint(each)]
     seen.update(every)
     sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))
     return replace(

@@ -30,7 +30,7 @@ from lightwell.ingest.together import together
 from lightwell.ports import ChunkToRead, Message
 from lightwell.records import replies
 from lightwell.records.asking import Asked, Asking
-from lightwell.records.replies import CacheType, Kept
+from lightwell.records.replies import CacheType, Kept, Sought
 
 _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Problem.TRUNCATED})
 
@@ -83,10 +83,10 @@ class ModelReader:
         """Return what the model is asked about a chunk first."""
         return self._questions(CacheType.ENTITY_EXTRACTION, chunk, _reading(chunk))[0]
 
-    def first_hashes(self, chunk: ChunkToRead) -> list[str]:
-        """Return the hashes by which a reply to the first question may be kept."""
+    def first_sought(self, chunk: ChunkToRead) -> list[Sought]:
+        """Return by what a reply to the first question may be kept."""
         asked = self._questions(CacheType.ENTITY_EXTRACTION, chunk, _reading(chunk))
-        return [self._asking.hash_of(each) for each in asked]
+        return [self._asking.sought(each) for each in asked]
 
     async def _read(self, chunk: ChunkToRead) -> _Heard:
         heard = await self._first(chunk)

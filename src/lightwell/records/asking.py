@@ -3,13 +3,15 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from lightwell.domain.errors import ModelRefused
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.ports import ChatModel, Message, Reply, Usage
 from lightwell.records import replies
 from lightwell.records.database import Database
-from lightwell.records.replies import Arrived, CacheType, Kept
+from lightwell.records.gathered import Gathered
+from lightwell.records.replies import Arrived, CacheType, Kept, Sought
 
 GRACE_SECONDS = 10.0
 """How long a call under way is waited for when its batch is given up: it is paid for, so its reply is kept."""
@@ -34,7 +36,8 @@ class Asking:
     """Asks `model` for what is not kept yet; belongs to one event loop.
 
     `slots` calls are handed to the model at once: some more than its endpoint bears, so that the next is at hand when
-    one ends, and not all, so that few are lost when ingestion is given up. Each reply is committed before it is returned. Equal questions under way are asked once.
+    one ends, and not all, so that few are lost when ingestion is given up. Each reply is committed before it is
+    returned, those that come at once in one transaction. Equal questions under way are asked once.
     """
 
     def __init__(
@@ -44,48 +47,52 @@ class Asking:
         self.project_id = project_id
         self.model = model
         self._slots = asyncio.Semaphore(slots)
+        self._find = Gathered[Sequence[Sought], Kept | None](self._found)
+        self._keep = Gathered[Arrived, Kept](self._kept)
         self._under_way: dict[str, asyncio.Task[Kept]] = {}
         self._sent: set[str] = set()
 
-    def hash_of(self, asked: Asked) -> str:
-        """Return the hash by which the question's reply is kept."""
-        return replies.content_hash(self.model.model, asked.messages, asked.schema)
+    def sought(self, asked: Asked) -> Sought:
+        """Return by what the question's reply is kept."""
+        return Sought(
+            kind=asked.kind,
+            content_hash=replies.content_hash(self.model.model, asked.messages, asked.schema),
+            most_age=asked.most_age,
+        )
 
     async def reply(self, asked: Asked, *, or_kept: Sequence[Asked] = ()) -> Kept:
         """Return the kept reply, or ask and keep it; a refusal is a reply too. Raises `ModelFailed`.
 
         A kept reply to one of `or_kept`, which ask the same in other words, will do as well.
         """
-        hashed = self.hash_of(asked)
-        key = f"{asked.kind} {hashed}"
+        sought = [self.sought(each) for each in (asked, *or_kept)]
+        key = f"{asked.kind} {sought[0].content_hash}"
         while (other := self._under_way.get(key)) is not None:
             await asyncio.wait([other])
             if not other.cancelled():
                 return other.result()
-        own = self._under_way[key] = asyncio.create_task(self._found_or_sent(asked, or_kept, key))
+        own = self._under_way[key] = asyncio.create_task(self._found_or_sent(asked, sought, key))
         try:
             await asyncio.wait([own])
             return own.result()
         finally:
             await self._ended(own, key)
 
-    async def _found_or_sent(self, asked: Asked, or_kept: Sequence[Asked], key: str) -> Kept:
-        hashes = [self.hash_of(each) for each in (asked, *or_kept)]
-        found = await replies.find(
-            self.database, self.project_id, asked.kind, hashes, most_age=asked.most_age
-        )
-        if known := next((found[hashed] for hashed in hashes if hashed in found), None):
+    async def _found_or_sent(self, asked: Asked, sought: Sequence[Sought], key: str) -> Kept:
+        if known := await self._find(sought):
             return known
         async with self._slots:
             self._sent.add(key)
             reply = await self._sent_off(asked)
-        arrived = Arrived(
-            kind=asked.kind,
-            content_hash=hashes[0],
-            reply=reply,
-            chunk=asked.chunk,
-            most_age=asked.most_age,
-        )
+        return await self._keep(Arrived(sought=sought[0], reply=reply, chunk=asked.chunk))
+
+    async def _found(self, sought: Sequence[Sequence[Sought]]) -> list[Kept | None]:
+        """Return for each of these lists the first reply that is kept."""
+        known = iter(await replies.find(self.database, self.project_id, list(chain(*sought))))
+        each = [[next(known) for _ in alternatives] for alternatives in sought]
+        return [next(filter(None, found), None) for found in each]
+
+    async def _kept(self, arrived: Sequence[Arrived]) -> list[Kept]:
         return await replies.keep(self.database, self.project_id, arrived)
 
     async def _sent_off(self, asked: Asked) -> Reply:

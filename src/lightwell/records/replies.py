@@ -38,34 +38,51 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
-    """A reply to be kept: what was asked, by its hash, and how many seconds a kept reply to it holds (None: for ever)."""
+class Sought:
+    """A reply by what it was asked for and the hash of the input; `most_age` in seconds, None: however old it is."""
 
     kind: CacheType
     content_hash: str
+    most_age: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """A reply to be kept, under what it is sought by; `chunk` is what it is about, where it is about one."""
+
+    sought: Sought
     reply: Reply
     chunk: ChunkId | None
-    most_age: float | None
 
 
 _FIND = """
-SELECT content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
+SELECT sought.place, id, result, is_complete, model, coalesce(input_tokens, 0),
        coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
-FROM extraction_cache
-WHERE project_id = %(project_id)s AND cache_type = %(type)s AND content_hash = ANY(%(hashes)s)
-  AND (%(most_age)s::float8 IS NULL OR created_at > now() - make_interval(secs => %(most_age)s))
+FROM unnest(%(types)s::text[], %(hashes)s::text[], %(ages)s::float8[]) WITH ORDINALITY
+    AS sought (cache_type, content_hash, most_age, place)
+JOIN extraction_cache AS kept USING (cache_type, content_hash)
+WHERE kept.project_id = %(project_id)s
+  AND (sought.most_age IS NULL OR kept.created_at > now() - make_interval(secs => sought.most_age))
 """
 
-# The chunk may have gone while the model thought; its reply is kept all the same.
+# A chunk may have gone, or be going, while the model thought; its reply is kept all the same.
 _KEEP = """
-WITH chunk AS (SELECT chunk_id FROM document_chunks WHERE chunk_id = %(chunk)s FOR KEY SHARE)
+WITH given AS (
+    SELECT * FROM unnest(%(ids)s::uuid[], %(types)s::text[], %(chunks)s::uuid[], %(hashes)s::text[], %(results)s::text[],
+                         %(complete)s::boolean[], %(models)s::text[], %(inputs)s::integer[], %(used)s::integer[])
+        AS given (id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used)
+), chunk AS (
+    SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) FOR KEY SHARE SKIP LOCKED
+)
 INSERT INTO extraction_cache (
     id, project_id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used)
-VALUES (%(id)s, %(project_id)s, %(type)s, (SELECT chunk_id FROM chunk), %(hash)s, %(result)s, %(complete)s,
-        %(model)s, %(input)s, %(used)s)
+SELECT id, %(project_id)s, cache_type, chunk.chunk_id, content_hash, result, is_complete, model, input_tokens,
+       tokens_used
+FROM given LEFT JOIN chunk USING (chunk_id)
+ORDER BY cache_type, content_hash
 ON CONFLICT (project_id, cache_type, content_hash)
 DO UPDATE SET chunk_id = coalesce(extraction_cache.chunk_id, excluded.chunk_id)
-RETURNING content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
+RETURNING cache_type || ' ' || content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
           coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
 """
 
@@ -120,45 +137,55 @@ def content_hash(model: str, messages: Sequence[Message], schema: object) -> str
 
 
 async def find(
-    database: Database,
-    project_id: ProjectId,
-    kind: CacheType,
-    hashes: Sequence[str],
-    *,
-    most_age: float | None = None,
-) -> dict[str, Kept]:
-    """Return the kept replies to these inputs, by hash, those of at most `most_age` seconds."""
+    database: Database, project_id: ProjectId, sought: Sequence[Sought]
+) -> list[Kept | None]:
+    """Return the kept reply to each of these, in order, None where there is none."""
     parameters = {
         "project_id": project_id,
-        "type": kind.value,
-        "hashes": list(hashes),
-        "most_age": most_age,
+        "types": [each.kind.value for each in sought],
+        "hashes": [each.content_hash for each in sought],
+        "ages": [each.most_age for each in sought],
     }
-    return {row[0]: _kept(row) for row in await database.rows(_FIND, parameters)}
+    found = {row[0]: _kept(row) for row in await database.rows(_FIND, parameters)}
+    return [found.get(place) for place in range(1, len(sought) + 1)]
 
 
-async def keep(database: Database, project_id: ProjectId, arrived: Arrived) -> Kept:
-    """Commit a raw reply and return it; when another was faster with an equal input, return that one's.
+async def keep(database: Database, project_id: ProjectId, arrived: Sequence[Arrived]) -> list[Kept]:
+    """Commit raw replies together and return them in order; where another was faster with an equal input, that one's.
 
-    Replies of its kind that have outlived its age go.
+    Replies of their kind that have outlived their age go.
     """
-    reply = arrived.reply
-    parameters = {
-        "id": new_id(),
+    given = {_name(each.sought): each for each in arrived}
+    for each in given.values():
+        if each.sought.most_age is not None:
+            await database.run(_EXPIRE, _aged(project_id, each.sought))
+    rows = await database.rows(_KEEP, _columns(project_id, list(given.values())))
+    kept = {row[0]: _kept(row) for row in rows}
+    return [kept[_name(each.sought)] for each in arrived]
+
+
+def _name(sought: Sought) -> str:
+    return f"{sought.kind} {sought.content_hash}"
+
+
+def _aged(project_id: ProjectId, sought: Sought) -> dict[str, object]:
+    return {"project_id": project_id, "type": sought.kind.value, "most_age": sought.most_age}
+
+
+def _columns(project_id: ProjectId, given: Sequence[Arrived]) -> dict[str, object]:
+    usages = [each.reply.usage for each in given]
+    return {
         "project_id": project_id,
-        "type": arrived.kind.value,
-        "chunk": arrived.chunk,
-        "hash": arrived.content_hash,
-        "result": reply.text.replace("\0", ""),
-        "complete": reply.complete,
-        "model": reply.usage.model,
-        "input": reply.usage.input_tokens,
-        "used": reply.usage.input_tokens + reply.usage.output_tokens,
-        "most_age": arrived.most_age,
+        "ids": [new_id() for _ in given],
+        "types": [each.sought.kind.value for each in given],
+        "chunks": [each.chunk for each in given],
+        "hashes": [each.sought.content_hash for each in given],
+        "results": [each.reply.text.replace("\0", "") for each in given],
+        "complete": [each.reply.complete for each in given],
+        "models": [usage.model for usage in usages],
+        "inputs": [usage.input_tokens for usage in usages],
+        "used": [usage.input_tokens + usage.output_tokens for usage in usages],
     }
-    if arrived.most_age is not None:
-        await database.run(_EXPIRE, parameters)
-    return _kept((await database.rows(_KEEP, parameters))[0])
 
 
 async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> None:
