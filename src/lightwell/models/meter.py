@@ -11,7 +11,6 @@ from lightwell.domain.tokens import token_count
 from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summary
 from lightwell.ports import ChatModel, Message, Reply
 
-
 _OF_QUESTIONS = frozenset(
     {OperationType.QUERY, OperationType.KEYWORD_EXTRACTION, OperationType.RERANK}
 )
