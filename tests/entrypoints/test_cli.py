@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,6 @@ import pytest
 from lightwell.records.server import serve
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
-LEASE = 30
 LEAVE = (
     "Everyone has 27 days of paid leave a year. It is asked for in the calendar, two weeks ahead."
 )
@@ -102,7 +100,7 @@ def alone(home: Path, *arguments: str, **settings: str) -> Ended:
         env=environment(home) | settings,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -298,7 +296,7 @@ def test_a_worker_does_what_was_enqueued_and_stops_when_told(run: Run, home: Pat
         assert "Working on the project 'default'" in worker.stderr.readline()
         assert "roof.md: 1 passage" in worker.stderr.readline()
         worker.send_signal(signal.SIGTERM)
-        stdout, _ = worker.communicate(timeout=20)
+        stdout, _ = worker.communicate(timeout=120)
     assert worker.returncode == 0
     assert json.loads(stdout) == {"done": 1, "failed": 0, "chunks": 1}
 
@@ -307,7 +305,7 @@ def test_a_worker_does_what_was_enqueued_and_stops_when_told(run: Run, home: Pat
 def test_an_interrupted_ingest_says_so_and_the_next_one_goes_on_at_once(
     home: Path, sign: signal.Signals
 ) -> None:
-    project = {"LIGHTWELL_PROJECT": sign.name}
+    project = {"LIGHTWELL_PROJECT": sign.name, "LIGHTWELL_LEASE_SECONDS": "600"}
     folder = home / sign.name
     folder.mkdir()
     for number in range(16):
@@ -318,13 +316,11 @@ def test_an_interrupted_ingest_says_so_and_the_next_one_goes_on_at_once(
         assert interrupted.stderr
         assert "/16]" in interrupted.stderr.readline()
         interrupted.send_signal(sign)
-        _, stderr = interrupted.communicate(timeout=30)
+        _, stderr = interrupted.communicate(timeout=120)
     assert interrupted.returncode == 130
     assert "the rest goes on with the next" in stderr
     assert "Traceback" not in stderr
-    began = time.monotonic()
-    again = alone(home, *ingest, **project)
-    assert time.monotonic() - began < LEASE, "the interrupted one has kept its documents"
+    again = alone(home, *ingest, **project)  # would wait for the lease if its documents were kept
     assert again.returncode == 0
     assert again.stdout == "0 new, 0 changed, 16 unchanged, 0 gone, 0 failed\n"
     assert 0 < again.stderr.count("passage") < 16
