@@ -228,6 +228,7 @@ async def test_an_endpoint_that_is_too_slow_is_named() -> None:
     slow = FakeEndpoint(behaves=Behaves(latency=0.3))
     error = await failure(slow, timeout_seconds=0.05)
     assert "did not answer within 0.05 s" in str(error)
+    assert "LIGHTWELL_ENDPOINT_TIMEOUT_SECONDS" in str(error)
 
 
 def test_a_url_is_shown_without_its_secrets() -> None:

@@ -71,7 +71,7 @@ def too_slow(address: Address, seconds: float) -> Failure:
     return _dead(
         ModelFailed(
             f"{address.url} did not answer within {seconds:g} s: if the model is slow, raise"
-            f" {address.setting}_TIMEOUT_SECONDS"
+            " LIGHTWELL_ENDPOINT_TIMEOUT_SECONDS"
         ),
         f"it did not answer within {seconds:g} s",
     )
