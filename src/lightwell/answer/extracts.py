@@ -148,7 +148,7 @@ def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
     for each in ordered:
         if len(chosen) == MOST_QUOTES:
             break
-        covered = frozenset[str]().union(*(one.held for one in chosen))
+        covered = frozenset[str]().union(*(one.held | one.near for one in chosen))
         adds = each.rank * cover(each.held - covered, retrieval.weights)
         is_near_best = each.rank >= _LEAST_SHARE * ordered[0].rank and each.fits >= chosen[0].fits
         if each not in chosen and (is_near_best or adds >= _LEAST_GAIN):
