@@ -100,7 +100,7 @@ def test_what_neither_bears_on_the_question_nor_adds_to_it_is_left_out() -> None
 
 
 def test_a_look_alike_is_shown_once_and_one_with_other_figures_is_not_a_look_alike() -> None:
-    text = "Nordwind ordered the sensor. It costs 480 EUR. The project leads to delivery."
+    text = f"Nordwind ordered the sensor. It costs 480 EUR. {LONG[:2000]}"
     first, same = passage(chunk(text, 1)), passage(chunk(f"{text}\n", 2))
     other = passage(chunk(text.replace("480", "490"), 3))
     assert titles(shown(first, same, other)) == ["Document 1", "Document 3"]

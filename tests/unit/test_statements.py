@@ -20,13 +20,13 @@ CALL = chunk(
     "- that the offer ends before 30 April 2026",
     1,
     title="Castell call",
-    said_at=OLD,
+    said_at=NEW,
 )
 PLAN = chunk(
     "## What we promised\n\nYusuf promised a training day by 22 May 2026. Tomas met the board on 3 March 2026. "
     "We promise that a thing will work. Did we promise anything by Friday?",
     2,
-    said_at=NEW,
+    said_at=OLD,
 )
 AGAIN = chunk("Note: Yusuf promised a training day by 22 May 2026.\n\nYusuf promised a training day by 22 May 2026.", 3, said_at=NEW + timedelta(days=1))  # fmt: skip
 
@@ -43,13 +43,13 @@ async def listed(retrieval: Retrieval, *replies: str) -> Statements:
 async def test_promises_with_a_date_are_listed_newest_first_and_nothing_else() -> None:
     made = await listed(asked(CALL, PLAN))
     assert [(one.text, one.said_at, one.dates) for one in made.statements] == [
-        ("Yusuf promised a training day by 22 May 2026.", NEW, ("22 May 2026",)),
-        ("What I promised: a written plan, district by district, by 17 April 2026", OLD, ("17 April 2026",)),
+        ("What I promised: a written plan, district by district, by 17 April 2026", NEW, ("17 April 2026",)),
+        ("Yusuf promised a training day by 22 May 2026.", OLD, ("22 May 2026",)),
     ]  # fmt: skip
     assert [one.citations[0].id for one in made.statements] == ["[1]", "[2]"]
     assert [one.citations[0].document_title for one in made.statements] == [
-        "Document 2",
         "Castell call",
+        "Document 2",
     ]
     assert (made.confidence, made.model, made.nearest) == (Confidence.HIGH, EXTRACTS, ())
     assert made.notes == ("a note",)
@@ -111,11 +111,17 @@ async def test_a_models_list_is_checked_line_by_line() -> None:
     retrieval = asked(CALL, PLAN)
     made = await listed(retrieval, reply)
     assert [(one.text, [each.id for each in one.citations]) for one in made.statements] == [
-        ("Yusuf promised a training day by 22 May 2026", ["[1]"]),
-        ("We promised Castell a written plan by 17 April 2026", ["[2]"]),
+        ("We promised Castell a written plan by 17 April 2026", ["[1]"]),
+        ("Yusuf promised a training day by 22 May 2026", ["[2]"]),
     ]
     assert made.model == "scripted"
     assert made.context_tokens > 0
+
+
+async def test_what_a_model_cites_once_is_cited_wherever_it_stands_again() -> None:
+    made = await listed(asked(PLAN, AGAIN), "Yusuf promised a training day by 22 May 2026 [1].")
+    (one,) = made.statements
+    assert [each.document_title for each in one.citations] == ["Document 2", "Document 3"]
 
 
 @pytest.mark.parametrize("reply", ["INSUFFICIENT", "We promised the moon [1].", "Nothing."])

@@ -110,8 +110,7 @@ def known_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
     """Return the terms of all names that the question and the passages hold."""
     texts = [question, *(each.evidence.chunk.text for each in sources)]
     texts.extend(_heading(each.evidence) for each in sources)
-    in_a_row = [text.replace("|", ",") for text in texts]
-    return frozenset[str]().union(*(name for text in in_a_row for name in facts.names(text)))
+    return frozenset[str]().union(*(name for text in texts for name in facts.names(text)))
 
 
 def carried(statement: str, cited: Sequence[Source], known: frozenset[str]) -> tuple[Quote, ...]:
