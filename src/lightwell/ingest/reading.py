@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cache
 from importlib import resources
 
+from lightwell.domain.fences import fenced
 from lightwell.domain.graph import Extraction, Mention, MentionType, normalized
 from lightwell.domain.terms import STOP_WORDS, words
 from lightwell.ingest import rules
@@ -21,7 +22,6 @@ LEAST_MISSED, LEAST_SHARE = 3, 0.15
 """A second look pays from this many missed names on, when they are this share of all the rules found."""
 
 _ROWS = {"type": "array", "items": {"type": "string"}}
-_FENCE, _SHORTEST_FENCE = re.compile(r"~+"), 3
 
 
 class Form(StrEnum):
@@ -42,7 +42,7 @@ class Wanted:
 
 def reading_messages(chunk: ChunkToRead, wanted: Wanted) -> list[Message]:
     """Return the first pass: the instructions, equal for all chunks, and the chunk as fenced data."""
-    passage = _fenced(_passage(chunk))
+    passage = fenced(_passage(chunk))
     return [
         _instructions(wanted),
         Message(role="user", content=f"{passage}\n{_part('first')}"),
@@ -54,7 +54,7 @@ def gleaning_messages(chunk: ChunkToRead, known: Sequence[str], wanted: Wanted) 
     told = f"{_passage(chunk)}\n\nKnown: {_listed(known)}"
     if missed := _missed(known, rules.read(chunk)):
         told += f"\nPerhaps missing: {_listed(missed)}"
-    passage = _fenced(told)
+    passage = fenced(told)
     return [
         _instructions(wanted),
         Message(role="user", content=f"{passage}\n{_part('again')}"),
@@ -63,7 +63,7 @@ def gleaning_messages(chunk: ChunkToRead, known: Sequence[str], wanted: Wanted) 
 
 def repair_messages(chunk: ChunkToRead, wanted: Wanted) -> list[Message]:
     """Return the first pass with a word on its form, for when the reply to it could not be used; no history."""
-    passage = _fenced(_passage(chunk))
+    passage = fenced(_passage(chunk))
     return [
         _instructions(wanted),
         Message(role="user", content=f"{passage}\n{_part('repair')}"),
@@ -128,17 +128,6 @@ def _passage(chunk: ChunkToRead) -> str:
     heads = [chunk.document_title, *chunk.draft.section_path]
     head = " > ".join(" ".join(part.split()) for part in heads if part.strip())
     return f"{head}\n\n{chunk.draft.text.strip()}" if head else chunk.draft.text.strip()
-
-
-def _fenced(passage: str) -> str:
-    """Return the passage between two lines of tildes, longer than any run of tildes within it.
-
-    Signs by which local servers mark turns (`<|im_end|>`) are taken apart.
-    """
-    data = passage.replace("<|", "< |").replace("|>", "| >")
-    longest = max((len(run) for run in _FENCE.findall(data)), default=0)
-    fence = "~" * max(_SHORTEST_FENCE, longest + 1)
-    return f"{fence}\n{data}\n{fence}"
 
 
 @cache
