@@ -17,7 +17,7 @@ import pytest
 from lightwell.records.server import serve
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
-ROOMS = 64  # so many that a signal after the first finds the others open, also on a busy machine
+ROOMS = 32  # so many that a signal after the first finds others open, also on a busy machine
 LEAVE = (
     "Everyone has 27 days of paid leave a year. It is asked for in the calendar, two weeks ahead."
 )
@@ -107,6 +107,11 @@ def alone(home: Path, *arguments: str, **settings: str) -> Ended:
     )
 
 
+def _heeds_ctrl_c() -> None:
+    """A suite that was started in the background ignores SIGINT, and so would the program."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def begun(home: Path, *arguments: str, **settings: str) -> Generator[subprocess.Popen[str]]:
     """Run the program meanwhile; at the end it is gone, whatever became of the test."""
@@ -117,6 +122,7 @@ def begun(home: Path, *arguments: str, **settings: str) -> Generator[subprocess.
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=_heeds_ctrl_c,
     ) as process:
         try:
             yield process
