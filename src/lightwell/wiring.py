@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from lightwell.answer.compose import Answers
+from lightwell.answer.context import Budget
 from lightwell.connectors.files import Files
 from lightwell.domain.access import Tags
 from lightwell.domain.calibration import Calibration
@@ -85,6 +86,11 @@ async def opened(
         answers = Answers(
             model=_writer(chat, paid),
             most_tokens=chosen.context_max_tokens,
+            budget=Budget(
+                entities=chosen.context_entity_ratio,
+                relations=chosen.context_relation_ratio,
+                chunks=chosen.context_chunk_ratio,
+            ),
         )
         yield KnowledgeBase(database, project_id, way, found_by, answers, summarizer=summarizer)
 
@@ -232,14 +238,9 @@ async def _reranker(settings: Settings, stack: AsyncExitStack, meter: Meter) -> 
         return None
     from lightwell.models import rerankers
 
-    dialects = {
-        "cohere": rerankers.Dialect.COHERE,
-        "jina": rerankers.Dialect.JINA,
-        "endpoint": rerankers.Dialect.PLAIN,
-        "tei": rerankers.Dialect.TEI,
-    }
+    dialect = "PLAIN" if settings.rerank == "endpoint" else settings.rerank.upper()
     endpoint = rerankers.RerankEndpoint(
-        dialect=dialects[settings.rerank],
+        dialect=rerankers.Dialect[dialect],
         api_key=settings.rerank_api_key,
         base_url=settings.rerank_url,
         model=settings.rerank_model,
