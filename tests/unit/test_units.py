@@ -1,5 +1,7 @@
 """What can be quoted: sentences, items, rows; also the rows of a table that lost its rules on the way from a page."""
 
+import pytest
+
 from lightwell.domain.units import units
 
 PAGE = """Figures
@@ -41,3 +43,23 @@ def test_prose_that_was_wrapped_is_cut_at_its_sentences_alone() -> None:
 
 def test_the_same_text_is_cut_once() -> None:
     assert units(PAGE) is units("".join(PAGE))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Das Treffen war am 3. Mai in Berlin. | Danach ging es weiter.",
+        "Vom 3. bis 5. Juni ist zu. | Bonn, 3.–5. April 2026.",
+        "Er wohnt im 2. Stock bei Anna. | Die 3. Auflage ist neu.",
+        "Es gibt z. B. Bonn, d. h. drei Orte. | Auch z.B. Köln, u. a. wegen Anna.",
+        "Siehe Nr. 5 bzw. Abs. 3 gem. § 5 des Vertrags. | Gut.",
+        "Dr. Weber kommt um ca. 20 Uhr. | Er zahlt 5 Mrd. Euro.",
+        "Es sind 20 Euro inkl. MwSt. und zzgl. Versand. | Alle zahlen MwSt. | Danach nichts mehr usw. | Gut.",
+        "We shipped version 3. | May it last.",
+        "I am 30. | He is 31. | We sold 12. | August was better.",
+        "Never mind. | It was a gem. | There were 5. | Nobody saw the max. | It fell.",
+        "She was born in 1999. | Mai is her name.",
+    ],
+)
+def test_a_german_dot_that_ends_no_sentence_cuts_none(text: str) -> None:
+    assert parts(text.replace(" |", "")) == text.split(" | ")

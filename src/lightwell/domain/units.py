@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-import nupunkt
-
+from lightwell.domain.sentences import sentence_spans
 from lightwell.domain.terms import STOP_WORDS
 
 _BREAK = re.compile(r"\n(?=\s*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|$))|(?<=\|)\n|\n[ \t]*\n")
@@ -82,7 +81,7 @@ class _Above:
 def _spans(text: str) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     rows = _row_ends(text)
-    for start, end in nupunkt.sent_spans(text):
+    for start, end in sentence_spans(text):
         at = start
         breaks = {match.start(): match.end() for match in _BREAK.finditer(text, start, end)}
         breaks |= {row: row + 1 for row in rows if start < row < end and row not in breaks}

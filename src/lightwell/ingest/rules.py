@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
-from typing import cast
-
-import nupunkt
 
 from lightwell.domain.graph import Extraction, Mention, MentionType, Statement, normalized
+from lightwell.domain.sentences import sentences_of
 from lightwell.ingest.marks import Mark, defined_terms, marks, speaker
 from lightwell.ingest.names import common_words, names
 from lightwell.ports import ChunkToRead
@@ -115,8 +113,7 @@ def _sentences(prose: str) -> Iterator[list[_Heard]]:
         bare = _LINE_MARKS.sub("", _plain(line))
         who = speaker(bare)
         first = [_marked(who)] if who else []
-        said = cast("list[str]", nupunkt.sent_tokenize(bare[who.end :] if who else bare))
-        for sentence in said:
+        for sentence in sentences_of(bare[who.end :] if who else bare):
             yield [*first, *_in_sentence(sentence)]
             first = []
 
