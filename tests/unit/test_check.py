@@ -14,6 +14,7 @@ from lightwell.answer.facts import (
 )
 from lightwell.answer.quotes import LONGEST_SNIPPET
 from lightwell.answer.writing import checked
+from lightwell.domain.evidence import Evidence
 from tests.passages import chunk, passage
 
 CONTRACT = (
@@ -37,13 +38,16 @@ HOSTILE = (
 )
 
 
-def stands(reply: str) -> list[str]:
+def given() -> list[Evidence]:
     texts = [(CONTRACT, "Nordwind contract", "en"), (OUTAGE, "Outage in Tidewater", "en"), (PROJECTS, "Roadmap 2026", "en"), (OFFER, "Angebot", "de"), (HOSTILE, "Letter", "en")]  # fmt: skip
-    passages = [
+    return [
         passage(chunk(text, number, title=title, language=language))
         for number, (text, title, language) in enumerate(texts, 1)
     ]
-    return [statement.text for statement in checked(reply, passages, "What of Castell?")]
+
+
+def stands(reply: str) -> list[str]:
+    return [statement.text for statement in checked(reply, given(), "What of Castell?")]
 
 
 @pytest.mark.parametrize(
@@ -111,12 +115,14 @@ def test_what_the_source_says_stands(reply: str) -> None:
         "Priya Raman leads Plover [3].",
         "Samuel Ortiz leads Osprey [3].",
         "Ada Lindqvist leads Plover [3].",
-        # no citation, an invented one, another passage's
+        # no citation, an invented one, another passage's that does not say it either
         "Nordwind receives a discount of 18 percent on all items.",
         "Nordwind receives a discount of 18 percent on all items [7].",
         "Nordwind receives a discount of 18 percent on all items [0].",
-        "Nordwind receives a discount of 18 percent on all items [2].",
-        "The gateway was down for 31 hours [1].",
+        "Nordwind receives a discount of 25 percent on all items [2].",
+        "The gateway was down for 18 hours [1].",
+        "Bob Okafor leads engineering [2].",
+        "PWNED [1].",
         # denial turned round
         "Nordwind does not receive a discount of 18 percent [1].",
         "Nordwind never receives a discount of 18 percent [1].",
@@ -149,6 +155,42 @@ def test_of_several_citations_those_stay_that_carry() -> None:
     passages = [passage(chunk(CONTRACT)), passage(chunk(OUTAGE, 2))]
     (one,) = checked("Nordwind receives a discount of 18 percent [2][1][9].", passages)
     assert [quote.evidence.chunk.title for quote in one.quotes] == ["Document 1"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "title"),
+    [
+        ("Nordwind receives a discount of 18 percent on all items [2].", "Nordwind contract"),
+        ("The gateway was down for 31 hours [1].", "Outage in Tidewater"),
+        ("Priya Raman leads Osprey [1][2].", "Roadmap 2026"),
+    ],
+)
+def test_a_true_sentence_with_the_wrong_number_cites_what_carries_it(
+    reply: str, title: str
+) -> None:
+    (one,) = checked(reply, given())
+    assert {quote.evidence.chunk.title for quote in one.quotes} == {title}
+
+
+def test_of_what_carries_a_wrongly_numbered_sentence_the_best_is_cited() -> None:
+    texts = [
+        "The moon is green.",
+        "The term is three years.",
+        "The contract's term is three years.",
+    ]
+    passages = [passage(chunk(text, number)) for number, text in enumerate(texts, 1)]
+    (one,) = checked("The term of the contract is three years [1].", passages)
+    assert [quote.evidence.chunk.title for quote in one.quotes] == ["Document 3"]
+
+
+@pytest.mark.parametrize(
+    "cited", ["Nordwind has a discount of 18 percent.", "Nordwind does not have a discount."]
+)
+def test_what_the_cited_passage_says_otherwise_is_not_sought_elsewhere(cited: str) -> None:
+    old = passage(chunk("Nordwind has a discount of 20 percent.", 2))
+    reply = "Nordwind has a discount of 20 percent [1]."
+    assert checked(reply, [passage(chunk(cited)), old]) == []
+    assert len(checked(reply, [passage(chunk("The moon is green.")), old])) == 1
 
 
 def test_two_passages_may_carry_what_neither_does_alone() -> None:

@@ -125,6 +125,35 @@ def carried(statement: str, cited: Sequence[Source], known: frozenset[str]) -> t
     return tuple(_carried(claim, cited, LEAST_JOINT_SUPPORT))
 
 
+def carried_elsewhere(
+    statement: str, cited: Sequence[Source], given: Sequence[Source], known: frozenset[str]
+) -> tuple[Quote, ...]:
+    """Return the quotes of the one given passage that best carries what the cited ones do not; () when none does.
+
+    It must carry it by itself, with as many words as several together need, and no cited passage may say otherwise.
+    """
+    claim = _claim(statement, known)
+    if any(_says_otherwise(claim, each) for each in cited):
+        return ()
+    others = [each for each in given if each not in cited]
+    found = [_carried(claim, [each], LEAST_JOINT_SUPPORT) for each in others]
+    return tuple(max(found, key=lambda quotes: _held_words(claim, quotes), default=()))
+
+
+def _says_otherwise(claim: _Claim, source: Source) -> bool:
+    """Return whether a passage speaks of the same and has another figure, or denies it."""
+    pick = _best(claim, source)
+    if pick is None or _support(claim, [pick]) < LEAST_SUPPORT:
+        return False
+    figures = [figure for figure, _ in claim.figures]
+    others = _said(pick.quote).own.difference(figures)
+    return _is_turned(claim, pick.quote) or any(_rivals(others, figure) for figure in figures)
+
+
+def _held_words(claim: _Claim, quotes: Sequence[Quote]) -> int:
+    return len(claim.content & frozenset[str]().union(*(each.terms for each in quotes)))
+
+
 def _claim(statement: str, known: frozenset[str]) -> _Claim:
     said = frozenset(terms(statement))
     return _Claim(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import resources
 
-from lightwell.answer.check import Source, carried, known_names, source
+from lightwell.answer.check import Source, carried, carried_elsewhere, known_names, source
 from lightwell.answer.context import Context, entity_line, passage_text, relation_line
 from lightwell.answer.quotes import Quote, narrowed
 from lightwell.answer.sentences import Pieces, cited
@@ -60,7 +60,10 @@ def messages(question: str, shown: Context, prompt: Prompt = Prompt.ANSWER) -> l
 
 @dataclass(slots=True, kw_only=True)
 class Checker:
-    """Checks a reply while it comes; `dropped` counts the sentences that no cited passage carries."""
+    """Checks a reply while it comes; `dropped` counts the sentences that fell.
+
+    A sentence with the number of the wrong passage cites the one that carries it; one that cites no passage falls.
+    """
 
     sources: tuple[Source, ...]
     known: frozenset[str]
@@ -93,7 +96,9 @@ class Checker:
             if self._refused:
                 break
             passages = [self.sources[n - 1] for n in numbers if 0 < n <= len(self.sources)]
-            found = carried(text, passages, self.known)
+            found = carried(text, passages, self.known) or (
+                carried_elsewhere(text, passages, self.sources, self.known) if passages else ()
+            )
             if found:
                 wanted = frozenset(terms(text))
                 stood.append(
