@@ -254,7 +254,7 @@ class KnowledgeBase:
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
         """Return a brief on the entity with this name, reference or id, or the several that fit; raise `NotFound`."""
-        model, most = self._answers.model, self._answers.most_tokens
+        model, most = self._answers.model, self._answers.budget.most_tokens
         return await briefing.brief(self._database, reader, name, model, most_tokens=most)
 
     async def chat(

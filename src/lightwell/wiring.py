@@ -85,8 +85,8 @@ async def opened(
         )
         answers = Answers(
             model=_writer(chat, paid),
-            most_tokens=chosen.context_max_tokens,
             budget=Budget(
+                most_tokens=chosen.context_max_tokens,
                 entities=chosen.context_entity_ratio,
                 relations=chosen.context_relation_ratio,
                 chunks=chosen.context_chunk_ratio,

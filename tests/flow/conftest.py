@@ -53,7 +53,7 @@ async def project_on(database: Database, name: str = "project") -> Project:
     project_id = await access.project(database, "tenant", name)
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
     way = await reading_by_rules(database, space, embedder)
-    answers = Answers(model=None, most_tokens=4000)
+    answers = Answers(model=None)
     kb = KnowledgeBase(database, project_id, way, retriever(way), answers)
     return Project(kb=kb, way=way, database=database, embedder=embedder)
 

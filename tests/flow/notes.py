@@ -90,7 +90,7 @@ class Noted:
 async def noted(database: Database, name: str = "project", model: ChatModel | None = None) -> Noted:
     plain = await project_on(database, name)
     way = replace(plain.way, extractor=Notes())
-    answers = Answers(model=None, most_tokens=4000)
+    answers = Answers(model=None)
     project_id = plain.kb.project_id
     summarizer = (
         Summarizer(asking=Asking(database, project_id, model, slots=4), most_tokens=500)

@@ -79,7 +79,7 @@ async def read_by_model(
             window=chosen.window,
         )
         way = crowded(replace(project.way, extractor=reader, summarizer=summarizer), SLOTS)
-        answers = Answers(model=None, most_tokens=4000)
+        answers = Answers(model=None)
         kb = KnowledgeBase(
             database, project.kb.project_id, way, retriever(way), answers, summarizer=summarizer
         )

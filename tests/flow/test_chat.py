@@ -46,7 +46,7 @@ async def papers(project: Project, tags: list[str] = SALES) -> Reader:
 
 
 def with_model(project: Project, model: ScriptedModel) -> KnowledgeBase:
-    answers = Answers(model=model, most_tokens=4000)
+    answers = Answers(model=model)
     way, own = project.way, project.kb.project_id
     return KnowledgeBase(project.database, own, way, retriever(way), answers)
 

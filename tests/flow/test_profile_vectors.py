@@ -275,7 +275,7 @@ def interrupted(store: Noted, happens: Callable[[str], None]) -> Noted:
 
 def with_way(store: Noted, way: Way) -> Noted:
     project = store.project
-    answers = Answers(model=None, most_tokens=4000)
+    answers = Answers(model=None)
     kb = KnowledgeBase(project.database, project.kb.project_id, way, retriever(way), answers)
     return replace(store, project=replace(project, kb=kb, way=way))
 

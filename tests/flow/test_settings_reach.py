@@ -97,3 +97,26 @@ async def test_descriptions_are_as_long_as_the_settings_allow(database_url: str)
         (summary,) = summaries(endpoint)
         assert summary.body["max_tokens"] == 100
         assert "at most 60 words" in content(summary.body, 0)
+
+
+def long_paper(n: int) -> str:
+    reports = " ".join(
+        f"Acme Corp wrote report {n}{m} on the valve of Pump {n}." for m in range(12)
+    )
+    return f"Acme Corp met Jane Smith about Pump {n} in Oslo. {reports}"
+
+
+async def test_answers_and_briefs_are_shown_no_more_than_the_settings_allow(
+    database_url: str,
+) -> None:
+    papers = tuple(written(f"{n}.md", long_paper(n), ["team:a"]) for n in range(8))
+    with FakeEndpoint(lambda _: "INSUFFICIENT").running() as endpoint:
+        chosen = by_model(database_url, endpoint, extraction="rules", context_max_tokens=500)
+        async with opened(chosen, around=lambda _: Sizes()) as kb:
+            await kb.ingest(Shelf(documents=papers))
+            reader = await kb.reader(["team:a"])
+            answer = await kb.ask("Who met Jane Smith about Pump 3 in Oslo?", reader)
+            await kb.brief("Acme Corp", reader)
+        assert 0 < answer.context_tokens <= 500
+        shown = [content(asked.body, 1) for asked in endpoint.requests]
+        assert [text.count("Acme Corp met") for text in shown] == [2, 2]

@@ -36,13 +36,9 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts.
-
-    `most_tokens` stands before the budget's own.
-    """
+    """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts."""
 
     model: ChatModel | None
-    most_tokens: int = 4000
     budget: Budget = field(default_factory=Budget)
 
     async def compose(self, retrieval: Retrieval) -> Answer:
@@ -68,16 +64,12 @@ class Answers:
         candidates = statements.stating(retrieval)
         if self.model is None or not (candidates or retrieval.is_enough):
             return statements.listed(retrieval, candidates, self._name)
-        shown = context(retrieval, self._budget)
+        shown = context(retrieval, self.budget)
         sent = writing.messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         reply = await self.model.reply(sent, most_tokens=MOST_LISTING_TOKENS)
         said = writing.checked(reply.text, shown.passages, retrieval.question.text)
         listed = statements.listed(retrieval, said, self.model.model)
         return replace(listed, context_tokens=shown.tokens)
-
-    @property
-    def _budget(self) -> Budget:
-        return replace(self.budget, most_tokens=self.most_tokens)
 
     @property
     def _name(self) -> str:
@@ -105,7 +97,7 @@ class Answers:
     async def _written(
         self, model: ChatModel, retrieval: Retrieval, ask: _Asking
     ) -> AsyncGenerator[Part, None]:
-        shown = context(retrieval, self._budget)
+        shown = context(retrieval, self.budget)
         checker = writing.checker(shown.passages, retrieval.question.text)
         made = Composition(retrieval=retrieval, model=model.model, context_tokens=shown.tokens)
         async with aclosing(ask(model, writing.messages(retrieval.question.text, shown))) as reply:
