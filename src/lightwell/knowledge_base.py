@@ -223,7 +223,11 @@ class KnowledgeBase:
     async def ask(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
     ) -> Answer:
-        """Return an answer whose every sentence is cited, or insufficient evidence."""
+        """Return an answer whose every sentence is cited, or insufficient evidence.
+
+        Mode `bypass` is the one answer without citations, and says so. Raises `Invalid` where that has no model.
+        """
+        self._answers.check(mode)
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         answer = await self._answers.compose(retrieval)
         await queries.record(self._database, reader, mode.strategy, answer)
@@ -234,8 +238,10 @@ class KnowledgeBase:
     ) -> AsyncGenerator[StreamChunk, None]:
         """Yield the answer that `ask` returns as events, each sentence when it is checked.
 
-        `done` carries the whole answer and comes last; a model that fails is an `error` event instead.
+        `done` carries the whole answer and comes last; a model that fails is an `error` event instead. Raises `Invalid`
+        before the first event.
         """
+        self._answers.check(mode)
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         async with aclosing(self._answers.stream(retrieval)) as events:
             async for event in events:
@@ -271,6 +277,7 @@ class KnowledgeBase:
         What the conversation cites of documents the reader no longer sees plays no part. Raises `NotFound`, `Invalid`.
         """
         began = time.perf_counter()
+        self._answers.check(mode)
         said = user_message(message)
         history = await self.conversation(reader, conversation) if conversation else ()
         model = chatting.Counted(self._answers.model) if self._answers.model else None

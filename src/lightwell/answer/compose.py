@@ -41,12 +41,20 @@ class Answers:
     model: ChatModel | None
     budget: Budget = field(default_factory=Budget)
 
+    def check(self, mode: Mode) -> None:
+        """Raise `Invalid` when this mode asks a model alone and there is none."""
+        if mode is Mode.BYPASS and self.model is None:
+            raise Invalid(
+                "Mode bypass asks the chat model alone, and there is none: name one in LIGHTWELL_CHAT_URL and"
+                " LIGHTWELL_CHAT_MODEL"
+            )
+
     async def compose(self, retrieval: Retrieval) -> Answer:
         """Return an answer whose every sentence is carried by its citations, or insufficient evidence.
 
         Raises `ModelFailed`; `Invalid` when a model is asked for and there is none.
         """
-        self._check(retrieval)
+        self.check(retrieval.question.mode)
         async with aclosing(self._parts(retrieval, _at_once)) as parts:
             answers = [part async for part in parts if isinstance(part, Answer)]
         return answers[-1]
@@ -56,7 +64,7 @@ class Answers:
 
         A model that fails is an `error` event. Raises `Invalid` before the first event.
         """
-        self._check(retrieval)
+        self.check(retrieval.question.mode)
         return streaming.streamed(self._parts(retrieval, _as_it_comes), retrieval.metrics)
 
     async def statements(self, retrieval: Retrieval) -> Statements:
@@ -74,13 +82,6 @@ class Answers:
     @property
     def _name(self) -> str:
         return EXTRACTS if self.model is None else self.model.model
-
-    def _check(self, retrieval: Retrieval) -> None:
-        if retrieval.question.mode is Mode.BYPASS and self.model is None:
-            raise Invalid(
-                "Mode bypass asks the chat model alone, and there is none: name one in LIGHTWELL_CHAT_URL and"
-                " LIGHTWELL_CHAT_MODEL"
-            )
 
     async def _parts(self, retrieval: Retrieval, ask: _Asking) -> AsyncGenerator[Part, None]:
         model = self.model
