@@ -15,6 +15,7 @@ from psycopg.types.array import ListDumper
 from psycopg_pool import AsyncConnectionPool
 
 from lightwell.domain.errors import StoreFailed
+from lightwell.records.failures import mendable
 
 Connection = AsyncConnection[TupleRow]
 Row = tuple[Any, ...]
@@ -35,17 +36,15 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Connection, None]:
-        """Lend a connection inside one transaction; raise `StoreFailed` when the server is gone."""
+        """Lend a connection inside one transaction; raise `StoreFailed` for what the server refuses or when it is gone."""
         async with self._lent() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
     async def _lent(self) -> AsyncGenerator[Connection, None]:
-        try:
+        with mendable():
             async with self._pool.connection() as connection:
                 yield connection
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-            raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
 
     async def rows(
         self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
@@ -67,7 +66,8 @@ class Database:
 @asynccontextmanager
 async def connected(conninfo: str, *, most_connections: int = 10) -> AsyncGenerator[Database, None]:
     """Open a pool, bring the schema up to date, and close the pool at the end; raise `StoreFailed`."""
-    await _migrated(conninfo)
+    with mendable():
+        await _migrated(conninfo)
     pool = AsyncConnectionPool[Connection](
         conninfo,
         kwargs={"autocommit": True},
@@ -105,11 +105,9 @@ def migrations() -> list[tuple[str, str]]:
 
 async def pending_migrations(conninfo: str) -> list[str]:
     """Return the names of the migrations that this database still lacks; raise `StoreFailed`."""
-    try:
+    with mendable():
         async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
             known = await _applied(connection)
-    except psycopg.OperationalError as error:
-        raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
     return [name for name, _ in migrations() if name not in known]
 
 
@@ -141,8 +139,6 @@ async def _migrated(conninfo: str) -> None:
         ) from error
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreFailed(f"This PostgreSQL user may not set Lightwell up: {error}") from error
-    except psycopg.OperationalError as error:
-        raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
 
 
 async def _apply(connection: Connection) -> None:

@@ -1,11 +1,10 @@
 """Is the database well?"""
 
-import psycopg
 from psycopg import AsyncConnection
 
-from lightwell.domain.errors import StoreFailed
 from lightwell.domain.health import Check
 from lightwell.records.database import OLDEST, pending_migrations
+from lightwell.records.failures import mendable
 
 _LETTERS = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
@@ -13,13 +12,11 @@ _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = '
 
 async def examination(conninfo: str) -> list[Check]:
     """Return what was found of version, pgvector, letters and migrations; raise `StoreFailed` without an answer."""
-    try:
+    with mendable():
         async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
             version = connection.info.server_version
             vector = await (await connection.execute(_EXTENSION)).fetchone()
             letters = await (await connection.execute(_LETTERS)).fetchone()
-    except psycopg.OperationalError as error:
-        raise StoreFailed(f"PostgreSQL did not answer: {error}") from error
     pending = await pending_migrations(conninfo)
     ctype = "" if letters is None else str(letters[0])
     return [

@@ -1,0 +1,71 @@
+"""What PostgreSQL refuses, told so that one can mend it; what our own SQL does wrong stays loud."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+
+from lightwell.domain.errors import StoreFailed
+
+_TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
+    (
+        (errors.DiskFull,),
+        "PostgreSQL's disk is full: make room on it and try again; what was finished is kept",
+    ),
+    (
+        (errors.OutOfMemory, errors.InsufficientResources),
+        "PostgreSQL has too little memory: give its machine or container more, or let fewer workers run",
+    ),
+    (
+        (errors.TooManyConnections,),
+        "PostgreSQL takes no more connections: let fewer workers run, or raise its max_connections",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        "PostgreSQL is read only here: name the primary server, not a standby, in LIGHTWELL_DATABASE_URL",
+    ),
+    (
+        (errors.InsufficientPrivilege,),
+        "This PostgreSQL user may not do that: let it own Lightwell's tables, or name the user that does in"
+        " LIGHTWELL_DATABASE_URL",
+    ),
+    (
+        (errors.QueryCanceled, errors.IdleInTransactionSessionTimeout, errors.IdleSessionTimeout),
+        "PostgreSQL ended what took too long: raise its statement_timeout or idle timeouts for this user, or ask"
+        " again when it has less to do",
+    ),
+    (
+        (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable),
+        "Something else was writing the same in PostgreSQL: try again",
+    ),
+    (
+        (errors.DataCorrupted, errors.IndexCorrupted),
+        "PostgreSQL finds its files damaged: restore a backup, or for an index REINDEX",
+    ),
+)
+
+
+@contextmanager
+def mendable() -> Generator[None]:
+    """Raise `StoreFailed` for what the server or its machine refuses within."""
+    try:
+        yield
+    except psycopg.Error as error:
+        told = _told(error)
+        if told is None:
+            raise
+        raise StoreFailed(f"{told} ({_own_words(error)})") from error
+
+
+def _told(error: psycopg.Error) -> str | None:
+    for kinds, told in _TOLD:
+        if isinstance(error, kinds):
+            return told
+    answered = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return "PostgreSQL did not answer" if answered else None
+
+
+def _own_words(error: psycopg.Error) -> str:
+    """Return the server's message alone: what it adds may hold a row."""
+    return error.diag.message_primary or str(error)

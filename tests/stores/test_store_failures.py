@@ -1,0 +1,73 @@
+"""What a real PostgreSQL refuses is told so that one can mend it; what our own SQL does wrong stays loud."""
+
+from typing import LiteralString
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from lightwell.domain.errors import StoreFailed
+from lightwell.records.database import Database, connected
+
+RAISED: LiteralString = (
+    "DO $$ BEGIN RAISE EXCEPTION 'as %% says' USING ERRCODE = '{}', DETAIL = 'row (4711)'; END $$"
+)
+
+
+async def run(database: Database, *statements: LiteralString) -> None:
+    async with database.transaction() as connection:
+        for each in statements:
+            await connection.execute(each)
+
+
+@pytest.mark.parametrize(
+    ("statements", "told"),
+    [
+        (("SET TRANSACTION READ ONLY", "DELETE FROM projects"), "read only .* LIGHTWELL_DATABASE_URL"),
+        (("SET LOCAL ROLE pg_monitor", "DELETE FROM projects"), "user may not .* LIGHTWELL_DATABASE_URL"),
+        (("SET LOCAL statement_timeout = 20", "SELECT pg_sleep(9)"), "took too long: raise its statement_timeout"),
+        (("SET LOCAL lock_timeout = 20", "LOCK projects"), "writing the same .* try again"),
+        ((RAISED.format("53100"),), "disk is full: make room"),
+        ((RAISED.format("53200"),), "too little memory"),
+        ((RAISED.format("53300"),), "no more connections"),
+        ((RAISED.format("40P01"),), "try again"),
+        ((RAISED.format("40001"),), "try again"),
+        ((RAISED.format("XX001"),), "restore a backup"),
+        ((RAISED.format("57P01"),), "did not answer"),
+    ],
+)  # fmt: skip
+async def test_what_the_server_refuses_says_how_to_mend_it(
+    database: Database, statements: tuple[LiteralString, ...], told: str
+) -> None:
+    async with database.transaction() as other:
+        await other.execute("LOCK projects IN ROW EXCLUSIVE MODE")
+        with pytest.raises(StoreFailed, match=told) as raised:
+            await run(database, *statements)
+    assert isinstance(raised.value.__cause__, psycopg.Error)
+    assert "4711" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("SELEKT 1", psycopg.errors.SyntaxError),
+        ("SELECT nothing FROM projects", psycopg.errors.UndefinedColumn),
+        ("SELECT * FROM nowhere", psycopg.errors.UndefinedTable),
+        ("INSERT INTO projects DEFAULT VALUES", psycopg.errors.NotNullViolation),
+    ],
+)
+async def test_what_is_wrong_with_our_own_sql_stays_loud(
+    database: Database, statement: LiteralString, error: type[psycopg.Error]
+) -> None:
+    with pytest.raises(error):
+        await run(database, statement)
+
+
+async def test_a_server_that_is_read_only_is_told_at_the_door(
+    database: Database, database_url: str
+) -> None:
+    await run(database, "DELETE FROM migrations WHERE name LIKE '0007%'")
+    read_only = make_conninfo(database_url, options="-cdefault_transaction_read_only=on")
+    with pytest.raises(StoreFailed, match="read only"):
+        async with connected(read_only):
+            pass
