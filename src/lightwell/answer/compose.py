@@ -9,8 +9,6 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-import structlog
-
 from lightwell.answer import bypass, extracts, statements, streaming, writing
 from lightwell.answer.composition import Composition
 from lightwell.answer.context import Budget, context
@@ -21,6 +19,7 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.questions import Mode
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
+from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
 
 EXTRACTS = "extracts"
@@ -31,7 +30,7 @@ MOST_LISTING_TOKENS = 1600
 
 _Asking = Callable[[ChatModel, Sequence[Message]], AsyncGenerator[str, None]]
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

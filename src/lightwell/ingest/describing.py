@@ -9,11 +9,10 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import structlog
-
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import Subject
 from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.logs import logger
 from lightwell.ports import Embedder, ProfileIndex, ProfileVector
 from lightwell.records import descriptions
 from lightwell.records.database import Database
@@ -25,7 +24,7 @@ MOST_CHARACTERS = 2000
 _EMBEDDED_AT_ONCE = 32
 _REMOVED_AT_ONCE = 500
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-import structlog
-
 from lightwell.domain.errors import SchemaDeclined
 from lightwell.domain.graph import Extraction, Mention, MentionType, Statement, joined, normalized
 from lightwell.ingest import rules
@@ -27,6 +25,7 @@ from lightwell.ingest.reading import (
 from lightwell.ingest.replies import Parsed, parse_reply
 from lightwell.ingest.rows import Problem
 from lightwell.ingest.together import together
+from lightwell.logs import logger
 from lightwell.ports import ChunkToRead, Message
 from lightwell.records import replies
 from lightwell.records.asking import Asked, Asking
@@ -37,7 +36,7 @@ _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Proble
 _Written = Callable[[Wanted], Sequence[Message]]
 """A question as it is put in one form."""
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 def most_reply_tokens(chunk: ChunkToRead) -> int:

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-import structlog
-
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.summaries import DescriptionSummary, Summarized
 from lightwell.domain.tokens import token_count
 from lightwell.ingest.together import together
+from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records import summaries
 from lightwell.records.asking import Asked, Asking
@@ -33,7 +32,7 @@ _WORDS_PER_TOKEN = 0.6
 _MARKS = re.compile(r"~{3,}|<\||\|>")
 _LAST_SENTENCE = re.compile(r"^.*[.!?。](?=\s|$)", re.DOTALL)
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

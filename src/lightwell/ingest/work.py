@@ -8,12 +8,11 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from math import ceil
 
-import structlog
-
 from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.ingest.pipeline import ingest
 from lightwell.ingest.way import Outcome, Way, round_off
+from lightwell.logs import logger
 from lightwell.records import jobs
 from lightwell.records.jobs import Claim, Worker
 
@@ -22,7 +21,7 @@ _FEW_JOBS = 4
 _POLL_SECONDS = 0.5
 _QUIET_SECONDS = 30.0
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 def new_worker(seconds: float = LEASE_SECONDS) -> Worker:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-import structlog
-
 from lightwell.domain.errors import ServerFailed
+from lightwell.logs import logger
 
 _ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"}
 
-_log = structlog.stdlib.get_logger()
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from importlib import resources
 from typing import Any, LiteralString, cast
 
 import psycopg
-import structlog
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, postgres, sql
 from psycopg.abc import Buffer
@@ -15,6 +14,7 @@ from psycopg.types.array import ListDumper
 from psycopg_pool import AsyncConnectionPool
 
 from lightwell.domain.errors import StoreFailed
+from lightwell.logs import logger
 from lightwell.records.failures import mendable
 
 Connection = AsyncConnection[TupleRow]
@@ -25,7 +25,7 @@ _UUID_ARRAY = postgres.types["uuid"].array_oid
 _MIGRATION_LOCK = 7_163_051_220
 OLDEST = 160_000
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 class Database:

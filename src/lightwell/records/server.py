@@ -14,9 +14,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
-import structlog
 
 from lightwell.domain.errors import ServerFailed
+from lightwell.logs import logger
 
 if sys.platform == "win32":
     raise ServerFailed(
@@ -57,7 +57,7 @@ _ORPHANS = "pre-existing shared memory block"
 
 _NO_DATABASE = 'database "lightwell" does not exist'
 
-_log = structlog.stdlib.get_logger()
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

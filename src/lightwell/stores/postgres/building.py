@@ -10,15 +10,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import psycopg
-import structlog
 from psycopg import AsyncConnection, sql
 
 from lightwell.domain.errors import StoreFailed
+from lightwell.logs import logger
 from lightwell.records.database import Connection, Database
 
 _TOLD_EVERY_SECONDS = 30.0
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 # Whether the index stands, how many rows the table has at most (by its pages, so that none is counted), and the
 # megabytes in which the whole graph finds room.
