@@ -10,14 +10,10 @@ _HOW = "--as team:sales (an access tag) or --as ada (a person of the example wor
 
 
 def tags(words: Sequence[str]) -> Tags:
-    """Return the tags that these words of `--as` stand for; raise `Invalid` when there are none or one is unknown."""
+    """Return the tags that these words of `--as` stand for; raise `Invalid` when there are none or one is no tag."""
     found: set[str] = set()
     for word in _split(words):
         person = PEOPLE.get(word.lower())
-        if person is None and ":" not in word:
-            raise Invalid(
-                f"{word!r} is neither an access tag nor a person of the example world; write {_how()}"
-            )
         found |= person.tags if person else {word}
     if not found:
         raise Invalid(f"Say who asks: {_how()}; several by commas or by repeating it")
@@ -27,8 +23,10 @@ def tags(words: Sequence[str]) -> Tags:
 def acl(words: Sequence[str]) -> Tags:
     """Return the tags that these words of `--acl` name, none for none; raise `Invalid` for what is no tag."""
     for word in _split(words):
-        if ":" not in word:
-            raise Invalid(f"{word!r} is not an access tag; write it like team:sales or user:ada")
+        if word.lower() in PEOPLE:
+            raise Invalid(
+                f"{word!r} is a person of the example world, not an access tag; write user:{word}"
+            )
     return tags_of(_split(words))
 
 
