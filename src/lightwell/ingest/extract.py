@@ -36,6 +36,9 @@ _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Proble
 _Written = Callable[[Wanted], Sequence[Message]]
 """A question as it is put in one form."""
 
+_HEAD_START = 0.2
+"""Seconds: the rules take the processor while the model thinks, and not while calls go out or come back."""
+
 _log = logger(__name__)
 
 
@@ -88,8 +91,14 @@ class ModelReader:
         return [self._asking.sought(each) for each in asked]
 
     async def _read(self, chunk: ChunkToRead) -> _Heard:
-        heard = await self._first(chunk)
-        by_rules = await asyncio.to_thread(rules.read, chunk)
+        first = asyncio.create_task(self._first(chunk))
+        try:
+            await asyncio.wait([first], timeout=_HEAD_START)
+            by_rules = await asyncio.to_thread(rules.read, chunk)
+            heard = await first
+        finally:
+            first.cancel()
+            await asyncio.wait([first])
         if _is_unusable(heard.latest):
             return replace(heard, extraction=by_rules, by_rules=True)
         for _ in range(self.passes):

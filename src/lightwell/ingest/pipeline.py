@@ -6,7 +6,9 @@ Each step commits what it made and the name of the next, so a crash repeats the 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -18,6 +20,7 @@ from lightwell.domain.jobs import JobState
 from lightwell.domain.terms import frequencies
 from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
 from lightwell.ingest.parse import parse
+from lightwell.ingest.together import together
 from lightwell.ingest.way import Outcome, Way, refresh, settle
 from lightwell.ports import ChunkToRead
 from lightwell.records import chunks as staging
@@ -54,47 +57,73 @@ async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], Non
     worker has taken over: the jobs then stay where they are.
     """
     async with way.preparing:
-        batch, staged = await _prepared(way, batch, tell)
-    if batch:
-        unread = [claim for claim in batch if claim.step != "index"]
-        await _read_and_publish(way, unread, staged)
-        await _index(way, batch)
-        await refresh(way, batch[0].project_id)
-        await _finish(way, batch, staged, tell)
+        ready = await _prepared(way, batch, tell)
+    if ready.batch:
+        await _read_and_publish(way, ready)
+        await together([_index(way, ready.batch), refresh(way, ready.batch[0].project_id)])
+        await _finish(way, ready, tell)
 
 
-async def _prepared(
-    way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
-) -> tuple[list[Claim], list[StagedChunk]]:
-    """Cut and embed what is not yet; return the jobs whose documents could be read, and the chunks to be read."""
-    readable = await _cut(way, [claim for claim in batch if claim.step == ""], tell)
-    batch = [claim for claim in batch if claim.step != "" or claim.job_id in readable]
-    fresh = [claim for claim in batch if claim.step not in ("index", READ_AGAIN)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ready:
+    """Jobs whose documents are cut and embedded, with the chunks that are still to be read."""
+
+    batch: Sequence[Claim]
+    chunks: Sequence[StagedChunk]
+    titles: Mapping[DocumentId, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cut:
+    """A document that could be read, in chunks."""
+
+    claim: Claim
+    title: str
+    author: str
+    chunks: Sequence[StagedChunk]
+
+
+async def _prepared(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> _Ready:
+    """Cut and embed what is not yet; documents that cannot be read fall out."""
+    cut = await _cut(way, [claim for claim in batch if claim.step == ""], tell)
+    begun = [claim for claim in batch if claim.step in ("embed", "read")]
     again = [claim for claim in batch if claim.step == READ_AGAIN]
-    staged = await staging.staged(way.database, [claim.document_id for claim in fresh])
-    await _embed(way, [claim for claim in fresh if claim.step != "read"], staged)
-    known = await staging.published(way.database, [claim.document_id for claim in again])
-    return batch, [*staged, *known]
+    at_end = [claim for claim in batch if claim.step == "index"]
+    titles = {each.claim.document_id: each.title for each in cut}
+    if begun or again:
+        titles |= await _titles(way, [*begun, *again])
+    chunks = [chunk for each in cut for chunk in each.chunks]
+    missing = list(chunks)
+    if begun:
+        staged = await staging.staged(way.database, [claim.document_id for claim in begun])
+        done = await staging.embedded(way.database, way.space.id, [chunk.id for chunk in staged])
+        missing += [chunk for chunk in staged if chunk.id not in done]
+        chunks += staged
+    unread = [each.claim for each in cut] + [claim for claim in begun if claim.step == "embed"]
+    await _embed(way, unread, missing, titles)
+    if again:
+        chunks += await staging.published(way.database, [claim.document_id for claim in again])
+    readable = [each.claim for each in cut]
+    return _Ready(batch=[*readable, *begun, *again, *at_end], chunks=chunks, titles=titles)
 
 
-async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> set[object]:
-    """Parse and chunk; return the jobs whose documents could be read."""
-    parsed: list[tuple[Claim, ParsedDocument]] = []
+async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> list[_Cut]:
+    """Parse and chunk; return the documents that could be read."""
+    cut: list[_Cut] = []
     for claim in batch:
         try:
-            parsed.append((claim, await asyncio.to_thread(_parsed, claim)))
+            cut.append(await asyncio.to_thread(_cut_up, claim))
         except Unreadable as error:
             await jobs.fail(
                 way.database, claim.job_id, way.worker, code=error.code, message=str(error)
             )
             tell(Outcome(url=claim.url, chunks=0, error=str(error)))
-    if not parsed:
-        return set()
-    staged = {claim.job_id: await asyncio.to_thread(_staged, claim, text) for claim, text in parsed}
-    async with way.database.transaction() as connection:
+    if not cut:
+        return []
+    async with way.database.step() as connection:
         await jobs.advance(
             connection,
-            list(staged),
+            [each.claim.job_id for each in cut],
             way.worker,
             state=JobState.EMBEDDING,
             step="embed",
@@ -102,52 +131,49 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
         )
         await staging.stage(
             connection,
-            {claim.document_id: claim.ref for claim, _ in parsed},
-            [chunk for document in staged.values() for chunk in document],
+            {each.claim.document_id: each.claim.ref for each in cut},
+            [chunk for each in cut for chunk in each.chunks],
         )
         await jobs.cut(
             connection,
             [
                 jobs.Cut(
-                    job_id=claim.job_id,
-                    chunks=len(staged[claim.job_id]),
-                    title=title_of(claim, text),
-                    author=text.author,
+                    job_id=each.claim.job_id,
+                    chunks=len(each.chunks),
+                    title=each.title,
+                    author=each.author,
                 )
-                for claim, text in parsed
+                for each in cut
             ],
         )
-    return set(staged)
+    return cut
 
 
-async def _embed(way: Way, batch: Sequence[Claim], staged: Sequence[StagedChunk]) -> None:
+async def _embed(
+    way: Way,
+    batch: Sequence[Claim],
+    missing: Sequence[StagedChunk],
+    titles: Mapping[DocumentId, str],
+) -> None:
     """Compute the vectors that are missing; equal text is never embedded twice."""
     if not batch:
         return
-    by_document = {claim.document_id: claim for claim in batch}
-    wanted = [chunk for chunk in staged if chunk.document_id in by_document]
-    done = await staging.embedded(way.database, way.space.id, [chunk.id for chunk in wanted])
-    missing = await _reuse(way, batch[0], [chunk for chunk in wanted if chunk.id not in done])
-    titles = await _titles(way, batch)
-    for start in range(0, len(missing), way.embedded_at_once):
-        part = missing[start : start + way.embedded_at_once]
+    by_document = {claim.document_id: claim.job_id for claim in batch}
+    fresh = await _reuse(way, batch[0], missing)
+    for start in range(0, len(fresh), way.embedded_at_once):
+        part = fresh[start : start + way.embedded_at_once]
         distinct = {chunk.hash: chunk for chunk in part}
         texts = [
             embedded_text(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
         ]
         vectors = dict(zip(distinct, await way.embedder.documents(texts), strict=True))
-        counted: dict[DocumentId, int] = {}
-        for chunk in part:
-            counted[chunk.document_id] = counted.get(chunk.document_id, 0) + 1
-        async with way.database.transaction() as connection:
+        async with way.database.step() as connection:
             await staging.stage_vectors(
                 connection, way.space.id, {chunk.id: vectors[chunk.hash] for chunk in part}
             )
-            await jobs.counted(
-                connection,
-                {by_document[document].job_id: count for document, count in counted.items()},
-            )
-    async with way.database.transaction() as connection:
+            counted = Counter(by_document[chunk.document_id] for chunk in part)
+            await jobs.counted(connection, counted)
+    async with way.database.step() as connection:
         await jobs.advance(
             connection,
             [claim.job_id for claim in batch],
@@ -169,7 +195,7 @@ async def _reuse(way: Way, claim: Claim, missing: Sequence[StagedChunk]) -> list
         return list(missing)
     vectors = await way.vectors.vectors(way.space.id, list(same.values()))
     found = {hash_: vectors[chunk] for hash_, chunk in same.items() if chunk in vectors}
-    async with way.database.transaction() as connection:
+    async with way.database.step() as connection:
         await staging.stage_vectors(
             connection,
             way.space.id,
@@ -178,12 +204,11 @@ async def _reuse(way: Way, claim: Claim, missing: Sequence[StagedChunk]) -> list
     return [chunk for chunk in missing if chunk.hash not in found]
 
 
-async def _read_and_publish(
-    way: Way, batch: Sequence[Claim], chunks: Sequence[StagedChunk]
-) -> None:
+async def _read_and_publish(way: Way, ready: _Ready) -> None:
+    batch = [claim for claim in ready.batch if claim.step != "index"]
     if not batch:
         return
-    titles = await _titles(way, batch)
+    chunks, titles = ready.chunks, ready.titles
     said = await _extractions(way, chunks, titles)
     again = {claim.document_id for claim in batch if claim.step == READ_AGAIN}
     staged = [chunk for chunk in chunks if chunk.document_id not in again]
@@ -192,7 +217,7 @@ async def _read_and_publish(
     words = await asyncio.to_thread(
         lambda: [_words(titles[chunk.document_id], chunk) for chunk in staged]
     )
-    async with way.database.transaction() as connection:
+    async with way.database.step() as connection:
         await jobs.advance(
             connection,
             [claim.job_id for claim in batch],
@@ -211,7 +236,7 @@ async def _read_and_publish(
 
 
 async def _extractions(
-    way: Way, chunks: Sequence[StagedChunk], titles: dict[DocumentId, str]
+    way: Way, chunks: Sequence[StagedChunk], titles: Mapping[DocumentId, str]
 ) -> dict[ChunkId, Extraction]:
     to_read = [chunk_to_read(titles[chunk.document_id], chunk) for chunk in chunks]
     return dict(
@@ -228,32 +253,27 @@ async def _index(way: Way, batch: Sequence[Claim]) -> None:
         await way.vectors.put(way.space.id, vectors)
 
 
-async def _finish(
-    way: Way, batch: Sequence[Claim], staged: Sequence[StagedChunk], tell: Callable[[Outcome], None]
-) -> None:
+async def _finish(way: Way, ready: _Ready, tell: Callable[[Outcome], None]) -> None:
     async with way.database.transaction() as connection:
-        await staging.unstage_vectors(connection, [claim.document_id for claim in batch])
-        await jobs.complete(connection, [claim.job_id for claim in batch], way.worker)
-    for claim in batch:
-        count = sum(chunk.document_id == claim.document_id for chunk in staged)
-        tell(Outcome(url=claim.url, chunks=count, error=""))
+        await staging.unstage_vectors(connection, [claim.document_id for claim in ready.batch])
+        await jobs.complete(connection, [claim.job_id for claim in ready.batch], way.worker)
+    counted = Counter(chunk.document_id for chunk in ready.chunks)
+    for claim in ready.batch:
+        tell(Outcome(url=claim.url, chunks=counted[claim.document_id], error=""))
 
 
 async def _titles(way: Way, batch: Sequence[Claim]) -> dict[DocumentId, str]:
     return await staging.titles(way.database, [claim.document_id for claim in batch])
 
 
-def _parsed(claim: Claim) -> ParsedDocument:
+def _cut_up(claim: Claim) -> _Cut:
     if claim.attempts > jobs.MOST_ATTEMPTS:
         raise Unreadable(
             "crashed", "Reading this document ended its worker again and again; it is set aside"
         )
-    return parse(claim.upload, claim.format, name=name_of(claim.url))
-
-
-def _staged(claim: Claim, parsed: ParsedDocument) -> list[StagedChunk]:
+    parsed = parse(claim.upload, claim.format, name=name_of(claim.url))
     title = title_of(claim, parsed)
-    return [
+    staged = [
         StagedChunk(
             id=ChunkId(new_id()),
             document_id=claim.document_id,
@@ -262,6 +282,7 @@ def _staged(claim: Claim, parsed: ParsedDocument) -> list[StagedChunk]:
         )
         for draft in chunks(parsed)
     ]
+    return _Cut(claim=claim, title=title, author=parsed.author, chunks=staged)
 
 
 def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:

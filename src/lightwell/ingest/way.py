@@ -1,6 +1,7 @@
 """What work on a project needs, and how its outcome is told."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lightwell.domain.ids import ProjectId
@@ -10,6 +11,7 @@ from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
 from lightwell.records import profiles, replies
 from lightwell.records.database import Database
+from lightwell.records.gathered import Gathered
 from lightwell.records.jobs import Worker
 from lightwell.records.spaces import Space
 
@@ -38,6 +40,9 @@ class Way:
     embedded_at_once: int = 32
     refreshed_at_once: int = 500
     preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    refreshing: Gathered["tuple[Way, ProjectId]", None] = field(
+        default_factory=lambda: Gathered(_refreshed)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +68,17 @@ async def settle(way: Way, project_id: ProjectId) -> None:
 
 
 async def refresh(way: Way, project_id: ProjectId) -> None:
-    """Recompute whatever was derived from mentions that came or went."""
-    while True:
-        async with way.database.transaction() as connection:
-            if await profiles.refresh(connection, project_id, limit=way.refreshed_at_once) == 0:
-                return
+    """Recompute whatever was derived from mentions that came or went, once for all batches that wait for it."""
+    await way.refreshing((way, project_id))
+
+
+async def _refreshed(asked: "Sequence[tuple[Way, ProjectId]]") -> list[None]:
+    for project_id, way in {project_id: way for way, project_id in asked}.items():
+        taken = way.refreshed_at_once
+        while taken == way.refreshed_at_once:
+            async with way.database.transaction() as connection:
+                taken = await profiles.refresh(connection, project_id, limit=way.refreshed_at_once)
+    return [None] * len(asked)
 
 
 async def round_off(way: Way, project_id: ProjectId) -> None:

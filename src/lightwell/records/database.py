@@ -41,6 +41,16 @@ class Database:
             yield connection
 
     @asynccontextmanager
+    async def step(self) -> AsyncGenerator[Connection, None]:
+        """Lend a connection as `transaction` does, for what is only repeated when the server crashes before it is on disk.
+
+        It is there once a later transaction is, so whoever says that something is done ends with a `transaction`.
+        """
+        async with self.transaction() as connection:
+            await connection.execute("SET LOCAL synchronous_commit = off")
+            yield connection
+
+    @asynccontextmanager
     async def _lent(self) -> AsyncGenerator[Connection, None]:
         with mendable():
             async with self._pool.connection() as connection:

@@ -152,26 +152,27 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
     Subjects that no mention speaks of any more are removed. Publishing waits meanwhile, so that none of them
     is taken up again in between.
     """
-    await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-    rows = await (await connection.execute(_TAKE, {"limit": limit})).fetchall()
-    for subject, statement in _REFRESH.items():
-        taken = sorted(row for row in rows if row[2] == subject)
-        if taken:
-            keys = {
-                "subjects": [row[0] for row in taken],
-                "classes": [row[1] for row in taken],
-                "deltas": [row[3] for row in taken],
-            }
-            await connection.execute(statement, keys)
-    subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
-    await curated.refresh(connection, [(row[0], row[1]) for row in rows])
-    shrunk = {"subjects": [row[0] for row in rows if row[3] <= 0]}
-    await connection.execute(_DROP_EMPTY, subjects)
-    if shrunk["subjects"]:
-        await connection.execute(_DROP_RELATIONS, shrunk)
-        await connection.execute(_DROP_ENTITIES, shrunk)
-    await summaries.mark(connection, [(row[0], row[1]) for row in rows])
-    await descriptions.mark(connection, [(row[0], row[1]) for row in rows])
+    async with connection.pipeline():
+        await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+        rows = await (await connection.execute(_TAKE, {"limit": limit})).fetchall()
+        for subject, statement in _REFRESH.items():
+            taken = sorted(row for row in rows if row[2] == subject)
+            if taken:
+                keys = {
+                    "subjects": [row[0] for row in taken],
+                    "classes": [row[1] for row in taken],
+                    "deltas": [row[3] for row in taken],
+                }
+                await connection.execute(statement, keys)
+        subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
+        await curated.refresh(connection, [(row[0], row[1]) for row in rows])
+        shrunk = {"subjects": [row[0] for row in rows if row[3] <= 0]}
+        await connection.execute(_DROP_EMPTY, subjects)
+        if shrunk["subjects"]:
+            await connection.execute(_DROP_RELATIONS, shrunk)
+            await connection.execute(_DROP_ENTITIES, shrunk)
+        await summaries.mark(connection, [(row[0], row[1]) for row in rows])
+        await descriptions.mark(connection, [(row[0], row[1]) for row in rows])
     return len(rows)
 
 

@@ -167,28 +167,29 @@ async def publish(
 
     The old chunks go in the same transaction, so a reader sees the old version or the new one.
     """
-    ids = [document.document_id for document in documents]
-    await retire(connection, project_id, ids, staged=False)
-    await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
-    await connection.execute(
-        _PUBLISH_DOCUMENTS,
-        {
-            "documents": ids,
-            "texts": [document.text for document in documents],
-            "languages": [document.language for document in documents],
-            "chunks": [document.chunks for document in documents],
-        },
-    )
-    await connection.execute(
-        _PUBLISH_TERMS,
-        {
-            "chunks": [entry.chunk_id for entry in terms],
-            "lengths": [entry.length for entry in terms],
-            "terms": [_tsvector(entry.frequencies) for entry in terms],
-        },
-    )
-    await mentions.write(connection, project_id, extractions)
-    await _count(connection, ids, sign=1)
+    async with connection.pipeline():
+        ids = [document.document_id for document in documents]
+        await retire(connection, project_id, ids, staged=False)
+        await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
+        await connection.execute(
+            _PUBLISH_DOCUMENTS,
+            {
+                "documents": ids,
+                "texts": [document.text for document in documents],
+                "languages": [document.language for document in documents],
+                "chunks": [document.chunks for document in documents],
+            },
+        )
+        await connection.execute(
+            _PUBLISH_TERMS,
+            {
+                "chunks": [entry.chunk_id for entry in terms],
+                "lengths": [entry.length for entry in terms],
+                "terms": [_tsvector(entry.frequencies) for entry in terms],
+            },
+        )
+        await mentions.write(connection, project_id, extractions)
+        await _count(connection, ids, sign=1)
 
 
 async def reread(
@@ -198,13 +199,14 @@ async def reread(
     extractions: Mapping[ChunkId, Extraction],
 ) -> None:
     """Replace what these documents' published chunks say of entities and relations; the chunks stay as they are."""
-    await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-    keys: dict[str, object] = {"documents": list(documents)}
-    await connection.execute(_STALE, {**keys, "sign": -1})
-    for statement in _UNSAY:
-        await connection.execute(statement, keys)
-    await mentions.write(connection, project_id, extractions)
-    await connection.execute(_STALE, {**keys, "sign": 1})
+    async with connection.pipeline():
+        await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+        keys: dict[str, object] = {"documents": list(documents)}
+        await connection.execute(_STALE, {**keys, "sign": -1})
+        for statement in _UNSAY:
+            await connection.execute(statement, keys)
+        await mentions.write(connection, project_id, extractions)
+        await connection.execute(_STALE, {**keys, "sign": 1})
 
 
 async def retire(

@@ -195,7 +195,7 @@ async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> N
         "chunks": [chunk for chunk, _ in pairs],
         "ids": [reply for _, reply in pairs],
     }
-    async with database.transaction() as connection:
+    async with database.step() as connection, connection.pipeline():
         for statement in (_HOLD_CHUNKS, _HOLD_REPLIES, _NOTE, _ADOPT):
             await connection.execute(statement, parameters)
 

@@ -195,6 +195,9 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     fake: FakeEndpoint
+    protocol_version = "HTTP/1.1"  # connections are kept, as real endpoints do
+    disable_nagle_algorithm = True
+    timeout = 30
 
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length", "0"))
@@ -212,6 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, request: Request, behaves: Behaves) -> None:
         if behaves.hangs_up:
+            self.close_connection = True
             return
         if behaves.status != 200:
             error = {"error": {"type": "error", **behaves.complaint}}
@@ -227,7 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
         words = re.findall(r"\s*\S+", self.fake.said(request.body))
         if behaves.halves:
             words = words[: len(words) // 2]
-        self._begin(behaves, "text/event-stream")
+        self.close_connection = True
+        self._begin(behaves, "text/event-stream", {"Connection": "close"})
         for word in words:
             time.sleep(behaves.pace)
             self._event({"content": word, "refusal": behaves.refusal}, None)
@@ -241,12 +246,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"data: {json.dumps(part)}\n\n".encode())
 
     def _send(self, behaves: Behaves, body: bytes) -> None:
-        self._begin(behaves, "application/json")
+        self._begin(behaves, "application/json", {"Content-Length": str(len(body))})
         self.wfile.write(body)
 
-    def _begin(self, behaves: Behaves, kind: str) -> None:
+    def _begin(self, behaves: Behaves, kind: str, framing: Mapping[str, str]) -> None:
         self.send_response(behaves.status)
-        for name, value in behaves.headers.items():
+        for name, value in {**framing, **behaves.headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.end_headers()
