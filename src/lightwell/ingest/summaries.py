@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
+from lightwell.domain.fences import fenced
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.summaries import DescriptionSummary, Summarized
@@ -29,7 +30,6 @@ WINDOW_TOKENS = 6000
 
 _AT_ONCE = 64
 _WORDS_PER_TOKEN = 0.6
-_MARKS = re.compile(r"~{3,}|<\||\|>")
 _LAST_SENTENCE = re.compile(r"^.*[.!?。](?=\s|$)", re.DOTALL)
 
 _log = logger(__name__)
@@ -49,10 +49,10 @@ class Summarizer:
         page = (resources.files("lightwell.ingest") / "prompts" / "summarize.md").read_text("utf-8")
         rules = page.replace("{words}", str(int(self.most_tokens * _WORDS_PER_TOKEN)))
         rules = rules.replace("{language}", "in " + (self.language or "the language of the lines"))
-        lines = "\n".join(_line(text) for text in (f"Name: {name}", *descriptions))
+        lines = "\n".join(" ".join(text.split()) for text in (f"Name: {name}", *descriptions))
         return [
             Message(role="system", content=rules.strip()),
-            Message(role="user", content=f"~~~\n{lines}\n~~~"),
+            Message(role="user", content=fenced(lines)),
         ]
 
     async def summary(self, name: str, descriptions: Sequence[str]) -> Summarized | None:
@@ -138,10 +138,6 @@ def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:
         parts[-1].append(text)
         room -= tokens
     return parts
-
-
-def _line(text: str) -> str:
-    return _MARKS.sub(" ", " ".join(text.split()))
 
 
 def _whole(reply: Kept) -> str:
