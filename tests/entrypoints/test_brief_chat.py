@@ -82,7 +82,7 @@ def test_a_pick_list_and_a_pick(run: Run) -> None:
     assert cast("Json", picked["entity"])["entityName"] == "Nordwind Logistik"
     assert run("brief", "Nowhere").exit_code == 3
     assert run("brief", "Nordwind Energie", who="team:them").exit_code == 3
-    assert run("brief", "Nordwind Energie", who="nobody").exit_code == 2
+    assert run("brief", "Nordwind Energie", who="no body").exit_code == 2
 
 
 def test_a_conversation_from_its_first_word_to_its_end(run: Run) -> None:

@@ -111,7 +111,7 @@ def test_wrong_words_end_with_their_exit_code(run: Run) -> None:
     )
     assert run("graph", "rename", "Nordwind", "X", "--acl", "team:them").exit_code == 2
     assert run("graph", "relate", "Nordwind", "Osprey", "--weight", "0").exit_code == 2
-    assert run("graph", "list", who="nobody").exit_code == 2
+    assert run("graph", "list", who="no body").exit_code == 2
     assert run("graph", "merges", "--after", "Nordwind").exit_code == 2
     assert (
         run("graph", "list", who="team:them").stdout == "There are no entities that you may see.\n"
