@@ -76,6 +76,12 @@ def test_headings_lists_and_tables_are_read_in_order() -> None:
     assert document.updated_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
+def test_the_date_of_an_empty_document_is_no_date() -> None:
+    document = docx.Document()
+    document.add_paragraph("Some words.")
+    assert read(saved(document)).updated_at is None
+
+
 def test_paragraphs_in_a_code_style_are_one_block_of_code() -> None:
     document = docx.Document()
     document.styles.add_style("Source Code", 1)

@@ -71,6 +71,15 @@ def test_pages_cover_the_text_and_the_outline_becomes_sections() -> None:
     assert document.updated_at.tzinfo is not None
 
 
+def test_the_date_of_a_file_that_comes_out_the_same_is_no_date() -> None:
+    file = io.BytesIO()
+    canvas = Canvas(file, invariant=1)
+    canvas.drawString(72, 780, "Some words.")
+    canvas.save()
+    assert b"D:20000101" in file.getvalue()
+    assert read(file.getvalue()).updated_at is None
+
+
 def test_words_broken_at_a_line_end_are_mended() -> None:
     document = read(made([["A well-known thing is infor-", "mation, and a well-", "known one."]]))
     assert "information" in document.text

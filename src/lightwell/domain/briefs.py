@@ -16,7 +16,7 @@ MOST_CANDIDATES = 10
 class Spoken:
     """A passage that speaks of an entity `often` times.
 
-    `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; else when it was changed.
+    `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; else when it was changed (`Document`).
     """
 
     chunk: Chunk

@@ -85,7 +85,8 @@ class ParsedDocument:
     """A document's plain text and where its parts stand; all offsets are characters of `text`.
 
     `sections` cover the text without gaps, in order. `pages` do too where there are pages, else ().
-    `title` is the best the document itself offers, or "" when it offers none.
+    `title` is the best the document itself offers, or "" when it offers none. `updated_at` is the date that it gives
+    itself, however unlikely.
     """
 
     text: str
@@ -153,7 +154,11 @@ class NewDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A document as the system of record holds it."""
+    """A document as the system of record holds it.
+
+    `updated_at` is when its source says it changed; of a file the date that it gives itself where it has one, not
+    before 1970 and not to come.
+    """
 
     id: DocumentId
     ref: GlobalRef

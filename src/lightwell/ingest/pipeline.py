@@ -9,6 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -80,6 +81,7 @@ class _Cut:
     claim: Claim
     title: str
     author: str
+    dated: datetime | None
     chunks: Sequence[StagedChunk]
 
 
@@ -142,6 +144,7 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
                     chunks=len(each.chunks),
                     title=each.title,
                     author=each.author,
+                    dated=each.dated,
                 )
                 for each in cut
             ],
@@ -282,7 +285,9 @@ def _cut_up(claim: Claim) -> _Cut:
         )
         for draft in chunks(parsed)
     ]
-    return _Cut(claim=claim, title=title, author=parsed.author, chunks=staged)
+    return _Cut(
+        claim=claim, title=title, author=parsed.author, dated=parsed.updated_at, chunks=staged
+    )
 
 
 def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:

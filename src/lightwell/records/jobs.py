@@ -6,6 +6,7 @@ A worker writes for a job only inside a transaction that began with `advance` or
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from lightwell.domain.access import Reader
@@ -106,16 +107,20 @@ FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[]) AS counted (id, chunks)
 WHERE ingestion_jobs.id = counted.id
 """
 
+# A copied file has the time of its copying: what it says of itself is better, unless that cannot be.
 _CUT = """
 WITH given AS (
-    SELECT * FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[], %(titles)s::text[], %(authors)s::text[])
-        AS given (id, chunks, title, author)
+    SELECT * FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[], %(titles)s::text[], %(authors)s::text[],
+                         %(dates)s::timestamptz[])
+        AS given (id, chunks, title, author, dated)
 ), job AS (
     UPDATE ingestion_jobs SET total_chunks = given.chunks, processed_chunks = 0, upload = NULL
     FROM given WHERE ingestion_jobs.id = given.id
-    RETURNING document_id, given.title, given.author
+    RETURNING document_id, given.title, given.author, given.dated
 )
-UPDATE source_documents SET title = job.title, author = job.author
+UPDATE source_documents SET title = job.title, author = job.author,
+    updated_at = CASE WHEN source_system = 'file' AND job.dated > 'epoch' AND job.dated <= now() THEN job.dated
+                      ELSE updated_at END
 FROM job WHERE source_documents.document_id = job.document_id
 """
 
@@ -234,6 +239,7 @@ class Cut:
     chunks: int
     title: str
     author: str
+    dated: datetime | None
 
 
 async def cut(connection: Connection, cuts: Sequence[Cut]) -> None:
@@ -245,6 +251,7 @@ async def cut(connection: Connection, cuts: Sequence[Cut]) -> None:
             "chunks": [entry.chunks for entry in cuts],
             "titles": [entry.title for entry in cuts],
             "authors": [entry.author for entry in cuts],
+            "dates": [entry.dated for entry in cuts],
         },
     )
 

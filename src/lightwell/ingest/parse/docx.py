@@ -6,7 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Protocol, cast
 
 import docx
@@ -38,6 +38,8 @@ _STYLE, _STYLE_ID, _NAME, _BASE = qn("w:style"), qn("w:styleId"), qn("w:name"), 
 _ABOUT, _STYLED = qn("w:pPr"), qn("w:pStyle")
 _OUTLINE, _NUMBERED, _VALUE = qn("w:outlineLvl"), qn("w:numPr"), qn("w:val")
 _BODY_TEXT = 9
+_NO_MOMENT = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
+"""When python-docx's empty document was saved, which whoever begins with it tends to keep."""
 
 
 _FAILURES = (
@@ -108,7 +110,7 @@ def _document(document: Document) -> ParsedDocument:
     builder = Builder()
     titles = _fill(builder, cast("_Element", document.element.body), styles)
     about = document.core_properties
-    modified = about.modified
+    modified = about.modified and about.modified.replace(tzinfo=about.modified.tzinfo or UTC)
     return ParsedDocument(
         text=builder.text(),
         title=squeezed(clean(titles.get(0) or about.title or titles.get(1, ""))),
@@ -116,7 +118,7 @@ def _document(document: Document) -> ParsedDocument:
         sections=builder.sections(),
         pages=(),
         spans=builder.spans(),
-        updated_at=modified.replace(tzinfo=modified.tzinfo or UTC) if modified else None,
+        updated_at=None if modified == _NO_MOMENT else modified,
     )
 
 

@@ -32,6 +32,9 @@ _NO_TITLE = re.compile(
 )
 _MAKER = re.compile(r"^Microsoft (?:Office )?Word - ", re.I)
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
+_NO_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
+"""What ReportLab writes when a file is to come out the same each time."""
+
 _BROKEN_WORD = re.compile(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
 _COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
 _OWN_LINE = re.compile(
@@ -84,7 +87,7 @@ def parse(content: bytes) -> ParsedDocument:
         sections=sections(text, _headings(raw.bookmarks, text, pages)),
         pages=pages,
         spans=tuple(looks(text)),
-        updated_at=_moment(raw.about.get("ModDate", "") or raw.about.get("CreationDate", "")),
+        updated_at=_changed(raw.about),
     )
 
 
@@ -230,6 +233,11 @@ def _headings(
 def _title(word: str) -> str:
     title = _MAKER.sub("", squeezed(clean(word)))
     return "" if _NO_TITLE.fullmatch(title) else title
+
+
+def _changed(about: Mapping[str, str]) -> datetime | None:
+    moments = (_moment(about.get(key, "")) for key in ("ModDate", "CreationDate"))
+    return next((each for each in moments if each and each != _NO_MOMENT), None)
 
 
 def _moment(word: str) -> datetime | None:
