@@ -124,7 +124,7 @@ async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
         project_id,
         way,
         retriever(way),
-        Answers(model=None, most_tokens=4000),
+        Answers(model=None),
     )
     return kb, embedder
 
