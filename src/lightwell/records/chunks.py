@@ -55,7 +55,9 @@ ORDER BY chunk_hash, chunk_id
 """
 
 _STAGE_VECTORS = """
-INSERT INTO staged_vectors (space_id, chunk_id, embedding) VALUES (%(space)s, %(chunk)s, %(vector)s)
+INSERT INTO staged_vectors (space_id, chunk_id, embedding)
+SELECT %(space)s, given.chunk_id, given.embedding
+FROM unnest(%(chunks)s::uuid[], %(vectors)b::halfvec[]) AS given (chunk_id, embedding)
 ON CONFLICT (chunk_id, space_id) DO NOTHING
 """
 
@@ -125,11 +127,10 @@ async def stage_vectors(
     connection: Connection, space: SpaceId, vectors: Mapping[ChunkId, NDArray[np.float32]]
 ) -> None:
     """Keep these vectors until their chunks are published."""
-    rows = [
-        {"space": space, "chunk": chunk, "vector": HalfVector(vector)}
-        for chunk, vector in vectors.items()
-    ]
-    await connection.cursor().executemany(_STAGE_VECTORS, rows)
+    if vectors:
+        halves = [HalfVector(vector) for vector in vectors.values()]
+        given = {"space": space, "chunks": list(vectors), "vectors": halves}
+        await connection.execute(_STAGE_VECTORS, given)
 
 
 async def published_vectors(
