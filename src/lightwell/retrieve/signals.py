@@ -81,18 +81,23 @@ def cover(candidates: Candidates, corpus: Corpus) -> Floats:
 def names_held(candidates: Candidates, corpus: Corpus) -> Floats:
     """Return which share of the question's names, by rarity, each candidate mentions: (n,) in [0, 1]."""
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
-    weights = np.log1p(corpus.chunks / counts)
-    held = cast("Floats", candidates.mentions[:, candidates.named] @ weights)
+    weights = np.zeros(len(corpus.entity_counts))
+    weights[candidates.named] = np.log1p(corpus.chunks / counts)
+    held = cast("Floats", candidates.mentions @ weights)
     return held / max(float(weights.sum()), 1e-9)
 
 
 def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floats:
     """Return how strongly rare shared names link first passages to candidates: (firsts, n) in [0, 1]."""
-    counts = corpus.entity_counts
+    counts, mentions = corpus.entity_counts, candidates.mentions
     is_link = (counts > 1) & (counts <= RAREST)
     strength = np.where(is_link, 1 / np.log2(np.clip(counts, 2, None)), 0.0)
-    weighted = cast("Matrix", candidates.mentions[firsts].multiply(strength).tocsr())
-    links = cast("Floats", cast("Matrix", weighted @ candidates.mentions.T).toarray())
+    starts, entities = cast("Places", mentions.indptr), cast("Places", mentions.indices)
+    weighted = np.zeros((len(counts), len(firsts)))
+    for place, first in enumerate(firsts):
+        own = entities[starts[first] : starts[first + 1]]
+        weighted[own, place] = strength[own]
+    links = cast("Floats", mentions @ weighted).T
     shared = np.minimum(links, 1.0)
     shared[np.arange(len(firsts)), firsts] = 0.0
     return shared
@@ -101,7 +106,14 @@ def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floa
 def titles_named(titles: Sequence[str], text: str, *, besides: str) -> Floats:
     """Return 1 where the text names a title other than `besides`, 0 elsewhere, (n,); titles are `matchable`."""
     within = matchable(text)
-    return np.array([title != besides and title in within for title in titles], np.float64)
+    held = frozenset(within.split())
+    return np.array(
+        [
+            title.split(maxsplit=1)[0] in held and title != besides and title in within
+            for title in titles
+        ],
+        np.float64,
+    )
 
 
 def matchable(text: str) -> str:

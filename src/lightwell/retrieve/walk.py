@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import scipy.sparse as sparse
 
-from lightwell.retrieve.signals import Floats, Matrix
+from lightwell.retrieve.signals import Floats, Matrix, Places
 
 FOLLOWED = 0.5
 """The probability of following an edge rather than starting anew."""
@@ -23,11 +23,15 @@ def transitions(mentions: Matrix, relations: Matrix) -> Matrix:
     A step from a chunk goes to one of its entities; from an entity to one of its chunks, or along a relation
     by its weight. A column without edges is empty.
     """
-    weights = cast(
-        "Matrix", sparse.block_array([[None, mentions], [mentions.T, relations]], format="csr")
-    )
-    leaving = np.asarray(weights.sum(axis=0), np.float64)
-    return cast("Matrix", weights @ sparse.diags_array(1 / np.where(leaving > 0, leaving, 1.0)))
+    chunks, entities = cast("tuple[int, int]", mentions.shape)
+    rows, columns, told = _edges(mentions)
+    sources, targets, stated = _edges(relations)
+    into = np.concatenate([rows, chunks + columns, chunks + sources])
+    out_of = np.concatenate([chunks + columns, rows, chunks + targets])
+    weights = np.concatenate([told, told, stated])
+    leaving = np.bincount(out_of, weights, minlength=chunks + entities)
+    chances = weights / np.where(leaving > 0, leaving, 1.0)[out_of]
+    return sparse.csr_array((chances, (into, out_of)), shape=(len(leaving), len(leaving)))
 
 
 def walk(steps: Matrix, restarts: Floats) -> Floats:
@@ -37,9 +41,16 @@ def walk(steps: Matrix, restarts: Floats) -> Floats:
     """
     total = restarts.sum(axis=0)
     start = restarts / np.where(total > 0, total, 1.0)
-    stuck = np.asarray(steps.sum(axis=0), np.float64) <= 0
+    _, out_of, chances = _edges(steps)
+    stuck = np.bincount(out_of, chances, minlength=len(restarts)) <= 0
     dwelling = start
     for _ in range(_STEPS):
         onward = cast("Floats", steps @ dwelling) + start * dwelling[stuck].sum(axis=0)
         dwelling = (1 - FOLLOWED) * start + FOLLOWED * onward
     return dwelling
+
+
+def _edges(matrix: Matrix) -> tuple[Places, Places, Floats]:
+    """Return the rows, the columns and the values of what the matrix holds."""
+    edges = matrix.tocoo()
+    return cast("Places", edges.row), cast("Places", edges.col), cast("Floats", edges.data)
