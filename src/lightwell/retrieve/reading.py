@@ -99,9 +99,10 @@ def _judged(asked: Reading, entry: Evidence, highlights: Sequence[Highlight]) ->
 def _missing(asked: Reading, chunk: Chunk) -> float:
     """Return which share of the question's proper names, by weight, the passage and its title lack: 0 to 1."""
     named = {word: weight for word, weight in asked.weights.items() if word in asked.names}
+    if not named:
+        return 0.0
     held = frozenset(terms(f"{chunk.title}\n{chunk.text}"))
-    lacking = sum(weight for word, weight in named.items() if word not in held)
-    return lacking / sum(named.values()) if named else 0.0
+    return sum(weight for word, weight in named.items() if word not in held) / sum(named.values())
 
 
 def _parts(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Part]:
@@ -109,7 +110,7 @@ def _parts(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Part]
 
 
 def _parts_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_Part]:
-    title = frozenset(terms(chunk.title))
+    title = title_terms(chunk.title)
     found: dict[str, _Part] = {}
     for unit in units(chunk.text):
         text = chunk.text[unit.start : unit.end]
