@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import resources
 from typing import Any, LiteralString, cast
+from uuid import UUID
 
 import psycopg
 from pgvector.psycopg import register_vector_async
@@ -57,11 +58,19 @@ class Database:
                 yield connection
 
     async def rows(
-        self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
+        self,
+        query: LiteralString | sql.Composed,
+        parameters: Mapping[str, object],
+        *,
+        prepare: bool | None = None,
+        binary: bool = False,
     ) -> list[Row]:
-        """Run one query by itself and return its rows."""
+        """Run one query by itself and return its rows.
+
+        With `prepare=False` it is planned anew each time; `binary` rows are cheaper where they hold bytes.
+        """
         async with self._lent() as connection:
-            cursor = await connection.execute(query, parameters)
+            cursor = await connection.execute(query, parameters, prepare=prepare, binary=binary)
             return await cursor.fetchall()
 
     async def run(
@@ -92,6 +101,11 @@ async def connected(conninfo: str, *, most_connections: int = 10) -> AsyncGenera
         yield Database(pool)
     finally:
         await pool.close()
+
+
+def array_of(identifiers: Iterable[UUID]) -> str:
+    """Return PostgreSQL's text of a `uuid[]`: a long list of objects costs more than to search for what it names."""
+    return f"{{{','.join([each.hex for each in identifiers])}}}"
 
 
 async def copy_rows(
@@ -133,7 +147,7 @@ class _Lists(ListDumper):
     def dump(self, obj: list[Any]) -> Buffer | None:
         if self.oid != _UUID_ARRAY or None in obj:
             return super().dump(obj)
-        return f"{{{','.join([each.hex for each in obj])}}}".encode()
+        return array_of(obj).encode()
 
 
 async def _migrated(conninfo: str) -> None:

@@ -7,7 +7,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
 from lightwell.records import layouts
-from lightwell.records.database import Database, Row
+from lightwell.records.database import Database, Row, array_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +21,17 @@ class WordStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordHit:
-    """A chunk's length in terms and how often it has each of the question's terms, in their order, 0 to 8."""
+    """A chunk's length in terms and how often it has each of the question's terms, in their order, 0 to 8.
+
+    (`url`, `index`), where it stands, orders chunks alike everywhere; `title` is its document's.
+    """
 
     chunk_id: ChunkId
     length: int
     frequencies: tuple[int, ...]
+    title: str
+    url: str
+    index: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,44 +43,53 @@ class NamedEntity:
     chunks: int
 
 
-_TOTALS = """
-SELECT coalesce(sum(chunks), 0), coalesce(sum(length), 0) FROM class_totals
+# The totals are the row without a term.
+_STATISTICS = """
+SELECT NULL, coalesce(sum(chunks), 0), coalesce(sum(length), 0)::bigint FROM class_totals
 WHERE class_id = ANY(%(classes)s)
-"""
-
-_TERM_COUNTS = """
-SELECT term, sum(chunks) FROM term_counts
+UNION ALL
+SELECT term, sum(chunks), 0 FROM term_counts
 WHERE class_id = ANY(%(classes)s) AND term = ANY(%(terms)s)
 GROUP BY term
 """
 
-# BM25 with k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009), over the drawn chunks.
+# BM25 with k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009), over the drawn chunks; most hold one term or two, and
+# whether a term is held costs a fraction of how often.
 _BY_WORDS = """
-SELECT drawn.chunk_id, drawn.length, scored.frequencies
-FROM chunk_terms AS drawn
-CROSS JOIN LATERAL (
-    SELECT array_agg(each.frequency ORDER BY each.place) AS frequencies,
-           sum(each.weight * each.frequency * 2.2
-               / (each.frequency + 1.2 * (0.25 + 0.75 * drawn.length / %(mean_length)s))) AS score
-    FROM (
-        SELECT place, weight, term_frequency(drawn.terms, term) AS frequency
-        FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) WITH ORDINALITY AS asked (term, weight, place)
-    ) AS each
-) AS scored
-WHERE drawn.terms @@ %(draw)s::tsquery
-  AND drawn.class_id = ANY(%(classes)s)
-  AND (%(topic)s = '' OR drawn.topic_tag = %(topic)s)
-ORDER BY scored.score DESC, drawn.length, drawn.chunk_id
-LIMIT %(limit)s
+SELECT best.chunk_id, best.length, ARRAY(
+    SELECT CASE WHEN best.terms @@ term THEN term_frequency(best.terms, term) ELSE 0 END
+    FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
+), title, source_url, chunk_index
+FROM (
+    SELECT chunk_id, length, terms, (
+        SELECT sum(weight * frequency * 2.2 / (frequency + 1.2 * (0.25 + 0.75 * (length / %(mean_length)s))))
+        FROM (
+            SELECT weight, term_frequency(terms, term) AS frequency
+            FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS asked (term, weight)
+            WHERE terms @@ term
+        ) AS held
+    ) AS score
+    FROM chunk_terms
+    WHERE terms @@ %(draw)s::tsquery
+      AND class_id = ANY(%(classes)s)
+      AND (%(topic)s = '' OR topic_tag = %(topic)s)
+    ORDER BY score DESC, length, chunk_id
+    LIMIT %(limit)s
+) AS best
+JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents USING (document_id)
+WHERE chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+ORDER BY best.score DESC, best.length, best.chunk_id
 """
 
 _WORDS_OF = """
-SELECT chunk_id, length, (
-    SELECT array_agg(term_frequency(chunk_terms.terms, term) ORDER BY place)
-    FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place))
-FROM chunk_terms
-WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
-  AND (%(topic)s = '' OR topic_tag = %(topic)s)
+SELECT chunk_id, length, ARRAY(
+    SELECT CASE WHEN terms @@ term THEN term_frequency(terms, term) ELSE 0 END
+    FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
+), title, source_url, chunk_index
+FROM chunk_terms JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
+WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk_terms.class_id = ANY(%(classes)s)
+  AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
+  AND (%(topic)s = '' OR chunk_terms.topic_tag = %(topic)s)
 """
 
 # A merged name counts only where one of the reader's chunks, or a word by hand that the reader sees, has it.
@@ -112,24 +127,16 @@ SELECT substr(text_content, %(start)s + 1, %(end)s - %(start)s) FROM source_docu
 WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
-_TITLES = """
-SELECT chunk_id, title, source_url, chunk_index
-FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
-WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
-"""
-
 
 async def statistics(database: Database, reader: Reader, terms: Sequence[str]) -> WordStatistics:
     """Return the statistics of the reader's chunks for these terms."""
     parameters = {"classes": list(reader.classes), "terms": list(terms)}
-    async with database.transaction() as connection:
-        totals = await (await connection.execute(_TOTALS, parameters)).fetchall()
-        counts = await (await connection.execute(_TERM_COUNTS, parameters)).fetchall()
-    chunks, length = int(totals[0][0]), int(totals[0][1])
+    rows = await database.rows(_STATISTICS, parameters)
+    chunks, length = next((row[1], row[2]) for row in rows if row[0] is None)
     return WordStatistics(
         chunks=chunks,
         mean_length=length / chunks if chunks else 1.0,
-        chunks_with={term: int(count) for term, count in counts},
+        chunks_with={term: count for term, count, _ in rows if term is not None},
     )
 
 
@@ -175,7 +182,7 @@ async def words_of(
         _WORDS_OF,
         {
             "classes": list(reader.classes),
-            "chunks": list(chunks),
+            "chunks": array_of(chunks),
             "terms": [tsquery(term) for term in terms],
             "topic": topic,
         },
@@ -196,6 +203,8 @@ async def chunks(
     database: Database, reader: Reader, ids: Sequence[ChunkId]
 ) -> dict[ChunkId, Chunk]:
     """Return those of the chunks that the reader sees."""
+    if not ids:
+        return {}
     rows = await database.rows(_CHUNKS, {"chunks": list(ids), "classes": list(reader.classes)})
     return {ChunkId(row[0]): _chunk(row) for row in rows}
 
@@ -211,23 +220,6 @@ async def slice_of(
     return rows[0][0] if rows else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Which document a chunk belongs to and where it stands in it; (`url`, `index`) orders chunks alike everywhere."""
-
-    title: str
-    url: str
-    index: int
-
-
-async def places(
-    database: Database, reader: Reader, ids: Sequence[ChunkId]
-) -> dict[ChunkId, Place]:
-    """Return title, URL and index of those of the chunks that the reader sees."""
-    rows = await database.rows(_TITLES, {"chunks": list(ids), "classes": list(reader.classes)})
-    return {ChunkId(row[0]): Place(title=row[1], url=row[2], index=row[3]) for row in rows}
-
-
 def tsquery(term: str) -> str:
     """Return the term as a tsquery of one lexeme."""
     quoted = term.replace("\\", "\\\\").replace("'", "''")
@@ -235,7 +227,14 @@ def tsquery(term: str) -> str:
 
 
 def _word_hit(row: Row) -> WordHit:
-    return WordHit(chunk_id=ChunkId(row[0]), length=row[1], frequencies=tuple(row[2] or ()))
+    return WordHit(
+        chunk_id=ChunkId(row[0]),
+        length=row[1],
+        frequencies=tuple(row[2]),
+        title=row[3],
+        url=row[4],
+        index=row[5],
+    )
 
 
 def _chunk(row: Row) -> Chunk:

@@ -1,6 +1,6 @@
 """What the store says of candidates, as the arrays that signals are computed from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -9,32 +9,26 @@ from numpy.typing import NDArray
 
 from lightwell.domain.ids import ChunkId
 from lightwell.ports import Neighbourhood
-from lightwell.records.search import Place, WordStatistics
+from lightwell.records.search import WordStatistics
 from lightwell.retrieve import signals
 from lightwell.retrieve.channels import Asked, Found
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 
 
-def candidates(
-    asked: Asked, found: Found, near: Neighbourhood, places: Mapping[ChunkId, Place]
-) -> tuple[list[ChunkId], Candidates]:
-    """Return the neighbourhood's chunks that have a place, and what is known of them, in the same order."""
-    chunks = [chunk for chunk in near.chunks if chunk in places]
-    row = {chunk: at for at, chunk in enumerate(chunks)}
-    rows = np.array([row.get(chunk, -1) for chunk in near.chunks], np.intp)
-    kept = rows[near.mentions[0]] >= 0
-    shape = (len(chunks), len(near.entities))
+def candidates(asked: Asked, found: Found, near: Neighbourhood) -> Candidates:
+    """Return what is known of the neighbourhood's chunks, in their order."""
+    hits = [found.words[chunk] for chunk in near.chunks]
     named = {entity.id.bytes for entity in asked.named}
-    return chunks, Candidates(
-        keys=tuple(f"{places[chunk].url}\n{places[chunk].index:09}" for chunk in chunks),
-        titles=tuple(places[chunk].title for chunk in chunks),
+    return Candidates(
+        keys=tuple(f"{hit.url}\n{hit.index:09}" for hit in hits),
+        titles=tuple(hit.title for hit in hits),
         terms=asked.terms,
-        cosine=np.array([found.similarities.get(chunk, 0.0) for chunk in chunks]),
-        frequencies=np.array(
-            [found.words[chunk].frequencies for chunk in chunks], np.float64
-        ).reshape(len(chunks), len(asked.terms)),
-        lengths=np.array([found.words[chunk].length for chunk in chunks], np.float64),
-        mentions=_matrix(rows[near.mentions[0]][kept], near.mentions[1][kept], None, shape),
+        cosine=np.array([found.similarities.get(chunk, 0.0) for chunk in near.chunks]),
+        frequencies=np.array([hit.frequencies for hit in hits], np.float64).reshape(
+            len(hits), len(asked.terms)
+        ),
+        lengths=np.array([hit.length for hit in hits], np.float64),
+        mentions=_matrix(near.mentions[0], near.mentions[1], None, (len(hits), len(near.entities))),
         relations=_both_ways(near),
         named=np.array([at for at, entity in enumerate(near.entities) if entity in named], np.intp),
     )

@@ -149,10 +149,10 @@ class Retriever:
         self, asked: Asked, found: Found, near: Neighbourhood, reader: Reader
     ) -> "_Order":
         """Order the candidates: each by itself first, then by what it adds to the best."""
-        places = await search.places(self.stores.database, reader, near.chunks)
-        chunks, candidates = arrays.candidates(asked, found, near, places)
+        chunks = near.chunks
         if not chunks:
             return _Order(ranked=[], read={})
+        candidates = arrays.candidates(asked, found, near)
         corpus = arrays.corpus(asked.statistics, asked.terms, near)
         opening = fusion.opened(candidates, corpus, weights())
         read: dict[ChunkId, Chunk] = {}
@@ -166,7 +166,9 @@ class Retriever:
             texts = {place: read[chunks[place]].text for place in wanted if chunks[place] in read}
             scores = fusion.fused(opening, texts, weights())
         relevance = calibration.relevance(opening, scores)
-        order: list[int] = fusion.order(scores, candidates.keys).tolist()
+        order: list[int] = fusion.order(scores, candidates.keys)[
+            : self._shown(asked) + _SPARE
+        ].tolist()
         ranked = [
             _Ranked(
                 chunk=chunks[place], score=float(scores[place]), relevance=float(relevance[place])
@@ -178,9 +180,9 @@ class Retriever:
     async def _evidence(
         self, asked: Asked, found: Found, order: "_Order", reader: Reader
     ) -> tuple[Evidence, ...]:
-        """Return the best as passages: those that are handed to a reranker, or as many as were asked for."""
-        limit = asked.question.limit if self.reranker is None else _RERANKED
-        top = {entry.chunk: entry for entry in order.ranked[: limit + _SPARE]}
+        """Return the best as passages."""
+        limit = self._shown(asked)
+        top = {entry.chunk: entry for entry in order.ranked}
         unread = [chunk for chunk in top if chunk not in order.read]
         texts = {**order.read, **await search.chunks(self.stores.database, reader, unread)}
 
@@ -195,6 +197,10 @@ class Retriever:
             _evidence(found, top, each, whole, rank)
             for rank, (each, whole) in enumerate(zip(grouped, wholes, strict=True))
         )
+
+    def _shown(self, asked: Asked) -> int:
+        """Return how many passages are judged: those that a reranker is handed, or as many as were asked for."""
+        return asked.question.limit if self.reranker is None else _RERANKED
 
     async def _judged(
         self, asked: Asked, evidence: Sequence[Evidence]
@@ -244,7 +250,7 @@ class _Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Order:
-    """Candidates, best first, and those chunks that were read to order them."""
+    """The best candidates, best first, some to spare, and those chunks that were read to order them."""
 
     ranked: list[_Ranked]
     read: dict[ChunkId, Chunk]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from uuid import UUID
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.graph import LEAST_CONFIDENCE
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
-from lightwell.records.database import Database, Row
+from lightwell.records.database import Database, Row, array_of
 
 _MENTIONING = """
 SELECT DISTINCT chunk_id FROM document_entity_mentions
@@ -64,15 +64,15 @@ LIMIT %(limit)s
 
 # Identifiers travel as one string of bytes per chunk: thousands of rows would cost more than the search.
 _MENTIONS = """
-SELECT chunk_id, string_agg(DISTINCT uuid_send(entity_id), ''::bytea ORDER BY uuid_send(entity_id))
+SELECT uuid_send(chunk_id), string_agg(uuid_send(entity_id), ''::bytea)
 FROM document_entity_mentions
-WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s) AND entity_id IS NOT NULL
+WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s) AND entity_id IS NOT NULL
 GROUP BY chunk_id
 """
 
 _COUNTS = """
 SELECT uuid_send(subject_id), sum(mention_count) FROM profiles
-WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
+WHERE subject_id = ANY(%(entities)s::uuid[]) AND class_id = ANY(%(classes)s)
 GROUP BY subject_id
 """
 
@@ -80,7 +80,7 @@ GROUP BY subject_id
 _RELATIONS = """
 SELECT uuid_send(relation.source_id), uuid_send(relation.target_id), sum(mention.weight)
 FROM relation_mentions AS mention JOIN relations AS relation USING (relation_id)
-WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
+WHERE mention.chunk_id = ANY(%(chunks)s::uuid[]) AND mention.class_id = ANY(%(classes)s)
   AND mention.confidence > %(side_by_side)s
 GROUP BY relation.source_id, relation.target_id
 ORDER BY relation.source_id, relation.target_id
@@ -140,23 +140,17 @@ class PostgresGraph:
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
     ) -> Neighbourhood:
         parameters = {
-            "chunks": list(chunks),
+            "chunks": array_of(chunks),
             "classes": list(reader.classes),
             "side_by_side": LEAST_CONFIDENCE,
         }
-        async with self._database.transaction() as connection:
-            mentions = await (await connection.execute(_MENTIONS, parameters)).fetchall()
-            relations = await (await connection.execute(_RELATIONS, parameters)).fetchall()
-            mentioned = _mentioned(chunks, {row[0]: row[1] for row in mentions})
-            linking = _linking(mentioned, [entity.bytes for entity in named])
-            counts = await connection.execute(
-                _COUNTS,
-                {
-                    "entities": [UUID(bytes=_whole(entity)) for entity in linking],
-                    "classes": list(reader.classes),
-                },
-            )
-            counted = await counts.fetchall()
+        mentions = await self._database.rows(_MENTIONS, parameters, binary=True)
+        relations = await self._database.rows(_RELATIONS, parameters, binary=True)
+        mentioned = _mentioned(chunks, dict(mentions))
+        linking = _linking(mentioned, [entity.bytes for entity in named])
+        counted = await self._database.rows(
+            _COUNTS, {"entities": linking, "classes": list(reader.classes)}, binary=True
+        )
         return _neighbourhood(chunks, mentioned, counted, relations)
 
 
@@ -170,23 +164,26 @@ class _Mentioned:
     columns: NDArray[np.intp]
 
 
-def _mentioned(chunks: Sequence[ChunkId], packed: Mapping[ChunkId, bytes]) -> _Mentioned:
-    each = [packed.get(chunk, b"") for chunk in chunks]
-    ids = np.frombuffer(b"".join(each), _ID)
-    entities, columns, times = np.unique(ids, return_inverse=True, return_counts=True)
+def _mentioned(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> _Mentioned:
+    each = [packed.get(chunk.bytes, b"") for chunk in chunks]
     rows = np.repeat(np.arange(len(chunks)), [len(one) // _ID.itemsize for one in each])
+    entities, columns = np.unique(np.frombuffer(b"".join(each), _ID), return_inverse=True)
+    if not len(entities):
+        return _Mentioned(entities=entities, times=columns, rows=rows, columns=columns)
+    rows, columns = np.divmod(np.unique(rows * len(entities) + columns), len(entities))
+    times = np.bincount(columns, minlength=len(entities))
     return _Mentioned(entities=entities, times=times, rows=rows, columns=columns)
 
 
-def _linking(mentioned: _Mentioned, named: Sequence[bytes]) -> list[bytes]:
-    """Return the entities whose counts matter: named ones, and those that more than one chunk mentions."""
-    several: list[bytes] = mentioned.entities[mentioned.times > 1].tolist()
-    return sorted({*named, *map(_whole, several)})
+def _linking(mentioned: _Mentioned, named: Sequence[bytes]) -> str:
+    """Return, as an array of PostgreSQL, the entities whose counts matter: named, or mentioned by several chunks."""
+    several = _whole(mentioned.entities[mentioned.times > 1])
+    return f"{{{','.join(each.hex() for each in sorted({*named, *several}))}}}"
 
 
-def _whole(entity: bytes) -> bytes:
-    """Return an identifier with the zeros at its end that an array of bytes does not give back."""
-    return entity.ljust(_ID.itemsize, b"\0")
+def _whole(entities: NDArray[np.bytes_]) -> list[bytes]:
+    """Return identifiers with the zeros at their ends, which an array of strings does not give back."""
+    return cast("list[bytes]", entities.view(f"V{_ID.itemsize}").tolist())
 
 
 def _neighbourhood(
@@ -201,10 +198,9 @@ def _neighbourhood(
     sources, begun = _places(mentioned, [row[0] for row in relations])
     targets, ended = _places(mentioned, [row[1] for row in relations])
     inside = begun & ended
-    entities: list[bytes] = mentioned.entities.tolist()
     return Neighbourhood(
         chunks=tuple(chunks),
-        entities=tuple(map(_whole, entities)),
+        entities=tuple(_whole(mentioned.entities)),
         counts=counts,
         mentions=np.stack([mentioned.rows, mentioned.columns]),
         relations=np.stack([sources[inside], targets[inside]]),

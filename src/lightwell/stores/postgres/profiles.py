@@ -5,6 +5,8 @@ anew. A vector that is not of what its profile says now is passed over: the reco
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import LiteralString, cast
 from uuid import UUID
 
 import numpy as np
@@ -16,7 +18,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.graph import Subject
 from lightwell.domain.ids import ClassId, SpaceId
 from lightwell.ports import ProfileHit, ProfileVector
-from lightwell.records.database import Connection, Database
+from lightwell.records.database import Connection, Database, Row
 from lightwell.stores.postgres.building import Approximate, build
 
 _PROFILES_PER_SUBJECT = 3
@@ -52,23 +54,29 @@ DELETE FROM {table} USING unnest(%(ids)s::uuid[], %(classes)s::integer[]) AS giv
 WHERE {table}.subject_id = given.subject_id AND {table}.class_id = given.class_id
 """
 
-_COUNT = """
-SELECT count(*) FROM (
-    SELECT FROM {table} WHERE class_id = ANY(%(classes)s) LIMIT %(most)s
-) AS visible
-"""
-
 _EXACT = """
 SELECT subject_id, 1 - min(distance) AS similarity
 FROM (
     SELECT subject_id, embedding <=> %(vector)b AS distance FROM {table} AS placed
-    WHERE class_id = ANY(%(classes)s)
+    WHERE {few} AND class_id = ANY(%(classes)s)
       AND NOT EXISTS (SELECT FROM described_profiles AS described
                       WHERE described.changed AND described.subject_id = placed.subject_id
                         AND described.class_id = placed.class_id)
 ) AS visible
 GROUP BY subject_id ORDER BY min(distance), subject_id LIMIT %(limit)s
 """
+
+# One statement that looks at how many there are, and compares all where they are few.
+_EXACT_IF_FEW = """
+SELECT counted.few, nearest.subject_id, nearest.similarity
+FROM (
+    SELECT count(*) <= %(most_exact)s AS few FROM (
+        SELECT FROM {table} WHERE class_id = ANY(%(classes)s) LIMIT %(most_exact)s + 1
+    ) AS visible
+) AS counted
+LEFT JOIN LATERAL ({exact}) AS nearest ON true
+ORDER BY nearest.similarity DESC, nearest.subject_id
+""".replace("{exact}", _EXACT.replace("{few}", "counted.few"))
 
 # The sum keeps the planner from the class index.
 _APPROXIMATE = """
@@ -133,19 +141,21 @@ class PostgresProfiles:
             "classes": list(reader.classes),
             "limit": limit,
             "looked_at": looked_at,
-            "most": self._most_exact + 1,
+            "most_exact": self._most_exact,
         }
+        rows = await self._database.rows(
+            _of(_EXACT_IF_FEW, space, subject), parameters, prepare=False
+        )
+        if rows[0][0]:
+            return _hits([row[1:] for row in rows if row[1] is not None])
         async with self._database.transaction() as connection:
-            counted = await connection.execute(_of(_COUNT, space, subject), parameters)
-            (visible,) = await counted.fetchone() or (0,)
-            if visible > self._most_exact:
-                await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
-                await connection.execute(
-                    sql.SQL("SET LOCAL hnsw.ef_search = {}").format(min(max(looked_at, 100), 1000))
-                )
-                hits = await _found(connection, _of(_APPROXIMATE, space, subject), parameters)
-                if len(hits) == limit:
-                    return hits
+            await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
+            await connection.execute(
+                sql.SQL("SET LOCAL hnsw.ef_search = {}").format(min(max(looked_at, 100), 1000))
+            )
+            hits = await _found(connection, _of(_APPROXIMATE, space, subject), parameters)
+            if len(hits) == limit:
+                return hits
             return await _found(connection, _of(_EXACT, space, subject), parameters)
 
     async def build(self, space: SpaceId) -> bool:
@@ -162,10 +172,14 @@ class PostgresProfiles:
 
 
 async def _found(
-    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
+    connection: Connection, query: LiteralString, parameters: Mapping[str, object]
 ) -> list[ProfileHit]:
     cursor = await connection.execute(query, parameters, prepare=False)
-    return [ProfileHit(subject_id=row[0], similarity=row[1]) for row in await cursor.fetchall()]
+    return _hits(await cursor.fetchall())
+
+
+def _hits(rows: Sequence[Row]) -> list[ProfileHit]:
+    return [ProfileHit(subject_id=row[0], similarity=row[1]) for row in rows]
 
 
 def _columns(profiles: Sequence[tuple[UUID, ClassId]]) -> dict[str, object]:
@@ -176,12 +190,17 @@ def _table(space: SpaceId, subject: Subject) -> str:
     return f"{subject}_vectors_{space:d}"
 
 
-def _of(statement: str, space: SpaceId, subject: Subject, *, dimension: int = 0) -> sql.Composed:
+@cache
+def _of(
+    statement: LiteralString, space: SpaceId, subject: Subject, *, dimension: int = 0
+) -> LiteralString:
     """Return the statement for one space's table of this kind."""
     table = _table(space, subject)
-    return sql.SQL(statement).format(  # pyright: ignore[reportArgumentType] - our own constants
+    composed = sql.SQL(statement).format(
+        few=sql.SQL("true"),
         table=sql.Identifier(table),
         class_index=sql.Identifier(f"{table}_class"),
         class_index_name=sql.Literal(f"{table}_class"),
         dimension=sql.Literal(dimension),
     )
+    return cast("LiteralString", composed.as_string())

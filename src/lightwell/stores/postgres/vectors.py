@@ -6,7 +6,8 @@ SQL texts, each planned anew: a plan kept from a reader of everything would be a
 """
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from functools import cache
+from typing import LiteralString, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ChunkId, ClassId, SpaceId
 from lightwell.ports import ChunkVector, Hit
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database, Row, array_of
 from lightwell.stores.postgres.building import Approximate, build
 
 _LARGEST_INDEXED = 4_000
@@ -58,27 +59,33 @@ _REMOVE = "DELETE FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
 
 _RECLASSIFY = "UPDATE {table} SET class_id = %(class_id)s WHERE chunk_id = ANY(%(chunks)s)"
 
-# How many chunks the reader sees and how many there are, neither of them counted. Up to where every one is compared,
-# other processes cost more than they spare.
-_SIZES = """
-SELECT coalesce(sum(chunks), 0), (SELECT reltuples FROM pg_class WHERE oid = to_regclass({table_name})),
-       set_config('max_parallel_workers_per_gather', '0', true)
-FROM class_totals WHERE class_id = ANY(%(classes)s)
-"""
-
 # The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what has
 # another class by now and whose copy here has still to follow.
 _EXACT = """
-SELECT nearest.chunk_id, nearest.similarity FROM (
-    SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
+SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
+    SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0 AS distance
     FROM {table}
-    WHERE class_id = ANY(%(classes)s)
-    ORDER BY (embedding <=> %(vector)b) + 0.0, chunk_id
+    WHERE {few} AND class_id = ANY(%(classes)s)
+    ORDER BY distance, chunk_id
     LIMIT %(limit)s
 ) AS nearest
 JOIN document_chunks AS chunk ON chunk.chunk_id = nearest.chunk_id AND chunk.class_id = nearest.class_id
-ORDER BY nearest.similarity DESC, nearest.chunk_id
+ORDER BY similarity DESC, nearest.chunk_id
 """
+
+# How many chunks the reader sees and how many there are, neither of them counted; where they are few, the nearest. Up
+# to where every one is compared, other processes cost more than they spare.
+_EXACT_IF_FEW = """
+SELECT sizes.few, found.chunk_id, found.similarity
+FROM (
+    SELECT coalesce(sum(chunks), 0) <= %(most_exact)s::float8 * greatest(1, sqrt(greatest(0, (
+               SELECT reltuples FROM pg_class WHERE oid = to_regclass({table_name}))) / %(measured_rows)s)) AS few,
+           set_config('max_parallel_workers_per_gather', '0', true)
+    FROM class_totals WHERE class_id = ANY(%(classes)s)
+) AS sizes
+LEFT JOIN LATERAL ({exact}) AS found ON true
+ORDER BY found.similarity DESC, found.chunk_id
+""".replace("{exact}", _EXACT.replace("{few}", "sizes.few"))
 
 # Here the sum, and seqscan off, keep the planner from anything but the HNSW index where it stands.
 _APPROXIMATE = """
@@ -104,7 +111,7 @@ SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
 
 _SIMILARITIES = """
 SELECT chunk_id, 1 - (embedding <=> %(vector)b) FROM {table}
-WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
+WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s)
 """
 
 _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
@@ -169,11 +176,12 @@ class PostgresVectors:
             "vector": HalfVector(vector),
             "classes": list(reader.classes),
             "limit": limit,
+            "most_exact": self._most_exact,
+            "measured_rows": _MEASURED_ROWS,
         }
-        async with self._database.transaction() as connection:
-            visible, rows, _ = await _row(connection, _of(_SIZES, space), parameters)
-            if visible <= self._most_exact * max(1.0, sqrt(max(rows, 0) / _MEASURED_ROWS)):
-                return _hits(await _planned(connection, _of(_EXACT, space), parameters))
+        rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
+        if rows[0][0]:
+            return _hits([row[1:] for row in rows if row[1] is not None])
         async with self._database.transaction() as connection:
             await connection.execute(_ITERATIVE, _scanning(limit))
             found = await _planned(connection, _of(_APPROXIMATE, space), parameters)
@@ -188,7 +196,11 @@ class PostgresVectors:
     ) -> dict[ChunkId, float]:
         rows = await self._database.rows(
             _of(_SIMILARITIES, space),
-            {"vector": HalfVector(vector), "classes": list(reader.classes), "chunks": list(chunks)},
+            {
+                "vector": HalfVector(vector),
+                "classes": list(reader.classes),
+                "chunks": array_of(chunks),
+            },
         )
         return {ChunkId(row[0]): row[1] for row in rows}
 
@@ -218,7 +230,7 @@ def _scanning(limit: int) -> dict[str, str]:
 
 
 async def _planned(
-    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
+    connection: Connection, query: LiteralString, parameters: Mapping[str, object]
 ) -> list[Row]:
     return await (await connection.execute(query, parameters, prepare=False)).fetchall()
 
@@ -228,7 +240,7 @@ def _hits(rows: Sequence[Row]) -> list[Hit]:
 
 
 async def _row(
-    connection: Connection, query: sql.Composed, parameters: Mapping[str, object]
+    connection: Connection, query: LiteralString, parameters: Mapping[str, object]
 ) -> Row:
     """Return the one row of a query that always has one."""
     row = await (await connection.execute(query, parameters)).fetchone()
@@ -240,13 +252,16 @@ def _table(space: SpaceId) -> str:
     return f"chunk_vectors_{space:d}"
 
 
-def _of(statement: str, space: SpaceId, *, dimension: int = 0) -> sql.Composed:
+@cache
+def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> LiteralString:
     """Return the statement for one space's table."""
     table = _table(space)
-    return sql.SQL(statement).format(  # pyright: ignore[reportArgumentType] - our own constants
+    composed = sql.SQL(statement).format(
+        few=sql.SQL("true"),
         table=sql.Identifier(table),
         table_name=sql.Literal(table),
         class_index=sql.Identifier(f"{table}_class"),
         class_index_name=sql.Literal(f"{table}_class"),
         dimension=sql.Literal(dimension),
     )
+    return cast("LiteralString", composed.as_string())
