@@ -98,6 +98,13 @@ class Store:
             )
         return ChunkId(chunk)
 
+    async def mention(self, entity: EntityId, chunk: ChunkId, *, named_as: EntityId) -> None:
+        await self.database.run(
+            "INSERT INTO document_entity_mentions (entity_id, named_as, chunk_id, class_id, name, entity_kind,"
+            " mention_type, confidence) VALUES (%(entity)s, %(named_as)s, %(chunk)s, %(class)s, '', '', 'explicit', 1)",
+            {"entity": entity, "named_as": named_as, "chunk": chunk, "class": self.classes[A]},
+        )
+
 
 @pytest.fixture
 async def store(database: Database) -> Store:
@@ -158,3 +165,24 @@ async def test_only_confirmed_links_that_hold_and_are_seen_are_followed(
     assert await store.graph.linked(await store.reader(A), [acme], limit=10) == [lasting]
     assert await store.graph.linked(await store.reader(B), [acme], limit=10) == [unseen]
     assert await store.graph.linked(await store.reader(frozenset()), [acme], limit=10) == []
+
+
+async def test_an_entity_that_a_chunk_mentions_under_two_names_is_mentioned_once(
+    store: Store,
+) -> None:
+    chunk, other = await store.chunk(A), await store.chunk(A)
+    twice, once = await store.entity(), await store.entity()
+    for entity, named_as, where in (
+        (twice, twice, chunk),
+        (twice, once, chunk),
+        (once, once, chunk),
+        (once, once, other),
+    ):
+        await store.mention(entity, where, named_as=named_as)
+
+    near = await store.graph.around(await store.reader(A), [other, chunk], [])
+
+    pairs = {(near.chunks[row], near.entities[column]) for row, column in near.mentions.T}
+    assert pairs == {(chunk, twice.bytes), (chunk, once.bytes), (other, once.bytes)}
+    assert near.mentions.shape == (2, 3)
+    assert (await store.graph.around(await store.reader(B), [chunk], [])).mentions.shape == (2, 0)
