@@ -96,7 +96,7 @@ class KnowledgeBase:
             desk=Desk(
                 database=database,
                 summarize=summarizer.summary if summarizer else None,
-                round_off=lambda: round_off(way, project_id),
+                round_off=lambda since: round_off(way, project_id, since),
             )
         )
 

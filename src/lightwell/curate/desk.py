@@ -1,7 +1,9 @@
 """What corrections need."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 
 from lightwell.domain.summaries import Summarized
 from lightwell.records.database import Database
@@ -14,9 +16,16 @@ Summarize = Callable[[str, Sequence[str]], Awaitable[Summarized | None]]
 class Desk:
     """Where corrections are made: `summarize` is None without a chat model.
 
-    `round_off` follows each change: descriptions that have become too long are summarised as after an ingestion.
+    `round_off` follows each change: what was derived since a moment is summarised and embedded as after an ingestion.
     """
 
     database: Database
     summarize: Summarize | None
-    round_off: Callable[[], Awaitable[None]]
+    round_off: Callable[[datetime], Awaitable[None]]
+
+    @asynccontextmanager
+    async def rounded_off(self) -> AsyncGenerator[None, None]:
+        """Round off what is changed within; what waited before is left to an ingestion or a worker."""
+        since = await self.database.now()
+        yield
+        await self.round_off(since)

@@ -38,7 +38,8 @@ async def create(desk: Desk, reader: Reader, word: Word, tags: Iterable[str]) ->
         raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
     kind = said.kind or "term"
     word = Word(name=said.name, kind=kind, description=said.description)
-    made = await edits.create(desk.database, reader, word, audience)
+    async with desk.rounded_off():
+        made = await edits.create(desk.database, reader, word, audience)
     return await _shown(desk, reader, made)
 
 
@@ -53,7 +54,8 @@ async def edit(desk: Desk, reader: Reader, name: str, word: Word, tags: Iterable
     known = await entities.shown(database, reader, called.entity_id)
     subject = await _subject(database, reader, called)
     words = (said, Word(name=known.name, kind=known.kind))
-    await edits.say(database, reader, subject, words, audience)
+    async with desk.rounded_off():
+        await edits.say(database, reader, subject, words, audience)
     return await _shown(desk, reader, called.entity_id)
 
 
@@ -64,14 +66,16 @@ async def delete(desk: Desk, reader: Reader, name: str) -> Entity:
     """
     called = await entities.called(desk.database, reader, name)
     was = await entities.shown(desk.database, reader, called.entity_id)
-    await edits.delete(desk.database, reader, called.entity_id)
-    await desk.round_off()
+    async with desk.rounded_off():
+        await edits.delete(desk.database, reader, called.entity_id)
     return was
 
 
 async def restore(desk: Desk, reader: Reader, name: str) -> Entity:
     """Show again what texts say of an entity that was deleted by hand; raise `NotFound`."""
-    return await _shown(desk, reader, await edits.restore(desk.database, reader, name))
+    async with desk.rounded_off():
+        back = await edits.restore(desk.database, reader, name)
+    return await _shown(desk, reader, back)
 
 
 async def relate(desk: Desk, reader: Reader, statement: Statement, tags: Iterable[str]) -> Relation:
@@ -95,8 +99,8 @@ async def relate(desk: Desk, reader: Reader, statement: Statement, tags: Iterabl
         await _subject(database, reader, end): await _word(database, reader, end)
         for end in (source, target)
     }
-    await edits.relate(database, reader, known, statement, audience)
-    await desk.round_off()
+    async with desk.rounded_off():
+        await edits.relate(database, reader, known, statement, audience)
     return await _relation(database, reader, (source, target), statement.predicate)
 
 
@@ -110,8 +114,8 @@ async def unrelate(
         await entities.called(database, reader, target),
     )
     was = await _relation(database, reader, ends, predicate)
-    await edits.unrelate(database, reader, ends[0], ends[1], predicate)
-    await desk.round_off()
+    async with desk.rounded_off():
+        await edits.unrelate(database, reader, ends[0], ends[1], predicate)
     return was
 
 
@@ -165,7 +169,6 @@ async def _word(database: Database, reader: Reader, called: Called) -> Word:
 
 async def _shown(desk: Desk, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity with what has just been said, which may stand in a class that is new."""
-    await desk.round_off()
     fresh = await access.reader(desk.database, reader.project_id, reader.tags)
     root = await entities.root(desk.database, entity_id)
     return await entities.shown(desk.database, fresh, root)

@@ -48,8 +48,8 @@ async def merge(
         strategy=strategy,
         summaries=await _summaries(database, reader, merged, into, summarize) if summarize else {},
     )
-    await merges.merge(database, reader, new)
-    await desk.round_off()
+    async with desk.rounded_off():
+        await merges.merge(database, reader, new)
     redirected, deduped = redirections(related, merged, into.entity_id)
     return MergeResult(
         merge_id=new.id,
@@ -67,8 +67,8 @@ async def unmerge(desk: Desk, reader: Reader, name: str) -> tuple[Entity, ...]:
     """
     database = desk.database
     chosen = _merge_id(name) or (await entities.called(database, reader, name)).named_as
-    apart = await merges.unmerge(database, reader, name, chosen)
-    await desk.round_off()
+    async with desk.rounded_off():
+        apart = await merges.unmerge(database, reader, name, chosen)
     found = await entities.these(database, reader, apart)
     return tuple(found[each] for each in apart if each in found)
 

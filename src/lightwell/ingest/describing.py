@@ -8,6 +8,7 @@ The text is made of the class's own words only, and what it says is all that a v
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import Subject
@@ -21,7 +22,6 @@ from lightwell.records.descriptions import ChangedProfile, Key
 MOST_CHARACTERS = 2000
 """Of a description, what is embedded: about as much as a summary may have."""
 
-_EMBEDDED_AT_ONCE = 32
 _REMOVED_AT_ONCE = 500
 
 _log = logger(__name__)
@@ -29,12 +29,13 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Describer:
-    """What it takes to give profiles their places in an embedding space."""
+    """What it takes to give profiles their places in an embedding space, `at_once` of them at a time."""
 
     database: Database
     index: ProfileIndex
     space: SpaceId
     embedder: Embedder
+    at_once: int = 32
 
 
 def profile_text(profile: ChangedProfile) -> str:
@@ -47,8 +48,10 @@ def profile_text(profile: ChangedProfile) -> str:
     return f"{about}: {said}" if about else said
 
 
-async def describe(describer: Describer, project_id: ProjectId) -> None:
-    """Bring the index to what the project's profiles say.
+async def describe(
+    describer: Describer, project_id: ProjectId, since: datetime | None = None
+) -> None:
+    """Bring the index to what the project's profiles say; with `since` only those derived then or later.
 
     Where the embedder fails, the rest waits for the next time, and is found by name until then.
     """
@@ -56,7 +59,11 @@ async def describe(describer: Describer, project_id: ProjectId) -> None:
         return
     await _retract(describer, project_id)
     while waiting := await descriptions.take(
-        describer.database, project_id, limit=_EMBEDDED_AT_ONCE, most=MOST_CHARACTERS
+        describer.database,
+        project_id,
+        limit=describer.at_once,
+        most=MOST_CHARACTERS,
+        since=since,
     ):
         try:
             await _placed(describer, waiting)

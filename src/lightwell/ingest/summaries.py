@@ -9,6 +9,7 @@ until they change.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
@@ -82,13 +83,15 @@ class Summarizer:
         )
 
 
-async def summarize(project_id: ProjectId, summarizer: Summarizer) -> None:
-    """Bring every description of the project that is too long to its summary.
+async def summarize(
+    project_id: ProjectId, summarizer: Summarizer, since: datetime | None = None
+) -> None:
+    """Bring every description of the project that is too long to its summary; with `since` those derived later only.
 
     Where the model fails, the descriptions stay joined and are tried again the next time.
     """
     database = summarizer.asking.database
-    while long := await summaries.take(database, project_id, limit=_AT_ONCE):
+    while long := await summaries.take(database, project_id, limit=_AT_ONCE, since=since):
         try:
             await together(_brought_down(profile, summarizer) for profile in long)
         except ModelFailed as error:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.describing import Describer, describe
@@ -81,16 +82,22 @@ async def _refreshed(asked: "Sequence[tuple[Way, ProjectId]]") -> list[None]:
     return [None] * len(asked)
 
 
-async def round_off(way: Way, project_id: ProjectId) -> None:
+async def round_off(way: Way, project_id: ProjectId, since: datetime | None = None) -> None:
     """Do what is done once however many documents came or went: long descriptions are summarised, what is said of
     things is embedded, replies are forgotten of which nothing is left.
+
+    With `since` only what was derived then or later is summarised and embedded; the rest waits for a worker.
     """
     if way.summarizer is not None:
-        await summarize(project_id, way.summarizer)
+        await summarize(project_id, way.summarizer, since)
     describer = Describer(
-        database=way.database, index=way.profiles, space=way.space.id, embedder=way.embedder
+        database=way.database,
+        index=way.profiles,
+        space=way.space.id,
+        embedder=way.embedder,
+        at_once=way.embedded_at_once,
     )
-    await describe(describer, project_id)
+    await describe(describer, project_id, since)
     await replies.forget(way.database, project_id)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from importlib import resources
 from typing import Any, LiteralString, cast
 from uuid import UUID
@@ -56,6 +57,10 @@ class Database:
         with mendable():
             async with self._pool.connection() as connection:
                 yield connection
+
+    async def now(self) -> datetime:
+        """Return the server's time: no transaction that begins later has an earlier one."""
+        return (await self.rows("SELECT now()", {}))[0][0]
 
     async def rows(
         self,

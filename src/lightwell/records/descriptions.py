@@ -64,7 +64,8 @@ WITH next AS (
     WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
       AND EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
-                    AND profile.description <> '')
+                    AND profile.description <> ''
+                    AND (%(since)s::timestamptz IS NULL OR profile.updated_at >= %(since)s))
     ORDER BY described.subject_id, described.class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 UPDATE described_profiles AS described SET taken_until = now() + make_interval(secs => %(seconds)s)
@@ -169,14 +170,20 @@ async def any_changed(database: Database, project_id: ProjectId) -> bool:
 
 
 async def take(
-    database: Database, project_id: ProjectId, *, limit: int, most: int
+    database: Database,
+    project_id: ProjectId,
+    *,
+    limit: int,
+    most: int,
+    since: datetime | None = None,
 ) -> list[ChangedProfile]:
     """Take up to `limit` changed profiles that nobody else has in hand, with `most` characters of what they say.
 
-    They come back by themselves after a minute, and at once when they are marked again.
+    With `since` only those that were derived then or later. They come back by themselves after a minute, and at once when they are marked again.
     """
     taken = await database.rows(
-        _TAKE, {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS}
+        _TAKE,
+        {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS, "since": since},
     )
     if not taken:
         return []

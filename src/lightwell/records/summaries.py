@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from lightwell.domain.ids import ClassId, ProjectId
@@ -44,9 +45,12 @@ WHERE long_profiles.subject_id = touched.subject_id AND long_profiles.class_id =
 
 _TAKE = """
 WITH next AS (
-    SELECT subject_id, class_id FROM long_profiles
+    SELECT long.subject_id, long.class_id FROM long_profiles AS long
     WHERE project_id = %(project_id)s AND (taken_until IS NULL OR taken_until < now())
-    ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+      AND (%(since)s::timestamptz IS NULL OR EXISTS (
+          SELECT FROM profiles AS profile WHERE profile.subject_id = long.subject_id
+              AND profile.class_id = long.class_id AND profile.updated_at >= %(since)s))
+    ORDER BY long.subject_id, long.class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 ), taken AS (
     UPDATE long_profiles SET taken_until = now() + make_interval(secs => %(seconds)s)
     FROM next WHERE long_profiles.subject_id = next.subject_id AND long_profiles.class_id = next.class_id
@@ -94,10 +98,16 @@ async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> N
         await connection.execute(statement, parameters)
 
 
-async def take(database: Database, project_id: ProjectId, *, limit: int) -> list[LongProfile]:
-    """Take up to `limit` long profiles that nobody else has in hand; they come back by themselves after minutes."""
+async def take(
+    database: Database, project_id: ProjectId, *, limit: int, since: datetime | None = None
+) -> list[LongProfile]:
+    """Take up to `limit` long profiles that nobody else has in hand; they come back by themselves after minutes.
+
+    With `since` only those that were derived then or later.
+    """
     rows = await database.rows(
-        _TAKE, {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS}
+        _TAKE,
+        {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS, "since": since},
     )
     return [
         LongProfile(subject_id=row[0], class_id=ClassId(row[1]), name=row[2], description=row[3])

@@ -1,0 +1,75 @@
+"""A correction waits for what it touched, and for nothing that waited before it."""
+
+from dataclasses import replace
+
+import pytest
+
+from lightwell.domain.graph import Word
+from lightwell.ingest.way import round_off
+from lightwell.records.database import Database
+from lightwell.testing.endpoint import Behaves, Body, FakeEndpoint
+from lightwell.testing.shelf import Shelf, written
+
+from .notes import Noted, noted
+from .reading_model import read_by_model
+from .test_merging import A
+from .test_profile_vectors import embedded, rows
+from .test_settings_reach import Sizes
+from .test_summaries import WORDS, note, reply, summaries
+
+FIRMS = [f"Firm {n} (organization): sells pump {n}" for n in range(10)]
+
+
+@pytest.fixture
+async def behind(database: Database) -> Noted:
+    """A project whose ten firms wait for their vectors."""
+    store = await noted(database)
+    await store.put("firms", A, *FIRMS)
+    await store.project.database.run(
+        "UPDATE described_profiles SET changed = true, text_hash = NULL", {}
+    )
+    assert (await rows(store))[1] == 10
+    return store
+
+
+async def test_an_edit_embeds_what_it_touched_and_leaves_the_rest(behind: Noted) -> None:
+    reader = await behind.kb.reader(A)
+    before = len(embedded(behind))
+    await behind.kb.graph.edit(reader, "Firm 3", Word(description="makes taps"))
+    (anew,) = embedded(behind)[before:]
+    assert anew.endswith("makes taps")
+    assert (await rows(behind))[1] == 9
+    await behind.kb.graph.merge(reader, ["Firm 4"], "Firm 5")
+    assert len(embedded(behind)) == before + 2
+    assert (await rows(behind))[1] == 7
+    await behind.ingest()
+    assert (await rows(behind))[1] == 0
+
+
+async def test_profiles_are_embedded_as_many_at_once_as_passages_are(behind: Noted) -> None:
+    sizes = Sizes()
+    way = replace(behind.project.way, embedder=sizes, embedded_at_once=4)
+    await round_off(way, behind.kb.project_id)
+    assert sizes.given == [4, 4, 2]
+
+
+async def test_an_edit_pays_for_no_summary_of_something_else(database: Database) -> None:
+    notes = [note(f"a{n}", A) for n in range(12)]
+    other = written("n.md", "Bolt Ltd in note bolt.", A, title="Note")
+
+    def names_both(body: Body) -> str:
+        text = str(body)
+        if "Several passages" not in text and "Bolt Ltd" in text:
+            return f"E|Bolt Ltd|organization|In note bolt it {WORDS}\nEND"
+        return reply(body)
+
+    script = [*[Behaves()] * 13, *[Behaves(status=500)] * 2]
+    with FakeEndpoint(names_both, script=script).running() as endpoint:
+        async with read_by_model(database, endpoint.base_url) as (project, _):
+            await project.kb.ingest(Shelf(documents=(*notes, other)))
+            failed = len(summaries(endpoint))
+            reader = await project.kb.reader(A)
+            await project.kb.graph.edit(reader, "Bolt Ltd", Word(kind="company"))
+            assert len(summaries(endpoint)) == failed
+            await project.kb.ingest(Shelf(documents=(*notes, other)))
+            assert len(summaries(endpoint)) == failed + 1
