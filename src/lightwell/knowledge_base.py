@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.answer import brief as briefing
 from lightwell.answer import chat as chatting
+from lightwell.answer import graph as telling
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
 from lightwell.curate.desk import Desk
@@ -287,11 +288,17 @@ class KnowledgeBase:
         answer = await replace(self._answers, model=model).compose(retrieval)
         await queries.record(self._database, reader, mode.strategy, answer)
         took = round((time.perf_counter() - began) * 1000)
+        graph = telling.lines(answer, retrieval, self._answers.budget)
         response = chatting.response(
-            answer, retrieval, (*history, said), milliseconds=took, counted=model
+            answer, retrieval, (*history, said), milliseconds=took, counted=model, graph=graph
         )
         own = await conversations.remember(
-            self._database, reader, conversation, response.messages[-2:], chatting.cited(response)
+            self._database,
+            reader,
+            conversation,
+            response.messages[-2:],
+            chatting.cited(response),
+            told=[] if answer.citations else [each for line in graph for each in line.sayings],
         )
         return ChatTurn(conversation_id=own, response=response)
 

@@ -1,5 +1,6 @@
 """Conversations: S4's response from real documents, and a memory that belongs to its reader."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import cast
 
@@ -14,10 +15,12 @@ from lightwell.domain.chat import (
     ChatTurn,
     ConversationId,
     Role,
+    Saying,
     as_json,
 )
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph import Word
 from lightwell.domain.ids import DocumentId, new_id
 from lightwell.domain.questions import Mode
 from lightwell.knowledge_base import KnowledgeBase
@@ -31,6 +34,8 @@ from .notes import noted
 
 SALES, BOTH = ["team:sales"], ["team:sales", "team:support"]
 CONTRACT = "The Nordwind contract gives a discount of 18 percent. Jonas Weber signed the contract."
+MERLIN = "Merlin is the code name of the talks with Meridian Flow; Grace Amundsen leads them."
+LEADS = "Who leads Merlin?"
 DAM = "The dam in Tarn Valley was built in 1931. Hannah Price inspects the dam."
 DISCOUNT = "What discount does the Nordwind contract give?"
 BUILT = "When was the dam in Tarn Valley built?"
@@ -128,11 +133,58 @@ async def test_what_the_graph_says_is_a_source_of_its_own_and_the_readers_own(
     assert [each["source"] for each in passages] == ["a.txt"]
     assert graph == {
         "id": None,
-        "chunkText": "Based on the knowledge graph, Acme Corp (organization): sells pumps to Nordwind.",
+        "chunkText": "Based on the knowledge graph:\nAcme Corp (organization): sells pumps to Nordwind",
         "chunkIndex": None,
         "source": "LightRAG Answer",
         "distance": None,
     }
+
+
+async def about_merlin(project: Project, tags: list[str] = SALES) -> Reader:
+    """Say by hand what no document says, for those with these tags."""
+    await papers(project)
+    word = Word(name="Merlin", kind="project", description=MERLIN)
+    await project.kb.graph.create(await project.kb.reader(BOTH), word, tags=tags)
+    return await project.kb.reader(tags)
+
+
+async def test_what_only_the_graph_says_is_said_word_for_word_and_no_model_is_asked(
+    project: Project,
+) -> None:
+    reader = await about_merlin(project)
+    model = ScriptedModel([])
+    turn = await with_model(project, model).chat(LEADS, reader)
+    assert model.sent == []
+    assert turn.response.response == f"Merlin (project): {MERLIN} [1]"
+    document = as_json(turn.response)
+    assert document["sources"] == [
+        {
+            "id": None,
+            "chunkText": f"Based on the knowledge graph:\nMerlin (project): {MERLIN}",
+            "chunkIndex": None,
+            "source": "LightRAG Answer",
+            "distance": None,
+        }
+    ]
+    assert (document["model"], document["evalCount"]) == ("extracts", None)
+    assert (await project.kb.ask(LEADS, reader)).citations == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["Who pays for Merlin?", "When does Merlin end?", "Who leads Osprey?"]
+)
+async def test_what_the_graph_does_not_say_stays_unanswered(project: Project, text: str) -> None:
+    turn = await project.kb.chat(text, await about_merlin(project))
+    assert turn.response.response == NO_INFORMATION
+    assert turn.response.sources == ()
+
+
+async def test_the_graph_answers_only_those_who_may_see_what_it_says(project: Project) -> None:
+    await about_merlin(project, ["team:support"])
+    there = await project.kb.chat(LEADS, await project.kb.reader(["team:support"]))
+    assert "Grace Amundsen" in there.response.response
+    turn = await project.kb.chat(LEADS, await project.kb.reader(SALES))
+    assert (turn.response.response, turn.response.sources) == (NO_INFORMATION, ())
 
 
 async def test_a_document_that_gives_orders_is_not_obeyed(project: Project) -> None:
@@ -276,6 +328,53 @@ async def test_an_answer_whose_document_went_meanwhile_is_not_written_down(
         own = await conversations.remember(project.database, reader, None, exchange, cited)
         assert await conversations.messages(project.database, reader, own) == ()
     assert await project.database.rows("SELECT content FROM conversation_turns", {}) == []
+
+
+async def edited(project: Project, reader: Reader) -> None:
+    await project.kb.graph.edit(reader, "Merlin", Word(description="Nothing."), tags=SALES)
+
+
+async def taken_back(project: Project, reader: Reader) -> None:
+    await project.kb.graph.delete(reader, "Merlin")
+
+
+@pytest.mark.parametrize("change", [edited, taken_back])
+async def test_what_the_graph_says_no_more_is_remembered_by_nobody(
+    project: Project, change: Callable[[Project, Reader], Awaitable[None]]
+) -> None:
+    reader = await about_merlin(project)
+    turn = await project.kb.chat(LEADS, reader)
+    await project.kb.chat(BUILT, reader, conversation=turn.conversation_id)
+    assert (await history(project, reader, turn))[1] == f"Merlin (project): {MERLIN} [1]"
+    await change(project, reader)
+    assert (await history(project, reader, turn))[0] == BUILT
+    rows = await project.database.rows("SELECT content FROM conversation_turns", {})
+    assert not any("Merlin" in row[0] for row in rows)
+    assert len(rows) == 2
+
+
+async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Database) -> None:
+    """Its document goes to others and comes back."""
+    store = await noted(database)
+    said = f"Merlin (project): {MERLIN}"
+    await store.put("a", SALES, "About that.", said)
+    reader = await store.kb.reader(SALES)
+    line = Saying(subject=(await store.kb.graph.entity(reader, "Merlin")).entity.id, text=MERLIN)
+    exchange = [ChatMessage(role=Role.ASSISTANT, content=MERLIN)]
+    own = await conversations.remember(database, reader, None, exchange, [], told=[line])
+
+    async def held(tags: list[str]) -> tuple[ChatMessage, ...]:
+        await store.put("a", tags, "About that.", said)
+        reader = await store.kb.reader(SALES)
+        assert (await store.kb.conversations(reader))[0].messages == bool(tags == SALES)
+        return await conversations.messages(database, reader, own)
+
+    assert await held(SALES) == tuple(exchange)
+    assert await held(["team:legal"]) == ()
+    assert await held(SALES) == tuple(exchange)
+    gone = replace(line, text="Hannah Price leads them.")
+    other = await conversations.remember(database, reader, None, exchange, [], told=[line, gone])
+    assert await conversations.messages(database, reader, other) == ()
 
 
 async def test_only_the_latest_messages_are_carried_along(project: Project) -> None:

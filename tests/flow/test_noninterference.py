@@ -15,15 +15,15 @@ from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Candidates, Line, Tie
 from lightwell.domain.chat import ChatTurn
 from lightwell.domain.documents import NewDocument
-from lightwell.domain.errors import LightwellError
+from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
-from lightwell.domain.graph import Subject
+from lightwell.domain.graph import Subject, Word
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
 
 from .conftest import Project, project_on
-from .notes import noted
+from .notes import Noted, noted
 
 TAGS = ("team:a", "team:b", "team:c", "user:d")
 NAMES = (
@@ -417,3 +417,75 @@ async def test_the_brief_would_feel_a_visible_document(database: Database) -> No
     assert await briefed(one, await one.kb.reader(["team:a"]), "Acme Corp") != await briefed(
         two, await two.kb.reader(["team:a"]), "Acme Corp"
     )
+
+
+PRAISE = "Merlin is the code name of the talks with Osprey; Jane Smith leads them."
+BLAME = "Merlin is the code name of the debt of Nordwind; Ana Brook leads it."
+
+
+@settings(
+    max_examples=5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    st.lists(st.tuples(st.sampled_from([PRAISE, BLAME]), st.booleans()), min_size=1, max_size=3),
+    st.sampled_from(["by hand", "in a document"]),
+)
+async def test_what_the_graph_answers_and_a_conversation_keeps_of_it_feel_nothing_invisible(
+    database: Database, words: list[tuple[str, bool]], how: str
+) -> None:
+    """What others are told of Merlin, this reader does not hear, nor that there is a Merlin."""
+    seen: list[object] = []
+    for is_full in (True, False):
+        store = await noted(database, uuid4().hex)
+        await store.put("plain", ["team:a"], "The dam in Tarn Valley was built in 1931.")
+        turns: list[object] = []
+        conversation = None
+        for number, (said, is_visible) in enumerate(words):
+            tags = ["team:a"] if is_visible else ["team:b"]
+            if is_visible or is_full:
+                await _said_of_merlin(store, number, said, tags, how)
+            reader = await store.kb.reader(["team:a"])
+            for text in ("Who leads Merlin?", "And who leads them?"):
+                turn = await store.kb.chat(text, reader, conversation=conversation)
+                conversation = turn.conversation_id
+                turns.append(_response(turn))
+        seen.append(turns)
+    assert seen[0] == seen[1]
+
+
+async def _said_of_merlin(store: Noted, number: int, said: str, tags: list[str], how: str) -> None:
+    if how == "in a document":
+        await store.put(str(number), tags, "Notes.", f"Merlin (project): {said}")
+        return
+    word = Word(name="Merlin", kind="project", description=said)
+    writer = await store.kb.reader(tags)
+    try:
+        await store.kb.graph.create(writer, word, tags=tags)
+    except Invalid:
+        await store.kb.graph.edit(writer, "Merlin", word, tags=tags)
+
+
+async def test_the_graphs_answer_goes_out_of_sight_with_its_document(
+    database: Database, other_database: Database
+) -> None:
+    full = await noted(database)
+    await full.put("s", ["team:a"], "Notes.", f"Merlin (project): {PRAISE}")
+    await full.put("p", ["team:a"], "The dam in Tarn Valley was built in 1931.")
+    reader = await full.kb.reader(["team:a"])
+    begun = await full.kb.chat("Who leads Merlin?", reader)
+    built = "When was the dam in Tarn Valley built?"
+    await full.kb.chat(built, reader, conversation=begun.conversation_id)
+    await full.put("s", ["team:b"], "Notes.", f"Merlin (project): {PRAISE}")
+    own = await noted(other_database)
+    await own.put("p", ["team:a"], "The dam in Tarn Valley was built in 1931.")
+    alone = await own.kb.chat(built, await own.kb.reader(["team:a"]))
+    follow_up = "And who leads it?"
+    one = await full.kb.chat(
+        follow_up, await full.kb.reader(["team:a"]), conversation=begun.conversation_id
+    )
+    two = await own.kb.chat(
+        follow_up, await own.kb.reader(["team:a"]), conversation=alone.conversation_id
+    )
+    assert _response(one) == _response(two)

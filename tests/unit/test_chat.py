@@ -10,6 +10,8 @@ import pytest
 
 from lightwell.answer.chat import Counted, cited, recent, response
 from lightwell.answer.compose import EXTRACTS
+from lightwell.answer.context import Budget
+from lightwell.answer.graph import lines
 from lightwell.answer.quotes import citation, quote
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
@@ -33,7 +35,7 @@ from lightwell.domain.evidence import (
     Retrieval,
 )
 from lightwell.domain.graph import Entity, Predicate, Relation
-from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId
+from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
 from lightwell.domain.questions import question
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
@@ -240,7 +242,8 @@ def answer(text: str, *quoted: tuple[Evidence, int, int], model: str = EXTRACTS)
 
 
 def responded(given: Answer, found: Retrieval, counted: Counted | None = None) -> ChatResponse:
-    return response(given, found, [ASKED], milliseconds=12, counted=counted)
+    graph = lines(given, found, Budget())
+    return response(given, found, [ASKED], milliseconds=12, counted=counted, graph=graph)
 
 
 def test_marks_are_the_places_of_the_sources() -> None:
@@ -300,6 +303,8 @@ OSPREY = Entity(
     paths=(),
 )
 USES = Relation(
+    id=RelationId(UUID(int=9)),
+    ends=(EntityId(UUID(int=7)), EntityId(UUID(int=8))),
     source="Osprey",
     target="Tarn 4",
     predicate=Predicate.USES,
@@ -312,26 +317,44 @@ USES = Relation(
 )
 
 
-def test_what_a_model_was_told_of_the_graph_is_the_last_source() -> None:
-    pumps = entry(1, "Pumps are blue.")
+def from_graph(given: ChatResponse) -> list[str]:
+    return [each.chunk_text for each in given.sources if each.source == GRAPH_SOURCE]
+
+
+def test_what_a_model_was_told_of_what_it_names_is_the_last_source() -> None:
+    leaks = entry(1, "Osprey finds leaks with Tarn 4.")
     silent = replace(OSPREY, description="")
-    found = retrieval(pumps, entities=(silent, OSPREY), relations=(USES,))
-    given = responded(answer("Pumps are blue. [1]", (pumps, 0, 15), model="gpt-4"), found)
+    unnamed = replace(OSPREY, name="Merlin")
+    found = retrieval(leaks, entities=(silent, unnamed, OSPREY), relations=(USES,))
+    given = responded(
+        answer("Osprey finds leaks with Tarn 4. [1]", (leaks, 0, 31), model="gpt-4"), found
+    )
     assert given.sources[-1] == SearchResult(
         id=None,
-        chunk_text="Based on the knowledge graph, Osprey (project): Finds leaks;"
-        " Osprey → Tarn 4: Osprey listens with it.",
+        chunk_text="Based on the knowledge graph:\nOsprey (project): Finds leaks.\n"
+        "Osprey → Tarn 4: Osprey listens with it.",
         chunk_index=None,
         source="LightRAG Answer",
         distance=None,
     )
-    assert cited(given) == (pumps.chunk.document_id,)
+    assert cited(given) == (leaks.chunk.document_id,)
+    half = responded(answer("Osprey finds leaks. [1]", (leaks, 0, 31), model="gpt-4"), found)
+    assert from_graph(half) == ["Based on the knowledge graph:\nOsprey (project): Finds leaks."]
+
+
+def test_what_did_not_fit_before_the_model_is_no_source() -> None:
+    leaks = entry(1, "Osprey finds leaks.")
+    long = replace(OSPREY, description="Finds leaks. " * 800)
+    found = retrieval(leaks, entities=(long,))
+    given = answer("Osprey finds leaks. [1]", (leaks, 0, 19), model="gpt-4")
+    assert from_graph(responded(given, found)) == []
+    assert from_graph(responded(given, retrieval(leaks, entities=(OSPREY,))))
 
 
 def test_the_graph_is_no_source_of_extracts_nor_of_nothing() -> None:
-    pumps = entry(1, "Pumps are blue.")
-    found = retrieval(pumps, entities=(OSPREY,))
-    assert len(responded(answer("Pumps are blue. [1]", (pumps, 0, 15)), found).sources) == 1
+    leaks = entry(1, "Osprey finds leaks.")
+    found = retrieval(leaks, entities=(OSPREY,))
+    assert len(responded(answer("Osprey finds leaks. [1]", (leaks, 0, 19)), found).sources) == 1
     assert responded(answer(INSUFFICIENT, model="gpt-4"), found).sources == ()
 
 

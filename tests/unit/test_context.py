@@ -10,7 +10,7 @@ from lightwell.answer.writing import messages
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import Entity, Predicate, Relation
-from lightwell.domain.ids import EntityId, new_id
+from lightwell.domain.ids import EntityId, RelationId, new_id
 from lightwell.domain.tokens import token_count
 from tests.passages import chunk, found, passage
 
@@ -27,6 +27,7 @@ def entity(name: str, description: str) -> Entity:
 
 def relation(source: str, target: str, description: str) -> Relation:
     return Relation(
+        id=RelationId(new_id()), ends=(EntityId(new_id()), EntityId(new_id())),
         source=source, target=target, predicate=Predicate.PART_OF, keywords="", description=description,
         weight=1, chunk_count=1, sources=(), paths=(),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from lightwell.domain.graph import (
     Relation,
     brought_together,
 )
-from lightwell.domain.ids import EntityId
+from lightwell.domain.ids import EntityId, RelationId
 
 ACME = Entity(
     id=EntityId(UUID(int=1)),
@@ -29,6 +29,8 @@ OTHER = replace(
     ACME, name="ACME Inc", description="makes valves", sources=("b#0", "c#0"), paths=("c",)
 )
 USES = Relation(
+    id=RelationId(UUID(int=3)),
+    ends=(EntityId(UUID(int=1)), EntityId(UUID(int=2))),
     source="Acme",
     target="Nordwind",
     predicate=Predicate.USES,

@@ -1,11 +1,12 @@
 """A response in a conversation, in the shape of S4."""
 
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from lightwell.answer.compose import EXTRACTS
+from lightwell.answer.graph import Line
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
     NO_INFORMATION,
@@ -20,10 +21,11 @@ from lightwell.domain.ids import DocumentId
 from lightwell.domain.tokens import token_count
 from lightwell.ports import ChatModel, Message, Reply
 
+FROM_GRAPH = "Based on the knowledge graph:"
+
 MOST_REMEMBERED = 2000
 """Tokens of a conversation that are carried along."""
 
-_MOST_SAYINGS = 8
 _MARKS = re.compile(r"(?:\[\d+\])+$", re.MULTILINE)
 _MARK = re.compile(r"\[\d+\]")
 
@@ -86,20 +88,21 @@ def response(
     *,
     milliseconds: int,
     counted: Counted | None,
+    graph: Sequence[Line] = (),
 ) -> ChatResponse:
     """Return the answer to the last of the messages `said` as S4 has it; `[n]` in it is the n-th source.
 
-    What the graph says comes last among the sources, where a model was shown it.
+    What the graph says comes last among the sources. Where no passage answers, it is the response, word for word.
     """
     passages = _passages(answer, retrieval)
-    text = NO_INFORMATION if answer.text == INSUFFICIENT else _marked(answer, list(passages))
-    graph = _from_graph(answer, retrieval) if passages else []
+    only_graph = answer.text == INSUFFICIENT and bool(graph)
+    text = _lines(graph) if only_graph else _text(answer, list(passages))
     asked = counted is not None and counted.asked > 0
     return ChatResponse(
         response=text,
         messages=(*said, ChatMessage(role=Role.ASSISTANT, content=text)),
-        sources=(*passages.values(), *graph),
-        model=answer.model,
+        sources=(*passages.values(), *_from_graph(graph)),
+        model=EXTRACTS if only_graph else answer.model,
         total_duration=milliseconds,
         prompt_eval_count=counted.asked if counted and asked else None,
         eval_count=counted.said if counted and asked else None,
@@ -138,6 +141,10 @@ def _label(chunk: Chunk) -> str:
     return (name or chunk.title if chunk.system == "file" else chunk.title or name) or chunk.url
 
 
+def _text(answer: Answer, chunks: Sequence[str]) -> str:
+    return NO_INFORMATION if answer.text == INSUFFICIENT else _marked(answer, chunks)
+
+
 def _marked(answer: Answer, chunks: Sequence[str]) -> str:
     """Return the answer's text with the marks at its lines' ends numbered as the sources are."""
     places = {each.id: f"[{chunks.index(each.chunk_id) + 1}]" for each in answer.citations}
@@ -149,29 +156,14 @@ def _marked(answer: Answer, chunks: Sequence[str]) -> str:
     return _MARKS.sub(renumbered, answer.text)
 
 
-def _from_graph(answer: Answer, retrieval: Retrieval) -> list[SearchResult]:
-    if answer.model == EXTRACTS:
+def _lines(graph: Sequence[Line]) -> str:
+    return "\n".join(f"{line.text} [1]" for line in graph)
+
+
+def _from_graph(graph: Sequence[Line]) -> list[SearchResult]:
+    if not graph:
         return []
-    said = [*_entities(retrieval), *_relations(retrieval)][:_MOST_SAYINGS]
-    if not said:
-        return []
-    text = f"Based on the knowledge graph, {'; '.join(said)}."
+    text = "\n".join((FROM_GRAPH, *(line.text for line in graph)))
     return [
         SearchResult(id=None, chunk_text=text, chunk_index=None, source=GRAPH_SOURCE, distance=None)
     ]
-
-
-def _entities(retrieval: Retrieval) -> Iterable[str]:
-    for each in retrieval.entities:
-        if each.description.strip():
-            yield f"{each.name} ({each.kind}): {_line(each.description)}"
-
-
-def _relations(retrieval: Retrieval) -> Iterable[str]:
-    for each in retrieval.relations:
-        if each.description.strip():
-            yield f"{each.source} → {each.target}: {_line(each.description)}"
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split()).rstrip(".")

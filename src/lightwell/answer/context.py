@@ -48,6 +48,15 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sayings:
+    """What the graph says within its shares; `tokens` counts it as it is shown."""
+
+    entities: tuple[Entity, ...]
+    relations: tuple[Relation, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What is shown of a retrieval; `tokens` counts all of it, as it is shown."""
 
@@ -64,21 +73,27 @@ def context(retrieval: Retrieval, budget: Budget) -> Context:
     relevant for what it adds of the question's terms; look-alikes of a chosen one, and what neither bears on the
     question nor adds to it, are left out.
     """
+    said = sayings(retrieval, budget)
+    shared = budget.entities + budget.relations + budget.chunks
+    room = int(shared * budget.most_tokens) - said.tokens
+    passages = _chosen(retrieval.evidence, retrieval.weights, room)
+    return Context(
+        entities=said.entities,
+        relations=said.relations,
+        passages=passages,
+        tokens=said.tokens + sum(_cost(each) for each in passages),
+    )
+
+
+def sayings(retrieval: Retrieval, budget: Budget) -> Sayings:
+    """Return what fits of what the graph says: entities and relations that say something, in order."""
     entities, for_entities = _within(
         retrieval.entities, entity_line, budget.entities * budget.most_tokens
     )
     relations, for_relations = _within(
         retrieval.relations, relation_line, budget.relations * budget.most_tokens
     )
-    shared = budget.entities + budget.relations + budget.chunks
-    room = int(shared * budget.most_tokens) - for_entities - for_relations
-    passages = _chosen(retrieval.evidence, retrieval.weights, room)
-    return Context(
-        entities=entities,
-        relations=relations,
-        passages=passages,
-        tokens=for_entities + for_relations + sum(_cost(each) for each in passages),
-    )
+    return Sayings(entities=entities, relations=relations, tokens=for_entities + for_relations)
 
 
 def entity_line(entity: Entity) -> str:

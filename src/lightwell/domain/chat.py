@@ -46,6 +46,14 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Saying:
+    """What the graph says of an entity or a relation: a name, a kind or a description, word for word."""
+
+    subject: UUID
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResponse:
     """S4's response: `[n]` in the text is the n-th of `sources`, which may be empty.
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import ClassId, EntityId, MergeId
+from lightwell.domain.ids import ClassId, EntityId, MergeId, RelationId
 
 DESCRIPTION_SEPARATOR = " | "
 MOST_SOURCES = 50
@@ -176,11 +176,13 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """What one reader sees of one relation; `source` and `target` are the names of its ends.
+    """What one reader sees of one relation; `source` and `target` are the names of its ends, `ends` their ids.
 
     `comparison` and `use_case` join what is said of a COMPARED_TO, and are "" elsewhere.
     """
 
+    id: RelationId
+    ends: tuple[EntityId, EntityId]
     source: str
     target: str
     predicate: Predicate

@@ -10,7 +10,7 @@ from lightwell.ingest.describing import Describer, describe
 from lightwell.ingest.summaries import Summarizer, summarize
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
-from lightwell.records import profiles, replies
+from lightwell.records import conversations, profiles, replies
 from lightwell.records.database import Database
 from lightwell.records.gathered import Gathered
 from lightwell.records.jobs import Worker
@@ -84,7 +84,7 @@ async def _refreshed(asked: "Sequence[tuple[Way, ProjectId]]") -> list[None]:
 
 async def round_off(way: Way, project_id: ProjectId, since: datetime | None = None) -> None:
     """Do what is done once however many documents came or went: long descriptions are summarised, what is said of
-    things is embedded, replies are forgotten of which nothing is left.
+    things is embedded, replies and turns of conversations are forgotten of which nothing is left.
 
     With `since` only what was derived then or later is summarised and embedded; the rest waits for a worker.
     """
@@ -99,6 +99,7 @@ async def round_off(way: Way, project_id: ProjectId, since: datetime | None = No
     )
     await describe(describer, project_id, since)
     await replies.forget(way.database, project_id)
+    await conversations.forget_unsaid(way.database, project_id)
 
 
 async def follow_up(way: Way, project_id: ProjectId) -> None:

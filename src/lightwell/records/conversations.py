@@ -1,14 +1,15 @@
 """Conversations: each is found by exactly the tags that began it, and says nothing of what they no longer see."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, Role
+from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, Role, Saying
 from lightwell.domain.errors import NotFound
-from lightwell.domain.ids import DocumentId, new_id
+from lightwell.domain.ids import DocumentId, ProjectId, new_id
 from lightwell.records.database import Connection, Database
+from lightwell.records.locks import PUBLISHING_LOCK
 
 MOST_MESSAGES = 20
 _LONGEST_TITLE = 80
@@ -22,13 +23,22 @@ SELECT FROM conversations
 WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = %(owner)s
 """
 
-_READABLE = """
+_SAYS = """
+(told.text IN (profile.display_name, profile.entity_kind) OR strpos(profile.description, told.text) > 0)
+"""
+
+_READABLE = f"""
 NOT EXISTS (
     SELECT FROM unnest(turn.document_ids) AS cited (document_id)
     WHERE NOT EXISTS (SELECT FROM source_documents AS document
                       WHERE document.document_id = cited.document_id AND document.class_id = ANY(%(classes)s)
                         AND NOT document.is_deleted))
-"""
+AND NOT EXISTS (
+    SELECT FROM unnest(turn.subject_ids, turn.sayings) AS told (subject_id, text)
+    WHERE NOT EXISTS (SELECT FROM profiles AS profile
+                      WHERE profile.subject_id = told.subject_id AND profile.class_id = ANY(%(classes)s)
+                        AND {_SAYS}))
+"""  # noqa: S608 - only our own words
 
 _TURNS = f"""
 SELECT role, content FROM (
@@ -57,9 +67,16 @@ WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT i
 FOR SHARE
 """
 
+_STILL_SAID = f"""
+SELECT FROM unnest(%(subjects)s::uuid[], %(sayings)s::text[]) AS told (subject_id, text)
+WHERE EXISTS (SELECT FROM profiles AS profile
+              WHERE profile.subject_id = told.subject_id AND profile.class_id = ANY(%(classes)s)
+                AND {_SAYS})
+"""  # noqa: S608 - only our own words
+
 _REMEMBER = """
-INSERT INTO conversation_turns (conversation_id, place, role, content, document_ids)
-SELECT %(conversation)s, coalesce(max(place) + 1, 0), %(role)s, %(content)s, %(documents)s
+INSERT INTO conversation_turns (conversation_id, place, role, content, document_ids, subject_ids, sayings)
+SELECT %(conversation)s, coalesce(max(place) + 1, 0), %(role)s, %(content)s, %(documents)s, %(subjects)s, %(sayings)s
 FROM conversation_turns WHERE conversation_id = %(conversation)s
 """
 
@@ -69,6 +86,17 @@ _FORGET = """
 DELETE FROM conversations
 WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = %(owner)s
 """
+
+_FORGET_UNSAID = f"""
+DELETE FROM conversation_turns AS turn USING conversations AS conversation
+WHERE conversation.conversation_id = turn.conversation_id AND conversation.project_id = %(project_id)s
+  AND turn.sayings <> '{{}}'
+  AND EXISTS (
+    SELECT FROM unnest(turn.subject_ids, turn.sayings) AS told (subject_id, text)
+    WHERE NOT EXISTS (SELECT FROM profiles AS profile
+                      WHERE profile.subject_id = told.subject_id
+                        AND {_SAYS}))
+"""  # noqa: S608 - only our own words
 
 _FORGET_CITED = "DELETE FROM conversation_turns WHERE document_ids && %(documents)s::uuid[]"
 
@@ -93,26 +121,32 @@ async def remember(
     conversation: ConversationId | None,
     exchange: Sequence[ChatMessage],
     cited: Sequence[DocumentId],
+    *,
+    told: Sequence[Saying] = (),
 ) -> ConversationId:
-    """Write an exchange down with the documents it cites, and return its conversation, a new one for None.
+    """Write an exchange down with the documents it cites and what it was told by the graph; return its conversation.
 
-    When one of them has gone from the reader's sight meanwhile, nothing is written. Raises `NotFound`.
+    That is a new one for None. When any of it has gone from the reader's sight meanwhile, nothing is written. Raises
+    `NotFound`.
     """
     own = conversation or ConversationId(new_id())
     keys = _keys(reader, own)
-    documents = list(dict.fromkeys(cited))
+    standing = {
+        "documents": list(dict.fromkeys(cited)),
+        "subjects": [each.subject for each in told],
+        "sayings": [each.text for each in told],
+    }
     async with database.transaction() as connection:
+        if told:
+            await connection.execute(PUBLISHING_LOCK, keys)
         if conversation is None:
             await connection.execute(_BEGIN, keys)
         else:
             await _find(connection, keys, lock=True)
-        seen = await connection.execute(
-            _STILL_SEEN, {"documents": documents, "classes": list(reader.classes)}
-        )
-        if len(await seen.fetchall()) == len(documents):
+        if await _stands(connection, reader, standing):
             for each in exchange:
-                said = {"role": each.role.value, "content": each.content, "documents": documents}
-                await connection.execute(_REMEMBER, {**keys, **said})
+                said = {"role": each.role.value, "content": each.content}
+                await connection.execute(_REMEMBER, {**keys, **standing, **said})
             await connection.execute(_GOES_ON, keys)
     return own
 
@@ -145,6 +179,21 @@ async def forget_cited(connection: Connection, documents: Sequence[DocumentId]) 
     It comes after they are marked as gone: `remember` waits for that mark, so that none is written behind its back.
     """
     await connection.execute(_FORGET_CITED, {"documents": list(documents)})
+
+
+async def forget_unsaid(database: Database, project_id: ProjectId) -> None:
+    """Delete every exchange that stands on what the graph says to nobody any more."""
+    await database.run(_FORGET_UNSAID, {"project_id": project_id})
+
+
+async def _stands(
+    connection: Connection, reader: Reader, standing: Mapping[str, Sequence[object]]
+) -> bool:
+    """Return whether the reader still sees all of it; the documents cannot go before the transaction ends."""
+    facts = {**standing, "classes": list(reader.classes)}
+    seen = await (await connection.execute(_STILL_SEEN, facts)).fetchall()
+    said = await (await connection.execute(_STILL_SAID, facts)).fetchall()
+    return len(seen) == len(standing["documents"]) and len(said) == len(standing["sayings"])
 
 
 async def _find(connection: Connection, keys: dict[str, object], *, lock: bool = False) -> None:

@@ -140,7 +140,7 @@ WITH mine AS (
     GROUP BY relation.relation_id
 )
 SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight, mine.mentions,
-       source.refs, source.urls, compared.comparisons, compared.use_cases
+       source.refs, source.urls, compared.comparisons, compared.use_cases, mine.relation_id
 FROM mine
 CROSS JOIN LATERAL (
     SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
@@ -304,6 +304,8 @@ def _entity(row: Row) -> Entity:
 
 def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
     return Relation(
+        id=RelationId(row[11]),
+        ends=(EntityId(row[0]), EntityId(row[1])),
         source=ends[row[0]].name,
         target=ends[row[1]].name,
         predicate=Predicate(row[2]),
