@@ -182,7 +182,8 @@ async def test_an_entity_that_a_chunk_mentions_under_two_names_is_mentioned_once
 
     near = await store.graph.around(await store.reader(A), [other, chunk], [])
 
-    pairs = {(near.chunks[row], near.entities[column]) for row, column in near.mentions.T}
+    places: list[list[int]] = near.mentions.T.tolist()
+    pairs = {(near.chunks[row], near.entities[column]) for row, column in places}
     assert pairs == {(chunk, twice.bytes), (chunk, once.bytes), (other, once.bytes)}
     assert near.mentions.shape == (2, 3)
     assert (await store.graph.around(await store.reader(B), [chunk], [])).mentions.shape == (2, 0)
