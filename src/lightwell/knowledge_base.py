@@ -300,7 +300,8 @@ class KnowledgeBase:
             chatting.cited(response),
             told=[] if answer.citations else [each for line in graph for each in line.sayings],
         )
-        return ChatTurn(conversation_id=own, response=response)
+        notes = (alone.note, *answer.notes) if alone.note else answer.notes
+        return ChatTurn(conversation_id=own, response=response, notes=notes)
 
     async def conversations(self, reader: Reader, *, limit: int = 100) -> list[Conversation]:
         """Return the conversations of exactly this reader's tags, the latest first."""

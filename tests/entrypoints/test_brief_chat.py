@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 from lightwell.entrypoints.cli import main
 from lightwell.entrypoints.cli.commands import app
+from lightwell.retrieve.rerank import UNANSWERED
 
 Run = Callable[..., Result]
 Json = Mapping[str, object]
@@ -123,6 +124,20 @@ def test_a_pipe_is_answered_line_by_line(run: Run) -> None:
     assert held["messages"] == 4
     assert str(held["conversationId"]) in given.stdout
     assert run("chat", typed="").stdout == "Nothing was said.\n"
+
+
+def test_what_did_not_go_as_it_should_is_told_beside_the_response(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTWELL_RERANK", "endpoint")
+    monkeypatch.setenv("LIGHTWELL_RERANK_URL", "http://127.0.0.1:1/v1")
+    monkeypatch.setenv("LIGHTWELL_RERANK_MODEL", "owl-rank")
+    given = run("chat", "When was the dam built?", "--json")
+    assert given.stderr.endswith(f"Note: {UNANSWERED}\n")
+    assert set(said(given)) == {
+        *("conversationId", "response", "messages", "sources", "model"),
+        *("totalDuration", "promptEvalCount", "evalCount"),
+    }
 
 
 def test_wrong_words_end_with_their_exit_code(run: Run) -> None:

@@ -19,13 +19,14 @@ from lightwell.domain.chat import (
     as_json,
 )
 from lightwell.domain.documents import NewDocument
-from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.errors import Invalid, ModelFailed, NotFound
 from lightwell.domain.graph import Word
 from lightwell.domain.ids import DocumentId, new_id
 from lightwell.domain.questions import Mode
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records import conversations
 from lightwell.records.database import Database
+from lightwell.retrieve.followups import UNANSWERED, UNUSABLE
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 
@@ -105,6 +106,24 @@ async def test_a_follow_up_is_understood_from_the_conversation(project: Project)
     assert "18 percent" in there.response.response
     assert there.response.messages[-2].content == "And what discount does it give?"
     assert alone.conversation_id != first.conversation_id
+
+
+@pytest.mark.parametrize(
+    ("reply", "note"),
+    [(ModelFailed("The model is down"), UNANSWERED), ("And who won the regatta?", UNUSABLE)],
+)
+async def test_a_follow_up_that_could_not_be_rewritten_is_told(
+    project: Project, reply: str | ModelFailed, note: str
+) -> None:
+    reader = await papers(project)
+    first = await project.kb.chat("Who signed the Nordwind contract?", reader)
+    assert first.notes == ()
+    own = first.conversation_id
+    model = ScriptedModel([reply, "The Nordwind contract gives a discount of 18 percent [1]."])
+    turn = await with_model(project, model).chat(
+        "And what discount does it give?", reader, conversation=own
+    )
+    assert turn.notes[0] == note
 
 
 async def test_a_model_writes_and_its_tokens_are_counted(project: Project) -> None:

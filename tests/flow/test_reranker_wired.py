@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
+import lightwell.entrypoints.cli.shapes as shapes
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Confidence
 from lightwell.knowledge_base import KnowledgeBase
@@ -82,6 +83,10 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
             reader = await kb.reader(["team:sales"])
             after = await kb.search(QUESTION, reader)
             answer = await kb.ask(QUESTION, reader)
+            turn = await kb.chat(QUESTION, reader)
+            events = [event async for event in kb.stream(QUESTION, reader)]
+    assert turn.notes == (UNANSWERED,)
+    assert shapes.event(events[-1]) == {"type": "done", "notes": [UNANSWERED]}
     assert [(one.chunk.id, one.relevance) for one in after.evidence] == [
         (one.chunk.id, one.relevance) for one in before.evidence
     ]

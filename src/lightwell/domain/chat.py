@@ -72,10 +72,11 @@ class ChatResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTurn:
-    """A response, and the conversation that goes on with it."""
+    """A response, and the conversation that goes on with it; `notes` tell of what did not go as it should."""
 
     conversation_id: ConversationId
     response: ChatResponse
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,8 +33,8 @@ class ResponseMetadata:
 class StreamChunk:
     """One event: a `token` has content, a `citation` its citation, `metadata` the numbers, an `error` its message.
 
-    The contents of the tokens, put together, are the answer's text. `answer` is the whole answer, on `done` alone and
-    not for the wire: it is what is written down.
+    The contents of the tokens, put together, are the answer's text. `answer` is the whole answer, on `done` alone: it is
+    what is written down, and only its notes are for the wire.
     """
 
     type: StreamType

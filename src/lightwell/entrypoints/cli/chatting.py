@@ -118,8 +118,12 @@ async def forget(name: str, who: Sequence[str]) -> Report:
 
 
 async def _turn(kb: KnowledgeBase, reader: Reader, message: str, talk: Talk) -> ChatTurn:
+    """Return the response, once what did not go as it should is told on stderr: S4's keys have no place for it."""
     own = conversation_id(talk.conversation) if talk.conversation else None
-    return await kb.chat(message, reader, conversation=own, topic=talk.topic, mode=talk.mode)
+    turn = await kb.chat(message, reader, conversation=own, topic=talk.topic, mode=talk.mode)
+    for note in turn.notes:
+        typer.echo(clean(f"Note: {note}"), err=True)
+    return turn
 
 
 async def _lines() -> AsyncIterator[str]:

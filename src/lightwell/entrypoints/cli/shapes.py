@@ -52,7 +52,7 @@ def statements(listed: Statements, *, milliseconds: int) -> Json:
 
 
 def event(chunk: StreamChunk) -> Json:
-    """Return an event in the shape of S3's StreamChunk."""
+    """Return an event in the shape of S3's StreamChunk; `done` has the answer's notes besides."""
     return {"type": chunk.type.value} | {
         name: value
         for name, value in {
@@ -60,6 +60,7 @@ def event(chunk: StreamChunk) -> Json:
             "citation": chunk.citation and citation(chunk.citation),
             "metadata": chunk.metadata and _metadata(chunk.metadata),
             "error": chunk.error or None,
+            "notes": chunk.answer and list(chunk.answer.notes),
         }.items()
         if value is not None
     }
