@@ -243,3 +243,97 @@ async def test_what_others_say_does_not_make_a_short_name_stand_alone(project: P
     await shelved(project, {"c.md": "Marlowe called. Marlowe paid."}, SUPPORT)
     assert await candidates(project, "Marlowe") == before
     assert (await brief(project, "Marlowe", SUPPORT)).entity.name == "Marlowe"
+
+
+# ── short names, and names that several bear ──────────────────────────────────────────────────────────
+
+
+async def test_a_name_that_is_short_for_several_is_none_of_them(project: Project) -> None:
+    texts = {
+        "a.md": "We met Nordwind Energie in Lübeck. Nordwind Energie GmbH heats flats.",
+        "b.md": "Yesterday Nordwind Energie paid.",
+        "c.md": "A lorry of Nordwind Logistik came.",
+        "d.md": "We read Nordwind's pilot.",
+    }
+    await shelved(project, texts)
+    found = await candidates(project, "Nordwind")
+    assert [each.entity.name for each in found.candidates] == [
+        "Nordwind Energie",
+        "Nordwind Logistik",
+        "Nordwind",
+    ]
+    alone = await brief(project, found.candidates[2].entity.ref)
+    assert [each.snippet for each in alone.citations] == ["We read Nordwind's pilot."]
+
+
+async def test_a_company_said_by_itself_more_often_than_its_products_is_meant(
+    project: Project,
+) -> None:
+    texts = {
+        "a.md": "We called Halden today.",
+        "b.md": "Our friends at Halden paid.",
+        "c.md": "The sensor Halden Tarn leaks.",
+    }
+    await shelved(project, texts)
+    assert (await brief(project, "Halden")).entity.name == "Halden"
+
+
+async def test_what_differs_in_kind_or_by_a_number_makes_no_name_short(database: Database) -> None:
+    one = await noted(database)
+    await one.put("a", SALES, "Halden (organization): makes sensors", "Skarn (name): a meter")
+    for name in "bc":
+        await one.put(name, SALES, "Halden Tarn (product)", "Skarn 3 (name): a meter")
+    for name in ("Halden", "Skarn"):
+        given = await one.kb.brief(name, await one.kb.reader(SALES))
+        assert isinstance(given, Brief)
+        assert given.entity.name == name
+
+
+WEBERS = {
+    "who.md": (
+        "Jonas Weber of our house writes firmware: jonas.weber@halden.example. He grew up in Kassel."
+        " Jonas Weber of the customer buys sensors: jweber@nordwind.example. Jonas Weber met Jonas Weber."
+    ),
+    "order.md": "Jonas Weber (jweber@nordwind.example) ordered 60 gateways.",
+    "radio.md": "Jonas Weber wrote the radio part. Answer to jonas.weber@halden.example.",
+    "talk.md": "Jonas Weber spoke in Bergen.",
+}
+
+
+async def test_two_people_of_one_name_are_told_apart_by_their_addresses(project: Project) -> None:
+    await shelved(project, WEBERS)
+    found = await candidates(project, "Jonas Weber")
+    ref = found.candidates[0].entity.ref.partition("<")[0]
+    assert {each.entity.ref: each.apart.get("documents") for each in found.candidates} == {
+        f"{ref}<jonas.weber@halden.example>": "radio; who",
+        f"{ref}<jweber@nordwind.example>": "order; who",
+        f"{ref}<>": "talk; who",
+    }
+    assert await candidates(project, ref) == replace(found, name=ref)
+    for picked in (f"{ref}<jweber@nordwind.example>", "Jonas Weber <JWeber@nordwind.example>"):
+        given = await brief(project, picked)
+        assert {each.snippet for each in given.citations} == {
+            "Jonas Weber (jweber@nordwind.example) ordered 60 gateways.",
+            "Jonas Weber of the customer buys sensors: jweber@nordwind.example.",
+        }
+        assert given.entity.description == "jweber@nordwind.example"
+        assert given.people == ()
+    unsaid = await brief(project, f"{ref}<>")
+    assert "Jonas Weber spoke in Bergen." in {each.snippet for each in unsaid.citations}
+    assert unsaid.confidence is Confidence.LOW
+    with pytest.raises(NotFound):
+        await project.kb.brief("Jonas Weber <ada@halden.example>", await project.kb.reader(SALES))
+
+
+async def test_a_person_with_one_address_is_one_person(project: Project) -> None:
+    await shelved(
+        project,
+        {
+            "a.md": "Priya Raman (priya.raman@halden.example, praman@home.example) leads Osprey.",
+            "b.md": "We asked Priya Raman (praman@home.example) and jonas.weber@halden.example.",
+        },
+    )
+    for name in ("Priya Raman", "Priya Raman <praman@home.example>"):
+        given = await brief(project, name)
+        assert len(given.citations) == 2
+        assert [each.name for each in given.people] == ["jonas.weber@halden.example"]

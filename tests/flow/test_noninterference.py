@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
@@ -489,3 +489,44 @@ async def test_the_graphs_answer_goes_out_of_sight_with_its_document(
         follow_up, await own.kb.reader(["team:a"]), conversation=alone.conversation_id
     )
     assert _response(one) == _response(two)
+
+
+NAMESAKES = (
+    "Jonas Weber (jonas.weber@halden.example) writes firmware.",
+    "We met Jonas Weber, jweber@nordwind.example.",
+    "Jonas Weber spoke in Bergen.",
+    "We saw Jonas in Bergen.",
+    "Our friends at Nordwind Energie paid.",
+    "A lorry of Nordwind Logistik came.",
+    "We read Nordwind's pilot.",
+    "Flats are heated by Nordwind Energie GmbH.",
+)
+ASKED_FOR = ("Jonas", "Jonas Weber", "Jonas Weber <jweber@nordwind.example>", "Nordwind", "Energie")
+
+
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(st.lists(st.tuples(st.sampled_from(NAMESAKES), st.booleans()), min_size=3, max_size=9))
+@example([(NAMESAKES[2], True)] * 2 + [(NAMESAKES[3], True)] + [(NAMESAKES[3], False)] * 3)
+@example([(NAMESAKES[2], True)] + [(NAMESAKES[3], True)] * 2 + [(NAMESAKES[2], False)] * 3)
+async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
+    database: Database, other_database: Database, said: list[tuple[str, bool]]
+) -> None:
+    documents = dated(
+        [
+            written(f"{number}.md", text, ["team:a" if is_visible else "team:b"])
+            for number, (text, is_visible) in enumerate(said)
+        ]
+    )
+    seen: list[object] = []
+    for one, shelf in (
+        (database, documents),
+        (other_database, [each for each in documents if "team:a" in each.acl_tags]),
+    ):
+        project = await store(one, shelf)
+        reader = await project.kb.reader(["team:a"])
+        seen.append([await briefed(project, reader, name) for name in ASKED_FOR])
+    assert seen[0] == seen[1]

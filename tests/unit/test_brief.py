@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from lightwell.answer.bearers import is_address_of
 from lightwell.answer.lines import Draft, Part, chosen, messages, told, within, written
 from lightwell.answer.telling import defining, names, openness, telling
 from lightwell.domain.briefs import Line, Spoken
@@ -161,6 +162,30 @@ def test_a_passage_that_says_it_in_other_words_still_speaks_of_it() -> None:
         "The utility of Lübeck pays.",
         "It is late.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "own"),
+    [
+        ("jonas.weber@halden.example", True),
+        ("weber_jonas@halden.example", True),
+        ("jweber2@nordwind.example", True),
+        ("jonas@halden.example", False),
+        ("weber@halden.example", False),
+        ("anna.weber@halden.example", False),
+        ("support@halden.example", False),
+    ],
+)
+def test_an_address_is_of_the_name_it_is_made_of(address: str, own: bool) -> None:  # noqa: FBT001
+    assert is_address_of(address, "Jonas Weber") is own
+    assert is_address_of("k.mueller@halden.example", "Kai Müller")
+
+
+def test_a_longer_name_is_somebody_else() -> None:
+    short = names(["Nordwind"], ["Nordwind Energie"])
+    assert short.stand_in("Nordwind's pilot")
+    assert not short.stand_in("Nordwind Energie GmbH")
+    assert defining("Nordwind Energie is a utility.", short) == 0
 
 
 # ── lines ─────────────────────────────────────────────────────────────────────────────────────────────

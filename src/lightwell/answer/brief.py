@@ -1,29 +1,46 @@
 """A brief on an entity: what it is, what happened lately, what is open, who and what is tied to it.
 
 a name ─ which entities fit? ─ none ─► not found
-                             ├ several, or only nearly ─► candidates, with what tells them apart
+                             ├ several, only nearly, or of several people ─► candidates, with what tells them apart
                              └ one ─► passages ─► chosen lines, or written by the model and checked ─► marks ─► brief
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from lightwell.answer import lines, ties
+from lightwell.answer import bearers, lines, ties
+from lightwell.answer.bearers import Bearer
 from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.lines import Draft, Marks, Part, Told
 from lightwell.answer.telling import CUES, names
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import Brief, Candidate, Candidates, Line, Spoken
+from lightwell.domain.briefs import MOST_CANDIDATES, Brief, Candidate, Candidates, Line, Spoken
 from lightwell.domain.errors import NotFound
-from lightwell.domain.evidence import confidence
+from lightwell.domain.evidence import ENOUGH, confidence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.ports import ChatModel
-from lightwell.records import briefs, entities
+from lightwell.records import briefs, entities, fitting
 from lightwell.records.database import Database
 
 _LONGEST_SAYING = 200
+_MOST_DOCUMENTS = 3
+_NOT_SAID = "not said"
 _RELEVANCE = (0.0, 0.65, 0.75, 0.9)
 """By how many passages a brief stands on; the last for three and more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heard:
+    """Who or what may be meant, with what is heard of it.
+
+    `called` are the entity's names, `bearer` the one of several people with them who is meant, None where they are one.
+    """
+
+    entity: Entity
+    called: tuple[str, ...]
+    passages: tuple[Spoken, ...]
+    told: Sequence[Told]
+    bearer: Bearer | None = None
 
 
 async def brief(
@@ -31,34 +48,45 @@ async def brief(
 ) -> Brief | Candidates:
     """Return a brief on the entity that fits the name, or the several that do; raise `NotFound`.
 
-    A name that no entity has exactly, but some nearly, leads to candidates too: nobody is taken for somebody else.
+    Nobody is taken for somebody else: a name that no entity has exactly, but some nearly, leads to candidates, and so does
+    one whose bearers have different e-mail addresses. `NAME <ADDRESS>`, also of a reference, picks one of these.
     """
-    found, exactly = await briefs.fitting(database, reader, name)
-    seen = await entities.these(database, reader, found)
-    fitting = [seen[each] for each in found if each in seen]
-    if not fitting:
+    asked, address = bearers.picked(name)
+    found = await fitting.fitting(database, reader, asked)
+    meant = [
+        each
+        for entity in found.entities
+        for each in _meant(await _heard(database, reader, entity), address)
+    ]
+    if not meant:
         raise NotFound(f"There is no entity {name!r} that you may see")
-    if exactly and len(fitting) == 1:
-        return await _brief(database, reader, fitting[0], model, most_tokens=most_tokens)
-    return Candidates(name=name, candidates=await _candidates(database, reader, fitting))
+    if len(meant) == 1 and (found.exactly or address is not None):
+        return await _brief(database, reader, meant[0], model, most_tokens=most_tokens)
+    return Candidates(
+        name=name, candidates=await _candidates(database, reader, meant[:MOST_CANDIDATES])
+    )
 
 
 async def _brief(
-    database: Database, reader: Reader, entity: Entity, model: ChatModel | None, *, most_tokens: int
+    database: Database, reader: Reader, heard: _Heard, model: ChatModel | None, *, most_tokens: int
 ) -> Brief:
-    passages, heard = await _heard(database, reader, entity)
-    drafts = lines.chosen(entity, heard)
-    if model is not None and drafts:
-        drafts = await lines.written(model, entity, passages, drafts, most_tokens=most_tokens)
+    writer = model if heard.bearer is None else None  # a passage may speak of the others, too
+    drafts = lines.chosen(heard.entity, heard.told)
+    if writer is not None and drafts:
+        drafts = await lines.written(
+            writer, heard.entity, heard.passages, drafts, most_tokens=most_tokens
+        )
     kept, marks = lines.within(drafts)
     made = _lines(kept, marks)
-    tied = await ties.ties(database, reader, entity, passages, heard)
-    people = tuple(ties.with_how(each, heard, marks) for each in tied.people) if made else ()
-    links = tuple(ties.with_how(each, heard, marks) for each in tied.links) if made else ()
+    tied = await _tied(database, reader, heard) if made else ties.NONE
+    people = tuple(ties.with_how(each, heard.told, marks) for each in tied.people)
+    links = tuple(ties.with_how(each, heard.told, marks) for each in tied.links)
     cited = len({each.chunk_id for each in marks.citations})
     relevance = _RELEVANCE[min(cited, len(_RELEVANCE) - 1)]
+    if heard.bearer is not None and not heard.bearer.addresses:
+        relevance = min(relevance, ENOUGH)
     return Brief(
-        entity=entity,
+        entity=heard.entity,
         about=made.get(Part.ABOUT, ()),
         lately=made.get(Part.LATELY, ()),
         open_points=made.get(Part.OPEN, ()),
@@ -67,7 +95,7 @@ async def _brief(
         citations=tuple(replace(each, score=relevance) for each in marks.citations),
         confidence=confidence(relevance),
         relevance=relevance,
-        model=EXTRACTS if model is None else model.model,
+        model=EXTRACTS if writer is None else writer.model,
     )
 
 
@@ -79,56 +107,111 @@ def _lines(drafts: Sequence[Draft], marks: Marks) -> dict[Part, tuple[Line, ...]
     return made
 
 
-async def _heard(
-    database: Database, reader: Reader, entity: Entity
-) -> tuple[tuple[Spoken, ...], list[Told]]:
-    aliases = await entities.aliases(database, reader, entity)
-    passages = await briefs.passages(database, reader, entity.id, CUES)
-    return passages, lines.told(passages, names([entity.name, *aliases]))
+async def _tied(database: Database, reader: Reader, heard: _Heard) -> ties.Ties:
+    """Return the ties without the entity's own addresses; of one bearer of a name, only those its own lines name."""
+    tied = await ties.ties(database, reader, heard.entity, heard.passages, heard.told)
+    people = [
+        each
+        for each in tied.people
+        if not any(bearers.is_address_of(each.name, name) for name in heard.called)
+    ]
+    if heard.bearer is None:
+        return replace(tied, people=tuple(people))
+    return ties.Ties(
+        people=tuple(each for each in people if ties.naming(each, heard.told)),
+        links=tuple(each for each in tied.links if ties.naming(each, heard.told)),
+    )
+
+
+# ── what is heard of it, and of whom? ─────────────────────────────────────────────────────────────────
+
+
+async def _heard(database: Database, reader: Reader, entity: Entity) -> _Heard:
+    called = (entity.name, *await entities.aliases(database, reader, entity))
+    short = await fitting.short_for(database, reader, entity)
+    longer = [each.name for each in short.longer] if short.alone else []
+    parts = {part for name in called for own in bearers.spellings(name) for part in own[1:][-1:]}
+    addressed = await briefs.addressed(database, reader, entity.id, sorted(parts)) if parts else []
+    passages = await briefs.passages(database, reader, entity.id, CUES, addressed)
+    told = lines.told(passages, names(called, longer))
+    return _Heard(entity=entity, called=called, passages=passages, told=told)
+
+
+def _meant(heard: _Heard, address: str | None) -> list[_Heard]:
+    """Return what is heard, apart for each of the people whose addresses come with the name where they are several.
+
+    With an address, "" for none, it is that of its owner alone.
+    """
+    borne = bearers.parted(heard.called, heard.passages, heard.told)
+    if len([each for each in borne if each.addresses]) <= 1:
+        known = {one for each in borne for one in each.addresses}
+        return [heard] if address is None or address in known else []
+    picked = [
+        each
+        for each in borne
+        if address is None or address in each.addresses or address == each.address
+    ]
+    return [_of_one(heard, each) for each in picked]
+
+
+def _of_one(heard: _Heard, bearer: Bearer) -> _Heard:
+    chunks = {each.quote.evidence.chunk.id for each in bearer.told}
+    entity = replace(
+        heard.entity,
+        ref=f"{heard.entity.ref}<{bearer.address}>",
+        description=", ".join(bearer.addresses),
+        chunk_count=len(chunks),
+    )
+    passages = tuple(each for each in heard.passages if each.chunk.id in chunks)
+    return replace(heard, entity=entity, passages=passages, told=bearer.told, bearer=bearer)
 
 
 # ── which one is meant? ───────────────────────────────────────────────────────────────────────────────
 
 
 async def _candidates(
-    database: Database, reader: Reader, fitting: Sequence[Entity]
+    database: Database, reader: Reader, meant: Sequence[_Heard]
 ) -> tuple[Candidate, ...]:
-    known = await briefs.attributes(database, reader, [each.id for each in fitting])
-    apart: list[dict[str, str]] = []
-    for entity in fitting:
-        passages, heard = await _heard(database, reader, entity)
-        apart.append(_apart(entity, known.get(entity.id, {}), _saying(entity, heard), passages))
+    known = await briefs.attributes(database, reader, [each.entity.id for each in meant])
+    apart = [_apart(each, known.get(each.entity.id, {})) for each in meant]
     same = {
         field
         for field, value in apart[0].items()
-        if len(fitting) > 1 and all(each.get(field) == value for each in apart)
+        if len(meant) > 1 and all(each.get(field) == value for each in apart)
     }
     return tuple(
         Candidate(
-            entity=entity,
+            entity=heard.entity,
             apart={field: value for field, value in each.items() if value and field not in same},
         )
-        for entity, each in zip(fitting, apart, strict=True)
+        for heard, each in zip(meant, apart, strict=True)
     )
 
 
-def _apart(
-    entity: Entity, attributes: Mapping[str, str], saying: str, passages: Sequence[Spoken]
-) -> dict[str, str]:
-    latest = max((each.said_at for each in passages), default=None)
-    own = {"kind": entity.kind}
+def _apart(heard: _Heard, attributes: Mapping[str, str]) -> dict[str, str]:
+    latest = max((each.said_at for each in heard.passages), default=None)
+    own = {"kind": heard.entity.kind}
+    if heard.bearer is not None:
+        email = heard.entity.description or _NOT_SAID
+        attributes = {"email": email, "documents": _documents(heard)}
     return {
         **own,
         **{field: value for field, value in sorted(attributes.items()) if field not in own},
-        "description": saying,
-        "passages": str(entity.chunk_count),
+        "description": _saying(heard),
+        "passages": str(heard.entity.chunk_count),
         "latest": "" if latest is None else f"{latest:%Y-%m-%d}",
     }
 
 
-def _saying(entity: Entity, heard: Sequence[Told]) -> str:
+def _documents(heard: _Heard) -> str:
+    titles = dict.fromkeys(each.quote.evidence.chunk.title for each in heard.told)
+    return "; ".join([*titles][:_MOST_DOCUMENTS]) + ("; …" if len(titles) > _MOST_DOCUMENTS else "")
+
+
+def _saying(heard: _Heard) -> str:
     """Return one line that says what the entity is."""
-    said = entity.description.split(DESCRIPTION_SEPARATOR)[0] or lines.best_saying(heard)
+    described = heard.entity.description if heard.bearer is None else ""
+    said = described.split(DESCRIPTION_SEPARATOR)[0] or lines.best_saying(heard.told)
     plain = " ".join(said.split())
     if len(plain) <= _LONGEST_SAYING:
         return plain

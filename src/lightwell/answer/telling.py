@@ -1,7 +1,7 @@
 """What a sentence, a list item or a table row tells of an entity: what it is, what happened, what is open."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lightwell.domain.terms import terms, words
@@ -62,24 +62,41 @@ _SHORT, _LONG = 30, 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Names:
-    """What an entity is called, each name as folded words."""
+    """What an entity is called, each name as folded words, and the `longer` names that are not its own."""
 
     folded: tuple[str, ...]
+    longer: tuple[str, ...] = ()
 
     def stand_in(self, text: str) -> bool:
-        """Return whether one of the names stands in the text as whole words."""
-        said = folded(text)
+        """Return whether one of the names stands in the text as whole words, and not as part of a longer one."""
+        said = self.said(text)
         return any(f" {name} " in said for name in self.folded)
+
+    def count_in(self, text: str) -> int:
+        """Return how often the name that stands in the text most often does."""
+        said = self.said(text).replace(" ", "  ")
+        return max((said.count(f" {name.replace(' ', '  ')} ") for name in self.folded), default=0)
 
     def are_all_of(self, text: str) -> bool:
         """Return whether the text is one of the names and nothing else."""
         return folded(text).strip() in self.folded
 
+    def said(self, text: str) -> str:
+        """Return the text's folded words with a dash for each longer name."""
+        said = folded(text)
+        for name in self.longer:
+            said = said.replace(f" {name} ", " - ")
+        return said
 
-def names(given: Sequence[str]) -> Names:
+
+def names(given: Iterable[str], longer: Iterable[str] = ()) -> Names:
     """Return the names for looking up; those without a letter or digit are left out."""
+    return Names(folded=_folded_names(given), longer=_folded_names(longer))
+
+
+def _folded_names(given: Iterable[str]) -> tuple[str, ...]:
     each = (" ".join(words(name)) for name in given)
-    return Names(folded=tuple(dict.fromkeys(name for name in each if name)))
+    return tuple(dict.fromkeys(name for name in each if name))
 
 
 def folded(text: str) -> str:
@@ -89,7 +106,7 @@ def folded(text: str) -> str:
 
 def defining(text: str, called: Names) -> float:
     """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
-    said = folded(text)
+    said = called.said(text)
     best = max((_defining(said, name) for name in called.folded), default=0.0)
     label, cell = _LABEL.match(text), _FIRST_CELL.match(text)
     if label and called.are_all_of(label[0]):

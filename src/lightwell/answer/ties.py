@@ -27,6 +27,9 @@ class Ties:
     links: tuple[Tie, ...]
 
 
+NONE = Ties(people=(), links=())
+
+
 async def ties(
     database: Database,
     reader: Reader,
@@ -44,7 +47,7 @@ async def ties(
     beside = await entities.these(database, reader, [each for each in counts if each not in bonds])
     tied = [_tie(each.entity, each, counts.get(each.entity.id, 0)) for each in bonds.values()]
     tied += [_tie(beside[each], None, counts[each]) for each in counts if each in beside]
-    tied = [each for each in tied if each.relation or _naming(each, heard)]
+    tied = [each for each in tied if each.relation or naming(each, heard)]
     return Ties(
         people=_distinct(each for each in tied if each.kind in _PERSONS),
         links=_distinct(each for each in tied if each.kind not in _PERSONS),
@@ -61,17 +64,18 @@ def _distinct(tied: Iterable[Tie]) -> tuple[Tie, ...]:
     return tuple(each for _, each in found)
 
 
-def _naming(tie: Tie, heard: Sequence[Told]) -> list[Told]:
+def naming(tie: Tie, heard: Sequence[Told]) -> list[Told]:
+    """Return the units that name it."""
     called = names([tie.name])
     return [each for each in heard if called.stand_in(each.quote.text)]
 
 
 def with_how(tie: Tie, heard: Sequence[Told], marks: Marks) -> Tie:
     """Return the tie with the most telling unit that names it, from a passage that is cited already where one does."""
-    naming = sorted(
-        _naming(tie, heard), key=lambda each: (not marks.knows(each.quote), -each.lately)
+    ranked = sorted(
+        naming(tie, heard), key=lambda each: (not marks.knows(each.quote), -each.lately)
     )
-    best = next((each for each in naming if stands(each)), None)
+    best = next((each for each in ranked if stands(each)), None)
     if best is None or not (marks.knows(best.quote) or marks.are_left):
         return tie
     how = marks.line(citation(0, best.quote).snippet, [best.quote], best.said_at)

@@ -56,7 +56,7 @@ class Tie:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What there is to say of an entity, from what the reader may see.
+    """What there is to say of an entity, or of one of the people with its name, from what the reader may see.
 
     `citations` are three to five, fewer where fewer passages speak of it; each is a passage that lines stand on. They are
     empty exactly when `confidence` is insufficient, and then there are no lines. Newest first: `lately`, `open_points`.
@@ -76,7 +76,11 @@ class Brief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An entity that fits a name; `apart` says in a few fields what tells it from the others, the kind first."""
+    """An entity that fits a name; `apart` says in a few fields what tells it from the others, the kind first.
+
+    Of several people with one name each is a candidate: the entity's reference ends in the e-mail address, `<>` where nothing says
+    whose it is, and its description is that address.
+    """
 
     entity: Entity
     apart: Mapping[str, str]
@@ -84,7 +88,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """At most ten entities that fit a name, the likeliest first; a reference or an id picks one."""
+    """At most ten that fit a name, the likeliest first; a reference picks one."""
 
     name: str
     candidates: tuple[Candidate, ...]

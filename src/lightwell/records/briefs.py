@@ -1,4 +1,4 @@
-"""What a brief reads: which entities fit a name, what speaks of one of them, who is tied to it.
+"""What a brief reads of one entity: what speaks of it, who and what is tied to it.
 
 All of it is filtered by the reader inside its own query, and no order depends on an id.
 """
@@ -6,106 +6,21 @@ All of it is filtered by the reader inside its own query, and no order depends o
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
-from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import MOST_CANDIDATES, Spoken
+from lightwell.domain.briefs import Spoken
 from lightwell.domain.graph import (
     DESCRIPTION_SEPARATOR,
     Entity,
     joined,
-    normalized,
-    stored_ref,
 )
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import entities, search
 from lightwell.records.database import Database
 
-LEAST_LIKENESS = 0.45
-"""The trigram similarity from which a name nearly fits."""
-
 _NEWEST, _OFTENEST, _OPEN, _LOOKED_THROUGH = 24, 12, 24, 500
 _MOST_TIED = 60
-_TITLES = ["document", "work", "term", "domain"]
-"""Kinds that come after the others where a name nearly fits: what is called so rather than what it is about."""
-
-# A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
-# id, 2 for a reference, 1 for the name, and below 1 how nearly it fits.
-_FITTING = """
-WITH asked AS (
-    SELECT entity_id AS named_as, merged_into, entity_ref, normalized_name FROM entities
-    WHERE project_id = %(project_id)s AND {where}
-), fitting AS (
-    SELECT mention.entity_id, asked.entity_ref, asked.normalized_name FROM asked
-    CROSS JOIN LATERAL (
-        SELECT mention.entity_id FROM document_entity_mentions AS mention
-        WHERE mention.entity_id = coalesce(asked.merged_into, asked.named_as)
-          AND mention.named_as = asked.named_as AND mention.class_id = ANY(%(classes)s) LIMIT 1
-    ) AS mention
-    UNION ALL
-    SELECT edit.entity_id, entity.entity_ref, edit.normalized_name
-    FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
-    WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
-      AND edit.class_id = ANY(%(classes)s) AND {where_by_hand}
-), ranked AS (
-    SELECT entity_id, max({fit}) AS fit FROM fitting GROUP BY entity_id
-)
-SELECT ranked.entity_id, ranked.fit
-FROM ranked
-JOIN profiles AS profile ON profile.subject_id = ranked.entity_id AND profile.class_id = ANY(%(classes)s)
-JOIN entities AS entity ON entity.entity_id = ranked.entity_id
-GROUP BY ranked.entity_id, ranked.fit
-ORDER BY ranked.fit >= 1 DESC, bool_and(profile.entity_kind = ANY(%(titles)s)), ranked.fit DESC,
-         sum(profile.mention_count) DESC,
-         min(profile.display_name COLLATE "C"),
-         min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C")
-LIMIT %(most)s
-"""
-
-_EXACT = (
-    _FITTING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
-    .replace("{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)")
-    .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
-)
-
-_HOLDS = "string_to_array(normalized_name, ' ') @> %(words)s::text[]"
-
-_NEAR = (
-    _FITTING.replace(
-        "{where}",
-        f"(normalized_name LIKE %(longest)s OR normalized_name %% %(name)s)"
-        f" AND ({_HOLDS} OR similarity(normalized_name, %(name)s) >= %(least)s)",
-    )
-    .replace(
-        "{where_by_hand}",
-        f"({_HOLDS.replace('normalized_name', 'edit.normalized_name')}"
-        " OR similarity(edit.normalized_name, %(name)s) >= %(least)s)",
-    )
-    .replace(
-        "{fit}",
-        f"CASE WHEN {_HOLDS} THEN 0.99 ELSE similarity(normalized_name, %(name)s) END",
-    )
-)
-
-# "Marlowe" where it is only ever said beside "Marlowe Dairy" or "Marlowe Ltd" is short for these.
-_STANDS_ALONE = """
-SELECT EXISTS (
-    SELECT FROM document_entity_mentions AS mention
-    WHERE mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s)
-      AND NOT EXISTS (
-          SELECT FROM document_entity_mentions AS longer JOIN entities AS named ON named.entity_id = longer.named_as
-          WHERE longer.chunk_id = mention.chunk_id AND longer.class_id = mention.class_id
-            AND longer.entity_id <> mention.entity_id AND named.normalized_name <> %(name)s
-            AND string_to_array(named.normalized_name, ' ') @> %(words)s::text[])
-)
-"""
-
-_SHOWN = """
-SELECT subject_id FROM profiles JOIN entities ON entity_id = subject_id
-WHERE subject_id = %(id)s::uuid AND subject = 'entity' AND project_id = %(project_id)s
-  AND class_id = ANY(%(classes)s) LIMIT 1
-"""
-
+_MOST_ADDRESSED = 40
 # The day in a document's name or title, else when it was changed: a copied folder keeps names, not times.
 _SAID_AT = """
 CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz ELSE document.updated_at END
@@ -145,8 +60,26 @@ WITH spoken AS (
 SELECT placed.chunk_id, placed.said_at, placed.often
 FROM placed LEFT JOIN open USING (chunk_id)
 WHERE placed.newest <= %(newest)s OR placed.oftenest <= %(oftenest)s OR open.place <= %(open)s
+   OR placed.chunk_id = ANY(%(also)s)
 ORDER BY placed.newest
 """  # noqa: S608 - only our own words
+
+# Two passages of each address that stands beside the name.
+_ADDRESSED = """
+SELECT chunk_id FROM (
+    SELECT chunk.chunk_id, address.normalized_name,
+           row_number() OVER (PARTITION BY address.normalized_name
+                              ORDER BY document.updated_at DESC, document.source_url COLLATE "C", chunk.chunk_index) AS place
+    FROM entities AS address
+    JOIN document_entity_mentions AS beside ON beside.named_as = address.entity_id AND beside.class_id = ANY(%(classes)s)
+    JOIN document_entity_mentions AS mention
+      ON mention.chunk_id = beside.chunk_id AND mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s)
+    JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id AND chunk.class_id = ANY(%(classes)s)
+    JOIN source_documents AS document ON document.document_id = chunk.document_id AND NOT document.is_deleted
+    WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
+) AS addressed
+WHERE place <= 2 ORDER BY normalized_name COLLATE "C", place LIMIT %(most)s
+"""
 
 _ATTRIBUTES = """
 SELECT subject_id, attributes FROM profiles
@@ -223,41 +156,14 @@ class Wanted:
     also: Sequence[EntityId]
 
 
-async def fitting(
-    database: Database, reader: Reader, name: str
-) -> tuple[tuple[EntityId, ...], bool]:
-    """Return up to ten of the reader's entities that fit, the likeliest first, and whether they fit exactly.
-
-    An id or a reference fits exactly one. Names that nearly fit are looked for where none fits, or where the one that
-    does is short for longer ones: never said but beside one of them.
-    """
-    keys = _asked(reader, name)
-    if keys["id"] and (rows := await database.rows(_SHOWN, keys)):
-        return (EntityId(rows[0][0]),), True
-    rows = await database.rows(_EXACT, keys)
-    exact = tuple(EntityId(row[0]) for row in rows if row[1] == rows[0][1])
-    if len(exact) > 1 or (
-        exact and (rows[0][1] > 1 or await _stands_alone(database, exact[0], keys))
-    ):
-        return exact, True
-    if not keys["name"]:
-        return (), False
-    near = tuple(EntityId(row[0]) for row in await database.rows(_NEAR, keys))
-    longer = tuple(each for each in near if each not in exact)
-    if exact and not longer:
-        return exact, True
-    return longer, bool(exact) and len(longer) == 1
-
-
-async def _stands_alone(database: Database, entity: EntityId, keys: Mapping[str, object]) -> bool:
-    rows = await database.rows(_STANDS_ALONE, {**keys, "entity": entity})
-    return bool(rows[0][0])
-
-
 async def passages(
-    database: Database, reader: Reader, entity: EntityId, cues: Sequence[str]
+    database: Database,
+    reader: Reader,
+    entity: EntityId,
+    cues: Sequence[str],
+    also: Sequence[ChunkId] = (),
 ) -> tuple[Spoken, ...]:
-    """Return up to sixty of the reader's passages that speak of the entity, the newest first.
+    """Return up to sixty of the reader's passages that speak of the entity, and those of `also`, the newest first.
 
     `cues` are the terms by which those are found that say what is open.
     """
@@ -272,6 +178,7 @@ async def passages(
             "oftenest": _OFTENEST,
             "open": _OPEN,
             "looked_through": _LOOKED_THROUGH,
+            "also": list(also),
         },
     )
     chunks = await search.chunks(database, reader, [ChunkId(row[0]) for row in rows])
@@ -280,6 +187,23 @@ async def passages(
         for row in rows
         if row[0] in chunks
     )
+
+
+async def addressed(
+    database: Database, reader: Reader, entity: EntityId, parts: Sequence[str]
+) -> list[ChunkId]:
+    """Return up to forty of the reader's passages that name the entity and an e-mail address with one of these parts."""
+    rows = await database.rows(
+        _ADDRESSED,
+        {
+            "project_id": reader.project_id,
+            "entity": entity,
+            "classes": list(reader.classes),
+            "like": [f"%{part}%@%" for part in parts],
+            "most": _MOST_ADDRESSED,
+        },
+    )
+    return [ChunkId(row[0]) for row in rows]
 
 
 async def attributes(
@@ -338,30 +262,3 @@ async def bonds(database: Database, reader: Reader, entity: EntityId) -> list[Bo
         )
         for row, _ in rows
     ]
-
-
-def _asked(reader: Reader, name: str) -> dict[str, object]:
-    system, _, rest = name.strip().partition(":")
-    bare = normalized(rest.partition(":")[2] if system == "kg" else name)
-    words = bare.split()
-    longest = max(words, key=len, default="")
-    escaped = longest.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return {
-        "project_id": reader.project_id,
-        "classes": list(reader.classes),
-        "name": bare,
-        "ref": stored_ref(name.strip()),
-        "id": _uuid(name),
-        "words": words,
-        "longest": f"%{escaped}%",
-        "least": LEAST_LIKENESS,
-        "titles": _TITLES,
-        "most": MOST_CANDIDATES,
-    }
-
-
-def _uuid(name: str) -> UUID | None:
-    try:
-        return UUID(name.strip())
-    except ValueError:
-        return None

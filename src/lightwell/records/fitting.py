@@ -1,0 +1,266 @@
+"""Which entities fit a name: the one that has it, those it may be short for, those that are nearly called so.
+
+All of it is filtered by the reader inside its own query, and no order depends on an id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.briefs import MOST_CANDIDATES
+from lightwell.domain.graph import Entity, normalized, stored_ref
+from lightwell.domain.ids import EntityId
+from lightwell.records import entities
+from lightwell.records.database import Database
+
+LEAST_LIKENESS = 0.45
+"""The trigram similarity from which a name nearly fits."""
+
+_MOST_LONGER = 40
+_SAID_BY_RULES = "name"
+"""The kind of what texts name without saying what it is: it may be of any other."""
+
+_TITLES = ["document", "work", "term", "domain"]
+"""Kinds that come after the others where a name nearly fits: what is called so rather than what it is about."""
+
+# A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
+# id, 2 for a reference, 1 for the name, and below 1 how nearly it fits.
+_FITTING = """
+WITH asked AS (
+    SELECT entity_id AS named_as, merged_into, entity_ref, normalized_name FROM entities
+    WHERE project_id = %(project_id)s AND {where}
+), fitting AS (
+    SELECT mention.entity_id, asked.entity_ref, asked.normalized_name FROM asked
+    CROSS JOIN LATERAL (
+        SELECT mention.entity_id FROM document_entity_mentions AS mention
+        WHERE mention.entity_id = coalesce(asked.merged_into, asked.named_as)
+          AND mention.named_as = asked.named_as AND mention.class_id = ANY(%(classes)s) LIMIT 1
+    ) AS mention
+    UNION ALL
+    SELECT edit.entity_id, entity.entity_ref, edit.normalized_name
+    FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
+    WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
+      AND edit.class_id = ANY(%(classes)s) AND {where_by_hand}
+), ranked AS (
+    SELECT entity_id, max({fit}) AS fit FROM fitting GROUP BY entity_id
+)
+SELECT ranked.entity_id, ranked.fit
+FROM ranked
+JOIN profiles AS profile ON profile.subject_id = ranked.entity_id AND profile.class_id = ANY(%(classes)s)
+JOIN entities AS entity ON entity.entity_id = ranked.entity_id
+GROUP BY ranked.entity_id, ranked.fit
+HAVING {having}
+ORDER BY ranked.fit >= 1 DESC, bool_and(profile.entity_kind = ANY(%(titles)s)), ranked.fit DESC,
+         sum(profile.mention_count) DESC,
+         min(profile.display_name COLLATE "C"),
+         min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C")
+LIMIT %(most)s
+"""
+
+_EXACT = (
+    _FITTING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
+    .replace("{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)")
+    .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
+    .replace("{having}", "true")
+)
+
+_HOLDS = "string_to_array(normalized_name, ' ') @> %(words)s::text[]"
+
+_IS_LONGER = """({name} LIKE %(longest)s AND {name} <> %(name)s
+    AND string_to_array({name}, ' ') @> %(words)s::text[]
+    AND NOT EXISTS (SELECT FROM unnest(string_to_array({name}, ' ')) AS word
+                    WHERE word <> ALL(%(words)s) AND word ~ '[0-9@]'))"""
+
+_NEAR = (
+    _FITTING.replace(
+        "{where}",
+        f"(normalized_name LIKE %(longest)s OR normalized_name %% %(name)s)"
+        f" AND ({_HOLDS} OR similarity(normalized_name, %(name)s) >= %(least)s)",
+    )
+    .replace(
+        "{where_by_hand}",
+        f"({_HOLDS.replace('normalized_name', 'edit.normalized_name')}"
+        " OR similarity(edit.normalized_name, %(name)s) >= %(least)s)",
+    )
+    .replace(
+        "{fit}",
+        f"CASE WHEN {_HOLDS} THEN 0.99 ELSE similarity(normalized_name, %(name)s) END",
+    )
+    .replace("{having}", "true")
+)
+
+# A longer name holds the name as whole words, and no figure beside it: "Tarn 4" is a Tarn, not something else.
+_LONGER = (
+    _FITTING.replace("{where}", _IS_LONGER.replace("{name}", "normalized_name"))
+    .replace("{where_by_hand}", _IS_LONGER.replace("{name}", "edit.normalized_name"))
+    .replace("{fit}", "0.99")
+    .replace("{having}", "NOT bool_and(profile.entity_kind = ANY(%(titles)s))")
+)
+
+_COUNTS = """
+SELECT (SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
+        WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
+          AND NOT EXISTS (SELECT FROM document_entity_mentions AS beside
+                          WHERE beside.chunk_id = mention.chunk_id AND beside.class_id = mention.class_id
+                            AND beside.entity_id = ANY(%(longer)s))),
+       (SELECT count(DISTINCT chunk_id) FROM document_entity_mentions
+        WHERE entity_id = ANY(%(longer)s) AND class_id = ANY(%(classes)s))
+"""
+
+# "Nordwind Energie GmbH", where all that says it says "Nordwind Energie", too.
+_ONLY_BESIDE = """
+SELECT pair.longer FROM unnest(%(longer)s::uuid[], %(shorter)s::uuid[]) AS pair (longer, shorter)
+WHERE EXISTS (SELECT FROM document_entity_mentions WHERE entity_id = pair.longer AND class_id = ANY(%(classes)s))
+  AND NOT EXISTS (
+    SELECT FROM document_entity_mentions AS mention
+    WHERE mention.entity_id = pair.longer AND mention.class_id = ANY(%(classes)s)
+      AND NOT EXISTS (SELECT FROM document_entity_mentions AS beside
+                      WHERE beside.chunk_id = mention.chunk_id AND beside.class_id = mention.class_id
+                        AND beside.entity_id = pair.shorter))
+"""
+
+_SHOWN = """
+SELECT subject_id FROM profiles JOIN entities ON entity_id = subject_id
+WHERE subject_id = %(id)s::uuid AND subject = 'entity' AND project_id = %(project_id)s
+  AND class_id = ANY(%(classes)s) LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitting:
+    """The reader's entities that fit a name, at most ten, the likeliest first; `exactly` is whether by their own names."""
+
+    entities: tuple[Entity, ...]
+    exactly: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Short:
+    """What a name is short for, the most named first; `alone` counts the passages that say it without any of these."""
+
+    longer: tuple[Entity, ...]
+    alone: int
+
+
+async def fitting(database: Database, reader: Reader, name: str) -> Fitting:
+    """Return which entities fit a name, a reference or an id.
+
+    An id or a reference fits exactly one. A name that is short for several others fits these, and last the one that it
+    is by itself where something says it alone; short for a single one and never said alone, it fits that. Names that
+    nearly fit are looked for where none fits.
+    """
+    keys = _asked(reader, name)
+    if keys["id"] and (rows := await database.rows(_SHOWN, keys)):
+        return await _these(database, reader, [EntityId(rows[0][0])], exactly=True)
+    rows = await database.rows(_EXACT, keys)
+    found = [EntityId(row[0]) for row in rows if row[1] == rows[0][1]]
+    if found:
+        exact = await _these(database, reader, found, exactly=True)
+        by_reference = rows[0][1] > 1
+        return exact if by_reference else await _plain_or_longer(database, reader, exact)
+    if not keys["name"]:
+        return Fitting(entities=(), exactly=False)
+    near = [EntityId(row[0]) for row in await database.rows(_NEAR, keys)]
+    return await _these(database, reader, near, exactly=False)
+
+
+async def short_for(database: Database, reader: Reader, entity: Entity) -> Short:
+    """Return which longer names of like kind this entity's name is short for, none where it stands for itself.
+
+    It stands for itself where at least as many passages say it alone as say one of the longer ones: a company beside its
+    products. `Tarn 4` is no other thing than `Tarn`, and no title, heading or domain makes a name short.
+    """
+    nothing = Short(longer=(), alone=0)
+    keys = {**_asked(reader, entity.name), "most": _MOST_LONGER}
+    ids = [EntityId(row[0]) for row in await database.rows(_LONGER, keys)] if keys["name"] else []
+    seen = await entities.these(database, reader, ids)
+    like = [seen[each] for each in ids if each in seen and each != entity.id]
+    like = [each for each in like if _are_alike(each.kind, entity.kind)]
+    if not like:
+        return nothing
+    counted = {"entity": entity.id, "longer": [each.id for each in like]}
+    rows = await database.rows(_COUNTS, {**keys, **counted})
+    alone, beside = rows[0]
+    if alone >= beside:
+        return nothing
+    return Short(longer=await _without_variants(database, reader, like), alone=alone)
+
+
+async def _plain_or_longer(database: Database, reader: Reader, exact: Fitting) -> Fitting:
+    if len(exact.entities) != 1:
+        return exact
+    short = await short_for(database, reader, exact.entities[0])
+    if not short.longer:
+        return exact
+    itself = exact.entities if short.alone else ()
+    return Fitting(entities=(*short.longer[: MOST_CANDIDATES - len(itself)], *itself), exactly=True)
+
+
+async def _without_variants(
+    database: Database, reader: Reader, found: Sequence[Entity]
+) -> tuple[Entity, ...]:
+    """Return the entities, the most named first, without other ways to say one of them.
+
+    These are names that begin with it and stand only beside it, and rarer ones that end in it: `CALL NOTES Castell Water`.
+    """
+    named = [f" {normalized(each.name)} " for each in found]
+    pairs = [
+        (longer.id, shorter.id)
+        for longer, name in zip(found, named, strict=True)
+        for shorter, part in zip(found, named, strict=True)
+        if name != part and name.startswith(part)
+    ]
+    rows = await database.rows(
+        _ONLY_BESIDE,
+        {
+            "longer": [longer for longer, _ in pairs],
+            "shorter": [shorter for _, shorter in pairs],
+            "classes": list(reader.classes),
+        },
+    )
+    variants = {row[0] for row in rows}
+    return tuple(
+        each
+        for place, each in enumerate(found)
+        if each.id not in variants
+        and not any(named[place] != own and named[place].endswith(own) for own in named[:place])
+    )
+
+
+async def _these(
+    database: Database, reader: Reader, found: Sequence[EntityId], *, exactly: bool
+) -> Fitting:
+    seen = await entities.these(database, reader, found)
+    return Fitting(entities=tuple(seen[each] for each in found if each in seen), exactly=exactly)
+
+
+def _are_alike(one: str, other: str) -> bool:
+    return one == other or _SAID_BY_RULES in (one, other)
+
+
+def _asked(reader: Reader, name: str) -> dict[str, object]:
+    system, _, rest = name.strip().partition(":")
+    bare = normalized(rest.partition(":")[2] if system == "kg" else name)
+    words = bare.split()
+    longest = max(words, key=len, default="")
+    escaped = longest.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "name": bare,
+        "ref": stored_ref(name.strip()),
+        "id": _uuid(name),
+        "words": words,
+        "longest": f"%{escaped}%",
+        "least": LEAST_LIKENESS,
+        "titles": _TITLES,
+        "most": MOST_CANDIDATES,
+    }
+
+
+def _uuid(name: str) -> UUID | None:
+    try:
+        return UUID(name.strip())
+    except ValueError:
+        return None
