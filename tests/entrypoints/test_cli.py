@@ -414,6 +414,7 @@ def test_insufficient_evidence_is_no_failure_and_names_nothing_hidden(run: Run) 
     answer = document(hidden)
     assert "71,000" in str(seen["answer"])
     assert (answer["confidence"], answer["citations"]) == ("insufficient", [])
+    assert cast("float", answer["relevance"]) < cast("float", answer["threshold"]) == 0.6
     assert "alaries" not in hidden.stdout
     assert "Insufficient evidence" in run("ask", question, "--as", "team:us").stdout
 

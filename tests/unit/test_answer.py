@@ -165,6 +165,13 @@ async def test_an_answer_has_citations_or_is_insufficient() -> None:
     assert (await answers.compose(retrieval())).nearest == ()
 
 
+async def test_what_came_nearest_is_told_apart_and_ordered_by_its_score() -> None:
+    scores = (0.2, 0.5, 0.1, 0.4)
+    given = [evidence(relevance=score) for score in scores]
+    nearest = (await Answers(model=None).compose(retrieval(*given))).nearest
+    assert [(one.id, one.score) for one in nearest] == [("[1]", 0.5), ("[2]", 0.4), ("[3]", 0.2)]
+
+
 async def test_a_model_that_invents_gets_no_answer() -> None:
     for reply in ("Nordwind owns the moon [1].", "INSUFFICIENT", "I think it is 18 percent."):
         answer = await Answers(model=ScriptedModel([reply])).compose(retrieval(evidence()))

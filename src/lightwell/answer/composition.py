@@ -95,5 +95,6 @@ class Composition:
 
 
 def came_nearest(retrieval: Retrieval) -> tuple[Citation, ...]:
-    """Return citations of the best of what was found, for an answer that nothing carries."""
-    return tuple(nearest(entry) for entry in retrieval.evidence[:_MOST_NEAREST])
+    """Return citations of the best of what was found, by score, numbered from 1, for an answer that nothing carries."""
+    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MOST_NEAREST]
+    return tuple(nearest(number, entry) for number, entry in enumerate(best, start=1))

@@ -98,11 +98,11 @@ def citation(number: int, quote: Quote) -> Citation:
     )
 
 
-def nearest(evidence: Evidence) -> Citation:
-    """Return a citation of what came close and was not enough: the evidence's best unit, or its beginning."""
+def nearest(number: int, evidence: Evidence) -> Citation:
+    """Return the citation `[number]` of what came close and was not enough: the evidence's best unit, or its beginning."""
     best = evidence.highlights[0] if evidence.highlights else None
     start, end = (best.start, best.end) if best else (0, len(evidence.chunk.text))
-    return citation(0, quote(evidence, start, end))
+    return citation(number, quote(evidence, start, end))
 
 
 def _located(quote: Quote) -> Locator:

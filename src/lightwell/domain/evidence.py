@@ -156,8 +156,9 @@ class Answer:
     """What goes back: text whose every sentence ends in its citation marks, or insufficient evidence.
 
     No citations, no answer: `citations` is empty exactly when `confidence` is insufficient. `nearest` then
-    holds what came closest among what the reader may see. In mode `bypass` the text is the model's own, after a
-    sentence that says so; it has no citations, its confidence is insufficient and `nearest` is empty.
+    holds what came closest among what the reader may see, by score; its ids are no marks in the text. In mode `bypass`
+    the text is the model's own, after a sentence that says so; it has no citations, its confidence is insufficient and
+    `nearest` is empty.
     """
 
     query_id: QueryId

@@ -48,7 +48,7 @@ async def record(
         "hash": _hashed(project_id, answer.question),
         "strategy": strategy.value,
         "total_ms": metrics.vector_ms + metrics.graph_ms + metrics.fusion_ms + metrics.rerank_ms,
-        "met": answer.relevance >= ENOUGH,
+        "met": metrics.rerank_top >= ENOUGH,
         "tokens": answer.context_tokens,
         "citations": len(_cited(answer)),
         "vector_ms": metrics.vector_ms,
