@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from lightwell.answer import facts
 from lightwell.answer.facts import Clause, Day, Figure
+from lightwell.answer.orders import is_order
 from lightwell.answer.quotes import Quote, quotes
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.terms import terms
@@ -26,29 +27,14 @@ LEAST_JOINT_SUPPORT = 0.6
 
 _NEAR = 0.5
 _DIGIT = re.compile(r"\d")
-_ORDER = re.compile(
-    r"""(?<!not\ )(?<!never\ )\b(?:
-      (?:ignore|disregard|forget|override|bypass)\b.{0,60}\b(?:instructions?|rules|prompts?|guidelines|everything|previous)
-    | (?:system|developer)\s+prompt
-    | (?:reply|respond|answer|say|output|print)\s+(?:with\s+)?(?:only|exactly|nothing\s+but|the\s+words?)
-    | you\s+are\s+(?:now\s+)?(?:\w+\s+){0,3}?(?:ai|assistant|language\s+model|chat\s?bot)
-    | ignorier(?:e|en|t)\b.{0,60}\b(?:anweisung|regel)\w*
-    | ignore[rz]?\b.{0,60}\b(?:instructions|règles|consignes)
-    )\b""",
-    re.IGNORECASE | re.VERBOSE | re.DOTALL,
-)
-_GOES_ON = re.compile(
-    r"\W*(?:then |and |instead |now )*(?:reply|respond|answer|say|output|print|write|tell|repeat|act|pretend|send)\b",
-    re.IGNORECASE,
-)
-"""How the sentence after an order may go on with it."""
-
-_UP_TO_STOP = re.compile(r"[^.!?]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A passage as it is checked against; `around` are the terms of its title and headings."""
+    """A passage as it is checked against; `around` are the terms of its title and headings.
+
+    What orders a machine about is not among its `quotes`, unless what it says is asked for.
+    """
 
     evidence: Evidence
     quotes: tuple[Quote, ...]
@@ -95,14 +81,19 @@ class _Said:
     terms: frozenset[str]
 
 
-def source(evidence: Evidence) -> Source:
-    """Return a passage ready to be checked against."""
+def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
+    """Return a passage ready to be checked against, without the orders in it unless these are asked for."""
     around = frozenset(terms(_heading(evidence)))
+    given = tuple(
+        each
+        for each in quotes(evidence)
+        if with_orders or not is_order(evidence.chunk.text, each.start)
+    )
     return Source(
         evidence=evidence,
-        quotes=tuple(quotes(evidence)),
+        quotes=given,
         around=around,
-        terms=around | frozenset(terms(evidence.chunk.text)),
+        terms=around.union(*(each.terms for each in given)),
     )
 
 
@@ -172,7 +163,7 @@ def _carried(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quo
     if not _names_stand(claim, picks) or any(_is_turned(claim, each.quote) for each in picks):
         return []
     further = _further(claim, picks)
-    if further is None or any(_is_order(claim, each) for each in picks):
+    if further is None:
         return []
     return list({each.place: each for each in (*(pick.quote for pick in picks), *further)}.values())
 
@@ -271,7 +262,7 @@ def _rivals(said: frozenset[Figure | Day], wanted: Figure | Day) -> bool:
     return any(facts.rival(wanted, each) for each in said)
 
 
-# ── names, denial, orders ─────────────────────────────────────────────────────────────────────────────
+# ── names, denial ─────────────────────────────────────────────────────────────────────────────────────
 
 
 def _names_stand(claim: _Claim, picks: Sequence[_Pick]) -> bool:
@@ -314,16 +305,6 @@ def _has_other_names(claim: _Claim, quote: Quote) -> bool:
 
 def _is_turned(claim: _Claim, quote: Quote) -> bool:
     return facts.contradict(claim.clauses, facts.clauses(quote.text))
-
-
-def _is_order(claim: _Claim, pick: _Pick) -> bool:
-    """Return whether a claim repeats what tells a model what to do, or what goes on with such an order before it."""
-    text = pick.quote.text
-    before = pick.source.quotes[max(0, pick.place - 1)].text
-    if _GOES_ON.match(text) and _ORDER.search(before):
-        return True
-    orders = (_UP_TO_STOP.match(text, match.start()) for match in _ORDER.finditer(text))
-    return any(claim.content.intersection(terms(order[0])) for order in orders if order)
 
 
 def _heading(evidence: Evidence) -> str:

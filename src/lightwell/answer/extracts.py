@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.answer import facts
 from lightwell.answer.kinds import Wanted, kinds_held, spoken_for, wanted
+from lightwell.answer.orders import asks_what_is_said, is_order
 from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, cover, narrowed, quotes
 from lightwell.answer.writing import Statement
 from lightwell.domain.documents import Chunk
-from lightwell.domain.evidence import Evidence, Retrieval
+from lightwell.domain.evidence import ENOUGH, Evidence, Retrieval
 from lightwell.domain.terms import terms, words
 
 MOST_QUOTES = 4
@@ -57,25 +58,51 @@ class Candidate:
 
 
 def extracted(retrieval: Retrieval) -> list[Statement]:
-    """Return up to four units of the evidence that together cover the question, the best first.
+    """Return up to four units of the evidence that together cover the question, the best first; [] where an order was all.
 
     A unit that holds what the question asks for (a day, a figure, a person) goes before one that does not. A further one
     must be worth nearly as much as the best, add terms of the question that those before lack, or hold what
     is asked for of a name that the best one brought.
     """
-    chosen = _chosen(candidates(retrieval), retrieval)
+    heard = _heard(retrieval)
+    if max((each.relevance for each in heard.evidence), default=0.0) < ENOUGH:
+        return []
+    chosen = _chosen(candidates(heard), heard)
     asked = frozenset(retrieval.weights)
     return [_statement(narrowed(each.quote, asked)) for each in chosen]
 
 
 def candidates(retrieval: Retrieval) -> list[Candidate]:
-    """Return every unit of the evidence that says something by itself, in the order of the evidence."""
+    """Return every unit of the evidence that says something by itself, in the order of the evidence.
+
+    An order to a machine does only where the question asks what a message says; then it goes first. Where it does not,
+    a passage that bears on the question by an order above all says nothing either.
+    """
     asked = wanted(retrieval.question.text)
-    return [
+    found = [
         candidate
-        for entry in retrieval.evidence
+        for entry in _heard(retrieval).evidence
         for candidate in _candidates(entry, retrieval, asked)
     ]
+    if asks_what_is_said(retrieval.question.text):
+        return [replace(each, fits=each.fits or _is_order(each)) for each in found]
+    return [each for each in found if not _is_order(each)]
+
+
+def _heard(retrieval: Retrieval) -> Retrieval:
+    """Return the retrieval without the passages that bear on the question by an order above all, unless it is asked for."""
+    if asks_what_is_said(retrieval.question.text):
+        return retrieval
+    heard = (
+        entry
+        for entry in retrieval.evidence
+        if not any(is_order(entry.chunk.text, each.start) for each in entry.highlights[:1])
+    )
+    return replace(retrieval, evidence=tuple(heard))
+
+
+def _is_order(each: Candidate) -> bool:
+    return is_order(each.quote.evidence.chunk.text, each.quote.start)
 
 
 def is_heading(quote: Quote) -> bool:

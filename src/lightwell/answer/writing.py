@@ -8,6 +8,7 @@ from importlib import resources
 
 from lightwell.answer.check import Source, carried, carried_elsewhere, known_names, source
 from lightwell.answer.context import Context, entity_line, passage_text, relation_line
+from lightwell.answer.orders import asks_what_is_said, reports
 from lightwell.answer.quotes import Quote, narrowed
 from lightwell.answer.sentences import Pieces, cited
 from lightwell.domain.evidence import Evidence
@@ -63,9 +64,12 @@ class Checker:
     """Checks a reply while it comes; `dropped` counts the sentences that fell.
 
     A sentence with the number of the wrong passage cites the one that carries it; one that cites no passage falls.
+    What only an order to a machine carries falls, unless the question asks what is said there and the sentence reports
+    it: then it is checked against `whole`, the same passages with the orders in them.
     """
 
     sources: tuple[Source, ...]
+    whole: tuple[Source, ...]
     known: frozenset[str]
     dropped: int = 0
     _pieces: Pieces = field(default_factory=Pieces)
@@ -95,11 +99,7 @@ class Checker:
             self._refused = self._refused or _REFUSED.search(text) is not None
             if self._refused:
                 break
-            passages = [self.sources[n - 1] for n in numbers if 0 < n <= len(self.sources)]
-            found = carried(text, passages, self.known) or (
-                carried_elsewhere(text, passages, self.sources, self.known) if passages else ()
-            )
-            if found:
+            if found := self._carrying(text, numbers):
                 wanted = frozenset(terms(text))
                 stood.append(
                     Statement(text=text, quotes=tuple(narrowed(one, wanted) for one in found))
@@ -108,11 +108,23 @@ class Checker:
                 self.dropped += 1
         return stood
 
+    def _carrying(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
+        given = self.whole if reports(text) else self.sources
+        passages = [given[number - 1] for number in numbers if 0 < number <= len(given)]
+        if not passages:
+            return ()
+        return carried(text, passages, self.known) or carried_elsewhere(
+            text, passages, given, self.known
+        )
+
 
 def checker(passages: Sequence[Evidence], question: str = "") -> Checker:
     """Return a checker for a reply that was sent these passages, numbered from 1."""
     sources = tuple(source(each) for each in passages)
-    return Checker(sources=sources, known=known_names(question, sources))
+    whole = sources
+    if asks_what_is_said(question):
+        whole = tuple(source(each, with_orders=True) for each in passages)
+    return Checker(sources=sources, whole=whole, known=known_names(question, sources))
 
 
 def checked(reply: str, passages: Sequence[Evidence], question: str = "") -> list[Statement]:
