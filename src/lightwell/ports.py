@@ -216,9 +216,15 @@ class VectorIndex(Protocol):
         ...
 
     async def nearest(
-        self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, *, limit: int
+        self,
+        space: SpaceId,
+        vector: NDArray[np.float32],
+        reader: Reader,
+        *,
+        limit: int,
+        topic: str = "",
     ) -> list[Hit]:
-        """Return up to `limit` of the reader's chunks, nearest first; equal ones by chunk id."""
+        """Return up to `limit` of the reader's chunks, of the topic if one is given, nearest first; equal ones by id."""
         ...
 
     async def similarities(
@@ -316,18 +322,27 @@ class Neighbourhood:
 
 
 class GraphIndex(Protocol):
-    """The neighbourhood that a reader may see. Ranking happens in Python, alike for every store."""
+    """The neighbourhood that a reader may see. Ranking happens in Python, alike for every store.
+
+    With a `topic`, only chunks on it are drawn.
+    """
 
     async def mentioning(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int
+        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that mention one of these, the first to arrive first."""
         ...
 
     async def stating(
-        self, reader: Reader, relations: Sequence[RelationId], *, limit: int
+        self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that state one of these, the first to arrive first."""
+        ...
+
+    async def relating(
+        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+    ) -> list[ChunkId]:
+        """Return up to `limit` of the reader's chunks that relate one of these to something, two of these first."""
         ...
 
     async def linked(
@@ -337,7 +352,7 @@ class GraphIndex(Protocol):
         ...
 
     async def neighbours(
-        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int
+        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that share an entity with these.
 

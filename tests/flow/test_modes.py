@@ -146,6 +146,22 @@ async def test_a_mode_draws_from_its_channels_and_no_other(database: Database) -
     assert mix.evidence[0].chunk.title == "acme"
 
 
+async def test_what_nobody_described_is_found_by_the_names_that_it_relates(
+    database: Database,
+) -> None:
+    project = await noted(database, uuid4().hex)
+    await project.put("one", ["team:a"], "Acme Corp -> Nordwind [USES]")
+    await project.put("both", ["team:a"], "Acme Corp -> Jane Smith [USES]")
+    await project.put("hidden", ["team:b"], "Acme Corp -> Jane Smith [USES]")
+    await project.put("neither", ["team:a"], "Borealis -> Nordwind [USES]")
+
+    broad = await found_by(project, Mode.GLOBAL, "What have Acme Corp and Jane Smith to do?")
+
+    assert broad.metrics.channels[Channel.RELATIONS].hits == 2
+    ranks = {one.chunk.title: one.ranks[Channel.RELATIONS] for one in broad.evidence}
+    assert ranks == {"both": 0, "one": 1}
+
+
 async def test_a_channel_can_be_left_out(database: Database) -> None:
     project = await described(database, hidden=False)
     asked = question(QUESTION, without=frozenset({Channel.WORDS, Channel.ENTITIES}))

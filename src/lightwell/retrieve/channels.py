@@ -96,7 +96,7 @@ async def drawn(stores: Stores, asked: Asked, reader: Reader) -> Found:
         )
     )
     if Channel.NEIGHBOURS in wanted:
-        await _into(found, Channel.NEIGHBOURS, _near(stores, found, reader))
+        await _into(found, Channel.NEIGHBOURS, _near(stores, asked, found, reader))
     return found
 
 
@@ -125,7 +125,9 @@ async def _into(found: Found, channel: Channel, draw: Awaitable[list[ChunkId]]) 
 
 
 async def _by_meaning(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
-    hits = await stores.vectors.nearest(stores.space.id, asked.vector, reader, limit=DRAWN)
+    hits = await stores.vectors.nearest(
+        stores.space.id, asked.vector, reader, limit=DRAWN, topic=asked.question.topic
+    )
     found.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
     return [hit.chunk_id for hit in hits]
 
@@ -156,9 +158,9 @@ async def _from_entities(
     near = await _alike(stores, asked.low, reader, Subject.ENTITY)
     described = [EntityId(hit.subject_id) for hit in near]
     found.entities.extend(described)
-    rare = [entity.id for entity in asked.named if entity.chunks <= _NAMED_CHUNKS]
     by_name, by_profile = await asyncio.gather(
-        _mentioning(stores, rare, reader), _mentioning(stores, described, reader)
+        _mentioning(stores, asked, _rare(asked), reader),
+        _mentioning(stores, asked, described, reader),
     )
     return list(dict.fromkeys([*by_name, *by_profile]))[:DRAWN]
 
@@ -166,11 +168,15 @@ async def _from_entities(
 async def _from_relations(
     stores: Stores, asked: Asked, found: Found, reader: Reader
 ) -> list[ChunkId]:
+    """Return chunks that state what is described as the question asks, then those that relate what it names."""
     near = await _alike(stores, asked.high, reader, Subject.RELATION)
     found.relations.extend(RelationId(hit.subject_id) for hit in near)
-    if not near:
-        return []
-    return await stores.graph.stating(reader, found.relations, limit=DRAWN)
+    topic, graph, rare = asked.question.topic, stores.graph, _rare(asked)
+    described = (
+        await graph.stating(reader, found.relations, limit=DRAWN, topic=topic) if near else []
+    )
+    named = await graph.relating(reader, rare, limit=DRAWN, topic=topic) if rare else []
+    return list(dict.fromkeys([*described, *named]))[:DRAWN]
 
 
 async def _along_links(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
@@ -179,14 +185,18 @@ async def _along_links(stores: Stores, asked: Asked, found: Found, reader: Reade
     if not named:
         return []
     linked = await stores.graph.linked(reader, named, limit=_LINKED)
-    return await _mentioning(stores, linked, reader)
+    return await _mentioning(stores, asked, linked, reader)
 
 
-async def _near(stores: Stores, found: Found, reader: Reader) -> list[ChunkId]:
+async def _near(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
     """Return chunks that share rare entities with the best so far."""
     best = sorted(found.ranks, key=lambda chunk: (_first_score(found.ranks[chunk]), chunk.int))
     return await stores.graph.neighbours(
-        reader, best[:_SEEN_NEAR], rarest=signals.RAREST, limit=_NEIGHBOURS
+        reader,
+        best[:_SEEN_NEAR],
+        rarest=signals.RAREST,
+        limit=_NEIGHBOURS,
+        topic=asked.question.topic,
     )
 
 
@@ -197,12 +207,17 @@ async def _alike(
     return [hit for hit in near if hit.similarity >= _LEAST_ALIKE]
 
 
+def _rare(asked: Asked) -> list[EntityId]:
+    return [entity.id for entity in asked.named if entity.chunks <= _NAMED_CHUNKS]
+
+
 async def _mentioning(
-    stores: Stores, entities: Sequence[EntityId], reader: Reader
+    stores: Stores, asked: Asked, entities: Sequence[EntityId], reader: Reader
 ) -> list[ChunkId]:
     if not entities:
         return []
-    return await stores.graph.mentioning(reader, entities, limit=DRAWN)
+    topic = asked.question.topic
+    return await stores.graph.mentioning(reader, entities, limit=DRAWN, topic=topic)
 
 
 _DRAWS: Mapping[Channel, Draw] = {

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-import structlog
-
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.fences import fenced
 from lightwell.domain.questions import LONGEST_QUESTION
 from lightwell.domain.terms import terms, words
+from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
 from lightwell.retrieve.asked import proper_terms
 from lightwell.retrieve.keywords import names, own_keywords
@@ -36,7 +35,7 @@ _LABEL = re.compile(
     r"^(?:[*_#\s]*)(?:question|message|rewritten(?: \w+)?)\s*:[*_\s]*", re.IGNORECASE
 )
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

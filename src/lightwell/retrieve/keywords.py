@@ -11,13 +11,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import cast
 
-import structlog
-
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.fences import fenced
 from lightwell.domain.graph import normalized
 from lightwell.domain.questions import Keywords
 from lightwell.domain.terms import STOP_WORDS, words
+from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records.asking import Asked, Asking
 from lightwell.records.replies import CacheType
@@ -56,7 +55,7 @@ _BIDDING = frozenset(
 )
 _WRAPPING = " \t\"'“”‘’`*<>[]{},;:.?!"
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import structlog
-
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.fences import harmless
+from lightwell.logs import logger
 from lightwell.ports import Reranker
 
 LEAST_SCORE = 0.1
@@ -19,7 +18,7 @@ LONGEST_PASSAGE = 8000
 
 UNANSWERED = "The reranker did not answer: the order before reranking stands."
 
-_log = structlog.get_logger(__name__)
+_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import LiteralString, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +13,32 @@ from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row, array_of
 
+# A question on one topic draws no other chunk: what is left out later would have taken the place of what is sought.
+_ON_TOPIC = """(%(topic)s = '' OR EXISTS (
+        SELECT FROM chunk_terms AS drawn WHERE drawn.chunk_id = mention.chunk_id AND drawn.topic_tag = %(topic)s))"""
+
 _MENTIONING = """
-SELECT DISTINCT chunk_id FROM document_entity_mentions
-WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
+SELECT DISTINCT chunk_id FROM document_entity_mentions AS mention
+WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) AND {on_topic}
 ORDER BY chunk_id LIMIT %(limit)s
-"""
+""".replace("{on_topic}", _ON_TOPIC)
 
 _STATING = """
-SELECT DISTINCT chunk_id FROM relation_mentions
-WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s)
+SELECT DISTINCT chunk_id FROM relation_mentions AS mention
+WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s) AND {on_topic}
 ORDER BY chunk_id LIMIT %(limit)s
-"""
+""".replace("{on_topic}", _ON_TOPIC)
+
+_RELATING = """
+SELECT mention.chunk_id
+FROM relations AS relation JOIN relation_mentions AS mention USING (relation_id)
+WHERE (relation.source_id = ANY(%(entities)s) OR relation.target_id = ANY(%(entities)s))
+  AND mention.class_id = ANY(%(classes)s) AND {on_topic}
+GROUP BY mention.chunk_id
+ORDER BY bool_or(relation.source_id = ANY(%(entities)s) AND relation.target_id = ANY(%(entities)s)) DESC,
+         max(mention.confidence) DESC, mention.chunk_id
+LIMIT %(limit)s
+""".replace("{on_topic}", _ON_TOPIC)
 
 _LINKED = """
 SELECT other FROM (
@@ -57,10 +72,11 @@ FROM (
     WHERE entity_id IN (SELECT entity_id FROM rare) AND class_id = ANY(%(classes)s)
 ) AS mention
 JOIN rare USING (entity_id)
+WHERE {on_topic}
 GROUP BY mention.chunk_id
 ORDER BY sum(1.0 / rare.mentions) DESC, mention.chunk_id
 LIMIT %(limit)s
-"""
+""".replace("{on_topic}", _ON_TOPIC)
 
 # Identifiers travel as one string of bytes per chunk: thousands of rows would cost more than the search.
 _MENTIONS = """
@@ -96,22 +112,19 @@ class PostgresGraph:
         self._database = database
 
     async def mentioning(
-        self, reader: Reader, entities: Sequence[EntityId], *, limit: int
+        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        rows = await self._database.rows(
-            _MENTIONING,
-            {"entities": list(entities), "classes": list(reader.classes), "limit": limit},
-        )
-        return [ChunkId(row[0]) for row in rows]
+        return await self._drawn(_MENTIONING, reader, limit, topic, entities=list(entities))
 
     async def stating(
-        self, reader: Reader, relations: Sequence[RelationId], *, limit: int
+        self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        rows = await self._database.rows(
-            _STATING,
-            {"relations": list(relations), "classes": list(reader.classes), "limit": limit},
-        )
-        return [ChunkId(row[0]) for row in rows]
+        return await self._drawn(_STATING, reader, limit, topic, relations=list(relations))
+
+    async def relating(
+        self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
+    ) -> list[ChunkId]:
+        return await self._drawn(_RELATING, reader, limit, topic, entities=list(entities))
 
     async def linked(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
@@ -123,18 +136,11 @@ class PostgresGraph:
         return [EntityId(row[0]) for row in rows]
 
     async def neighbours(
-        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int
+        self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        rows = await self._database.rows(
-            _NEIGHBOURS,
-            {
-                "chunks": list(chunks),
-                "classes": list(reader.classes),
-                "rarest": rarest,
-                "limit": limit,
-            },
+        return await self._drawn(
+            _NEIGHBOURS, reader, limit, topic, chunks=list(chunks), rarest=rarest
         )
-        return [ChunkId(row[0]) for row in rows]
 
     async def around(
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
@@ -152,6 +158,12 @@ class PostgresGraph:
             _COUNTS, {"entities": linking, "classes": list(reader.classes)}, binary=True
         )
         return _neighbourhood(chunks, mentioned, counted, relations)
+
+    async def _drawn(
+        self, query: LiteralString, reader: Reader, limit: int, topic: str, **given: object
+    ) -> list[ChunkId]:
+        seen = {"classes": list(reader.classes), "limit": limit, "topic": topic}
+        return [ChunkId(row[0]) for row in await self._database.rows(query, {**seen, **given})]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,13 +59,17 @@ _REMOVE = "DELETE FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
 
 _RECLASSIFY = "UPDATE {table} SET class_id = %(class_id)s WHERE chunk_id = ANY(%(chunks)s)"
 
+# Left out by the planner where no topic is given, since each text is planned with its values.
+_ON_TOPIC = """(%(topic)s = '' OR EXISTS (
+        SELECT FROM chunk_terms AS drawn WHERE drawn.chunk_id = {table}.chunk_id AND drawn.topic_tag = %(topic)s))"""
+
 # The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what has
 # another class by now and whose copy here has still to follow.
 _EXACT = """
 SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
     SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0 AS distance
     FROM {table}
-    WHERE {few} AND class_id = ANY(%(classes)s)
+    WHERE {few} AND class_id = ANY(%(classes)s) AND {on_topic}
     ORDER BY distance, chunk_id
     LIMIT %(limit)s
 ) AS nearest
@@ -92,7 +96,7 @@ _APPROXIMATE = """
 SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL FROM (
     SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
     FROM {table}
-    WHERE class_id + 0 = ANY(%(classes)s)
+    WHERE class_id + 0 = ANY(%(classes)s) AND {on_topic}
     ORDER BY embedding <=> %(vector)b
     LIMIT %(limit)s
 ) AS nearest
@@ -170,12 +174,19 @@ class PostgresVectors:
         )
 
     async def nearest(
-        self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, *, limit: int
+        self,
+        space: SpaceId,
+        vector: NDArray[np.float32],
+        reader: Reader,
+        *,
+        limit: int,
+        topic: str = "",
     ) -> list[Hit]:
         parameters = {
             "vector": HalfVector(vector),
             "classes": list(reader.classes),
             "limit": limit,
+            "topic": topic,
             "most_exact": self._most_exact,
             "measured_rows": _MEASURED_ROWS,
         }
@@ -258,6 +269,7 @@ def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> Lite
     table = _table(space)
     composed = sql.SQL(statement).format(
         few=sql.SQL("true"),
+        on_topic=sql.SQL(_ON_TOPIC).format(table=sql.Identifier(table)),
         table=sql.Identifier(table),
         table_name=sql.Literal(table),
         class_index=sql.Identifier(f"{table}_class"),

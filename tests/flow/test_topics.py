@@ -1,0 +1,54 @@
+"""A question on one topic finds what is on it, however much lies elsewhere and speaks of the same."""
+
+import pytest
+
+from lightwell.domain.questions import Mode
+from lightwell.records.database import Database
+from lightwell.retrieve.channels import DRAWN
+from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.testing.shelf import Shelf, written
+
+from .notes import noted
+
+SAID = (
+    "Acme Corp (organization): supplies pumps for the river station",
+    "Acme Corp -> Nordwind [USES]: buys turbine blades every spring",
+)
+
+
+@pytest.mark.parametrize("mode", [mode for mode in Mode if mode is not Mode.BYPASS])
+async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
+    database: Database, mode: Mode
+) -> None:
+    project = await noted(database)
+    elsewhere = [
+        written(f"{number:03}.txt", "\n".join((*SAID, f"Note {number}.")), ["team:a"])
+        for number in range(DRAWN + 20)
+    ]
+    clinic = written("visit.txt", "\n".join((*SAID, "A visit.")), ["team:a"], topic="clinic")
+    await project.kb.ingest(Shelf(documents=(*elsewhere, clinic)))
+    reader = await project.kb.reader(["team:a"])
+    asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
+
+    found = await project.kb.search(asked, reader, mode=mode, topic="clinic")
+
+    assert [one.chunk.url for one in found.evidence] == [clinic.url]
+    assert all(each.hits <= 1 for each in found.metrics.channels.values())
+    assert len((await project.kb.search(asked, reader, mode=mode)).evidence) > 1
+
+
+async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> None:
+    project = await noted(database)
+    texts = [
+        written(f"{number:03}.txt", f"Note {number}: of pumps.", ["team:a"], topic=topic)
+        for number, topic in enumerate(["clinic", *["works"] * 60])
+    ]
+    await project.kb.ingest(Shelf(documents=tuple(texts)))
+    reader = await project.kb.reader(["team:a"])
+    vectors, space = PostgresVectors(database, most_exact=0), project.project.way.space.id
+    assert await vectors.build(space)
+    asked = (await project.project.embedder.query("Note 30: of pumps."))[0]
+
+    for topic, due in (("clinic", 1), ("works", 20), ("", 20), ("nothing", 0)):
+        hits = await vectors.nearest(space, asked, reader, limit=20, topic=topic)
+        assert len(hits) == due, topic
