@@ -425,6 +425,19 @@ def test_search_lists_passages_best_first(run: Run) -> None:
     results = listed(found["results"])
     assert [one["rank"] for one in results] == list(range(1, len(results) + 1))
     assert str(results[0]["content"]).endswith(LEAVE)
+    assert set(results[0]) == {
+        *("rank", "chunkId", "content", "relevanceScore", "isAboveThreshold", "score", "distance"),
+        *("sourceUrl", "sourceSystem", "sourceType", "documentRef", "chunkRef", "createdAt"),
+        *("snippet", "rrfScore", "vectorRank", "graphRank", "inBothSources", "sources", "ranks"),
+        *("originalRank", "newRank", "chunkRefs", "locator", "metadata"),
+    }
+    assert (results[0]["sourceSystem"], results[0]["sourceType"]) == ("file", "document")
+    assert results[0]["snippet"] in LEAVE
+    assert set(cast("Mapping[str, object]", results[0]["metadata"])) == {
+        *("documentId", "documentUrl", "documentTitle", "pageNumber", "sectionPath", "chunkIndex"),
+        *("hasCode", "hasFormula", "hasTable", "language", "ingestedAt", "documentUpdatedAt"),
+        *("tokenCount", "documentRef", "topic", "createdAt"),
+    }
     shown = run("search", "days of paid leave", "--as", "team:us")
     assert shown.stdout.splitlines()[0].split() == [
         *("#", "relevance", "document", "where", "first", "words")

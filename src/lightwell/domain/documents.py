@@ -213,7 +213,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A published slice of a document, with what is needed to cite it; `index` counts from 0."""
+    """A published slice of a document, with what is needed to cite it; `index` counts from 0.
+
+    `ingested_at` is when its document came to its end last, None while it does for the first time.
+    """
 
     id: ChunkId
     document_id: DocumentId
@@ -231,6 +234,10 @@ class Chunk:
     layout: Layout
     created_at: datetime
     updated_at: datetime
+    ingested_at: datetime | None = None
+    has_code: bool = False
+    has_formula: bool = False
+    has_table: bool = False
 
     @property
     def ref(self) -> str:

@@ -117,7 +117,7 @@ ORDER BY named.normalized_name, named.entity_id
 _CHUNKS = """
 SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, title, source_url, source_system,
        source_type, topic_tag, chunk.language, page_number, last_page, section_path, start_offset, end_offset,
-       layout, document.created_at, document.updated_at
+       layout, document.created_at, document.updated_at, ingested_at, has_code, has_formula, has_table
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
@@ -257,4 +257,8 @@ def _chunk(row: Row) -> Chunk:
         layout=layouts.restored(row[17]),
         created_at=row[18],
         updated_at=row[19],
+        ingested_at=row[20],
+        has_code=row[21],
+        has_formula=row[22],
+        has_table=row[23],
     )

@@ -1,13 +1,16 @@
 """What programs get: our values as JSON, with the keys that HTTP uses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from lightwell.answer.quotes import nearest
 from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
+from lightwell.retrieve.fusion import RANK_OFFSET
 
 Json = Mapping[str, object]
 
@@ -157,11 +160,12 @@ def _evidence(rank: int, found: Evidence) -> Json:
     return {
         "rank": rank,
         "chunkId": str(found.chunk.id),
-        "chunkRef": found.chunk.ref,
         "content": found.chunk.text,
+        **_source(found),
         "relevanceScore": round(found.relevance, 4),
         "isAboveThreshold": found.relevance >= ENOUGH,
         "score": round(found.score, 6),
+        **_fused(found.ranks),
         "distance": None if distance is None else round(distance, 4),
         "sources": sorted(channel.value for channel in found.ranks),
         "ranks": {channel.value: rank for channel, rank in sorted(found.ranks.items())},
@@ -169,7 +173,32 @@ def _evidence(rank: int, found: Evidence) -> Json:
         "newRank": found.new_rank,
         "chunkRefs": [each.ref for each in found.members] or [found.chunk.ref],
         "locator": _locator(found.chunk.locator),
-        "metadata": _chunk(found.chunk),
+        "metadata": _chunk(found.chunk, found.members or (found.chunk,)),
+    }
+
+
+def _source(found: Evidence) -> Json:
+    """Return what S2 asks for of every passage, its score apart; the snippet is the best unit of it."""
+    return {
+        "chunkRef": found.chunk.ref,
+        "documentRef": str(found.chunk.document_ref),
+        "sourceUrl": found.chunk.url,
+        "sourceSystem": found.chunk.system,
+        "sourceType": found.chunk.kind,
+        "createdAt": _time(found.chunk.created_at),
+        "snippet": nearest(0, found).snippet,
+    }
+
+
+def _fused(ranks: Mapping[Channel, int]) -> Json:
+    """Return S3's FusedResult, from the places that the channels gave; of several, each side has its best, from 0."""
+    by_passage = [rank for channel, rank in ranks.items() if channel in PASSAGE_CHANNELS]
+    by_graph = [rank for channel, rank in ranks.items() if channel in GRAPH_CHANNELS]
+    return {
+        "rrfScore": round(sum(1 / (RANK_OFFSET + rank + 1) for rank in ranks.values()), 6),
+        "vectorRank": min(by_passage, default=None),
+        "graphRank": min(by_graph, default=None),
+        "inBothSources": bool(by_passage and by_graph),
     }
 
 
@@ -195,7 +224,8 @@ def _relation(known: Relation) -> Json:
     }
 
 
-def _chunk(chunk: Chunk) -> Json:
+def _chunk(chunk: Chunk, members: Sequence[Chunk]) -> Json:
+    """Return S3's ChunkMetadata of a passage, which holds what one of its chunks holds."""
     return {
         "documentId": str(chunk.document_id),
         "documentRef": chunk.document_ref,
@@ -204,11 +234,15 @@ def _chunk(chunk: Chunk) -> Json:
         "pageNumber": chunk.locator.page,
         "sectionPath": list(chunk.locator.section),
         "chunkIndex": chunk.index,
+        "hasCode": any(each.has_code for each in members),
+        "hasFormula": any(each.has_formula for each in members),
+        "hasTable": any(each.has_table for each in members),
         "language": chunk.language,
         "tokenCount": chunk.tokens,
         "topic": chunk.topic,
         "createdAt": _time(chunk.created_at),
-        "updatedAt": _time(chunk.updated_at),
+        "documentUpdatedAt": _time(chunk.updated_at),
+        "ingestedAt": _time(chunk.ingested_at),
     }
 
 

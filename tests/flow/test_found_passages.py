@@ -1,0 +1,47 @@
+"""What a program is told of a passage that was found: S2's and S3's fields, from real documents."""
+
+from dataclasses import replace
+from typing import cast
+
+from lightwell.domain.questions import Channel
+from lightwell.entrypoints.cli import shapes
+from lightwell.testing.shelf import Shelf, written
+from tests.passages import chunk, found, passage
+
+from .conftest import Project
+
+TAGS = ["team:a"]
+PRICES = "# Prices\n\n| pump | price |\n|---|---|\n| Tarn 4 | 480 EUR |\n"
+START = "# Starting the gateway\n\n```bash\nsystemctl start gateway\n```\n"
+
+
+async def test_a_passage_knows_what_it_holds_and_when_it_came(project: Project) -> None:
+    documents = (written("prices.md", PRICES, TAGS), written("start.md", START, TAGS))
+    await project.kb.ingest(Shelf(documents=documents))
+    reader = await project.kb.reader(TAGS)
+    (prices,) = (await project.kb.search("Tarn 4 price", reader, limit=1)).evidence
+    (start,) = (await project.kb.search("starting the gateway", reader, limit=1)).evidence
+    for each, table, code in ((prices, True, False), (start, False, True)):
+        assert (each.chunk.has_table, each.chunk.has_code) == (table, code)
+        assert not each.chunk.has_formula
+        assert each.chunk.ingested_at is not None
+        assert each.chunk.ingested_at >= each.chunk.updated_at
+
+
+def test_a_joined_passage_holds_what_one_of_its_chunks_holds() -> None:
+    one, other = chunk("One."), replace(chunk("Other."), has_formula=True)
+    joined = replace(
+        passage(chunk("One.\n\nOther.")),
+        members=(one, other),
+        ranks={Channel.DENSE: 3, Channel.WORDS: 0, Channel.LINKS: 1},
+    )
+    alone = replace(passage(chunk("Pumps are blue. " * 60)), ranks={Channel.RELATIONS: 2})
+    document = shapes.retrieval(found("What?", joined, alone), milliseconds=1)
+    first, second = cast("list[dict[str, object]]", document["results"])
+    held = cast("dict[str, object]", first["metadata"])
+    assert (held["hasFormula"], held["hasTable"]) == (True, False)
+    fused = ("rrfScore", "vectorRank", "graphRank", "inBothSources")
+    score = round(1 / 64 + 1 / 61 + 1 / 62, 6)
+    assert [first[name] for name in fused] == [score, 0, 1, True]
+    assert [second[name] for name in fused] == [round(1 / 63, 6), None, 2, False]
+    assert second["snippet"] == "Pumps are blue."
