@@ -6,7 +6,7 @@ question ─ keywords, words, meaning, names ─► channels ─► candidates �
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 import numpy as np
@@ -40,6 +40,13 @@ from lightwell.retrieve.weights import weights
 _MOST_TERMS = 32
 _RERANKED = 20
 _SPARE = 5
+_LEAST_JUDGED = 5
+_EDGES_WALKED = {
+    Channel.ENTITIES: 1,  # from what is named or described to a chunk that mentions it
+    Channel.RELATIONS: 1,  # from a relation to a chunk that states it
+    Channel.NEIGHBOURS: 2,  # from a chunk over what it mentions to another
+    Channel.LINKS: 2,  # from what is named over a link to a chunk
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +92,7 @@ class Retriever:
         evidence = await self._evidence(asked, found, order, reader)
         clock.fusion = clock.lap()
         evidence, failed = await self._judged(asked, evidence)
+        evidence = _most_relevant(evidence, question.limit)
         clock.rerank = clock.lap()
         return Retrieval(
             question=question,
@@ -199,8 +207,8 @@ class Retriever:
         )
 
     def _shown(self, asked: Asked) -> int:
-        """Return how many passages are judged: those that a reranker is handed, or as many as were asked for."""
-        return asked.question.limit if self.reranker is None else _RERANKED
+        """Return how many passages are looked at: those that a reranker is handed, or as many as are judged."""
+        return _judged_at_least(asked) if self.reranker is None else _RERANKED
 
     async def _judged(
         self, asked: Asked, evidence: Sequence[Evidence]
@@ -214,7 +222,7 @@ class Retriever:
             )
             evidence, note = judged.evidence, judged.note
             local = bool(note) and self.ranking.reads
-        evidence = evidence[: asked.question.limit]
+        evidence = evidence[: _judged_at_least(asked)]
         as_read = Reading(
             vector=asked.vector,
             weights=asked.weights,
@@ -258,20 +266,36 @@ class _Order:
 
 @dataclass(slots=True)
 class _Clock:
-    """Milliseconds per stage, wall time."""
+    """Milliseconds per stage and of all, wall time."""
 
+    began: float = field(default_factory=time.perf_counter)
     started: float = 0.0
     graph: int = 0
     fusion: int = 0
     rerank: int = 0
 
     def __post_init__(self) -> None:
-        self.started = time.perf_counter()
+        self.started = self.began
 
     def lap(self) -> int:
         now = time.perf_counter()
         passed, self.started = now - self.started, now
         return round(passed * 1000)
+
+    @property
+    def total(self) -> int:
+        return round((self.started - self.began) * 1000)
+
+
+def _judged_at_least(asked: Asked) -> int:
+    """Return how many passages are judged: whether the evidence is enough must not hang on how much of it is wanted."""
+    return max(asked.question.limit, _LEAST_JUDGED)
+
+
+def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, ...]:
+    """Return the `limit` of the highest relevance, in the order they have."""
+    kept = sorted(range(len(evidence)), key=lambda place: (-evidence[place].relevance, place))
+    return tuple(evidence[place] for place in sorted(kept[:limit]))
 
 
 def _reciprocal(found: Found, chunks: Sequence[ChunkId], keys: Sequence[str]) -> Floats:
@@ -327,7 +351,14 @@ def _metrics(
         + took.get(Channel.NEIGHBOURS, 0)
         + max(took.get(channel, 0) for channel in GRAPH_CHANNELS - {Channel.NEIGHBOURS}),
         graph_hits=len(by_graph),
-        graph_depth=2 if by_graph else 0,
+        graph_depth=max(
+            (
+                _EDGES_WALKED[each]
+                for each in GRAPH_CHANNELS & found.metrics.keys()
+                if found.metrics[each].hits
+            ),
+            default=0,
+        ),
         concepts=len(near.entities),
         fusion_ms=clock.fusion,
         overlap=sum(bool(PASSAGE_CHANNELS & ranks.keys()) for ranks in by_graph),
@@ -335,4 +366,5 @@ def _metrics(
         rerank_ms=clock.rerank,
         rerank_top=max((entry.relevance for entry in evidence), default=0.0),
         channels=found.metrics,
+        total_ms=clock.total,
     )
