@@ -228,10 +228,11 @@ class KnowledgeBase:
 
         Mode `bypass` is the one answer without citations, and says so. Raises `Invalid` where that has no model.
         """
+        began = time.perf_counter()
         self._answers.check(mode)
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         answer = await self._answers.compose(retrieval)
-        await queries.record(self._database, reader, mode.strategy, answer)
+        await queries.record(self._database, reader, mode.strategy, answer, began=began)
         return answer
 
     async def stream(
@@ -242,21 +243,25 @@ class KnowledgeBase:
         `done` carries the whole answer and comes last; a model that fails is an `error` event instead. Raises `Invalid`
         before the first event.
         """
+        began = time.perf_counter()
         self._answers.check(mode)
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         async with aclosing(self._answers.stream(retrieval)) as events:
             async for event in events:
                 if event.answer is not None:
-                    await queries.record(self._database, reader, mode.strategy, event.answer)
+                    await queries.record(
+                        self._database, reader, mode.strategy, event.answer, began=began
+                    )
                 yield event
 
     async def statements(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 20, mode: Mode = Mode.MIX
     ) -> Statements:
         """Return what the documents state about the question, each with its citations and dates, the newest first."""
+        began = time.perf_counter()
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         listed = await self._answers.statements(retrieval)
-        await queries.record(self._database, reader, mode.strategy, listed)
+        await queries.record(self._database, reader, mode.strategy, listed, began=began)
         return listed
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
@@ -299,6 +304,9 @@ class KnowledgeBase:
             response.messages[-2:],
             chatting.cited(response),
             told=[] if answer.citations else [each for line in graph for each in line.sayings],
+        )
+        await queries.record(
+            self._database, reader, mode.strategy, answer, began=began, conversation=own
         )
         notes = (alone.note, *answer.notes) if alone.note else answer.notes
         return ChatTurn(conversation_id=own, response=response, notes=notes)

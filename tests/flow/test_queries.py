@@ -1,16 +1,23 @@
 """What is written down of how a question went."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 
+from lightwell.answer.compose import Answers
 from lightwell.domain.evidence import Answer
 from lightwell.domain.ids import QueryId, new_id
-from lightwell.domain.questions import Strategy
+from lightwell.domain.questions import Mode, Strategy
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.ports import Vectors
 from lightwell.records import queries
+from lightwell.records.database import Database
+from lightwell.testing.models import HashEmbedder, ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 
-from .conftest import Project
+from .conftest import Project, retriever
+from .notes import noted
 
 TAGS = ["team:sales"]
 QUESTION = "What discount does the Nordwind contract give?"
@@ -35,9 +42,81 @@ async def test_the_threshold_is_met_by_the_best_score_whatever_was_said(
         metrics=replace(answer.metrics, rerank_top=top),
     )
     reader = await project.kb.reader(TAGS)
-    await queries.record(project.database, reader, Strategy.HYBRID, other)
+    await queries.record(project.database, reader, Strategy.HYBRID, other, began=0.0)
     rows = await project.database.rows(
         "SELECT confidence_threshold_met FROM retrieval_metrics WHERE query_id = %(query)s",
         {"query": other.query_id},
     )
     assert rows == [(met,)]
+
+
+SLOW = 0.15
+"""Seconds that each part takes: the embedder and the model."""
+
+
+class SlowEmbedder(HashEmbedder):
+    async def query(self, text: str) -> Vectors:
+        await asyncio.sleep(SLOW)
+        return await super().query(text)
+
+
+async def test_the_time_of_a_question_is_all_of_it(project: Project) -> None:
+    """From the embedding to the model's last word, at once and as it comes."""
+    await asked(project)
+    model = ScriptedModel(
+        lambda sent: "The Nordwind contract gives a discount of 18 percent [1].", latency=SLOW
+    )
+    way = replace(project.way, embedder=SlowEmbedder(dimension=64))
+    own = project.kb.project_id
+    kb = KnowledgeBase(project.database, own, way, retriever(way), Answers(model=model))
+    reader = await kb.reader(TAGS)
+    await project.database.run("DELETE FROM analytics_sessions", {})
+    answer = await kb.ask(QUESTION, reader)
+    assert answer.metrics.total_ms >= SLOW * 1000
+    events = [event async for event in kb.stream(QUESTION, reader)]
+    (told,) = [event.metadata for event in events if event.metadata]
+    assert told.latency_ms >= 2 * SLOW * 1000
+    await kb.statements(QUESTION, reader)
+    await kb.chat(QUESTION, reader)
+    rows = await project.database.rows("SELECT execution_time_ms FROM rag_queries", {})
+    assert len(rows) == 4
+    assert all(row[0] >= 2 * SLOW * 1000 for row in rows)
+
+
+async def test_a_conversation_is_one_session_and_a_question_by_itself_another(
+    project: Project,
+) -> None:
+    await asked(project)
+    reader = await project.kb.reader(TAGS)
+    await project.database.run("DELETE FROM analytics_sessions", {})
+    first = await project.kb.chat(QUESTION, reader)
+    for text in ("And who signed it?", "And when?"):
+        await project.kb.chat(text, reader, conversation=first.conversation_id)
+    await project.kb.chat(QUESTION, reader)
+    await project.kb.ask(QUESTION, reader)
+    rows = await project.database.rows(
+        """
+        SELECT count(*), max(ended_at) > min(started_at), max(session::text)
+        FROM analytics_sessions AS session JOIN rag_queries ON session_id = session.id
+        GROUP BY session.id ORDER BY session.id
+        """,
+        {},
+    )
+    assert [row[0] for row in rows] == [3, 1, 1]
+    assert rows[0][1]
+    assert str(first.conversation_id) not in str(rows)
+
+
+@pytest.mark.parametrize(("mode", "depth"), [(Mode.NAIVE, 0), (Mode.GLOBAL, 1), (Mode.MIX, 2)])
+async def test_the_depth_is_that_of_the_channels_that_found_something(
+    database: Database, mode: Mode, depth: int
+) -> None:
+    store = await noted(database)
+    await store.put("a", TAGS, "Acme Corp -> Nordwind [USES]: Acme Corp sells pumps to Nordwind")
+    await store.put("b", TAGS, "Acme Corp (organization): sells pumps")
+    answer = await store.kb.ask(
+        "What pumps does Acme Corp sell?", await store.kb.reader(TAGS), mode=mode
+    )
+    rows = await database.rows("SELECT graph_max_depth FROM retrieval_metrics", {})
+    assert rows == [(depth,)]
+    assert answer.metrics.graph_depth == depth

@@ -159,7 +159,7 @@ async def test_metadata_is_what_the_specification_asks_for() -> None:
     assert metadata.total_tokens == answer.context_tokens + token_count(answer.text)
     assert (metadata.citation_count, metadata.confidence) == (1, Confidence.HIGH)
     assert (metadata.vector_result_count, metadata.graph_result_count) == (2, 4)
-    assert metadata.latency_ms >= 1 + 3 + 5 + 6
+    assert metadata.latency_ms >= 20
 
 
 @pytest.mark.parametrize("reply", ["Nordwind owns the moon [1].", "INSUFFICIENT", ""])

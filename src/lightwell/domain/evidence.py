@@ -69,7 +69,11 @@ class ChannelMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """How a retrieval went: milliseconds and hits per stage (S3 retrieval_metrics) and per channel."""
+    """How a retrieval went: milliseconds and hits per stage (S3 retrieval_metrics) and per channel.
+
+    `graph_depth` is how many edges of the graph, of mentions, statements and links, lie on the longest way to a chunk that
+    was found. `total_ms` is all of it, from the question's embedding on.
+    """
 
     vector_ms: int
     vector_hits: int
@@ -87,6 +91,7 @@ class Metrics:
     channels: Mapping[Channel, ChannelMetrics] = field(
         default_factory=dict[Channel, ChannelMetrics]
     )
+    total_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

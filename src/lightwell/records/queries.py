@@ -1,19 +1,24 @@
 """What was asked and how it went; people and questions only as hashes."""
 
 import hashlib
+import time
 
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
+from lightwell.domain.chat import ConversationId
 from lightwell.domain.evidence import ENOUGH, Answer
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.domain.statements import Statements
 from lightwell.records.database import Database
 
+# A conversation is one session, known by a hash: what was said in it cannot be joined to.
 _SESSION = """
-INSERT INTO analytics_sessions (id, project_id, user_hash, ended_at)
-VALUES (%(session)s, %(project_id)s, %(user)s, now())
+INSERT INTO analytics_sessions (id, project_id, user_hash, conversation_hash, ended_at)
+VALUES (%(session)s, %(project_id)s, %(user)s, %(conversation)s, now())
+ON CONFLICT (conversation_hash) DO UPDATE SET ended_at = now()
+RETURNING id
 """
 
 _QUERY = """
@@ -34,9 +39,15 @@ VALUES (
 
 
 async def record(
-    database: Database, reader: Reader, strategy: Strategy, answer: Answer | Statements
+    database: Database,
+    reader: Reader,
+    strategy: Strategy,
+    answer: Answer | Statements,
+    *,
+    began: float,
+    conversation: ConversationId | None = None,
 ) -> None:
-    """Write down how a question went."""
+    """Write down how a question went that came at `began` of the performance counter, as a part of its conversation."""
     project_id = reader.project_id
     metrics = answer.metrics
     fields: dict[str, object] = {
@@ -47,7 +58,8 @@ async def record(
         "user": _hashed(project_id, " ".join(sorted(reader.tags))),
         "hash": _hashed(project_id, answer.question),
         "strategy": strategy.value,
-        "total_ms": metrics.vector_ms + metrics.graph_ms + metrics.fusion_ms + metrics.rerank_ms,
+        "conversation": conversation and _hashed(project_id, f"conversation {conversation}"),
+        "total_ms": round((time.perf_counter() - began) * 1000),
         "met": metrics.rerank_top >= ENOUGH,
         "tokens": answer.context_tokens,
         "citations": len(_cited(answer)),
@@ -72,7 +84,10 @@ async def record(
         ),
     }
     async with database.transaction() as connection:
-        for statement in (_SESSION, _QUERY, _METRICS):
+        session = await (await connection.execute(_SESSION, fields)).fetchone()
+        assert session is not None  # noqa: S101 - the statement returns the row it makes or finds
+        fields["session"] = session[0]
+        for statement in (_QUERY, _METRICS):
             await connection.execute(statement, fields)
 
 
