@@ -45,6 +45,7 @@ from lightwell.retrieve.pipeline import Retriever
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
 
 LARGEST_PAGE = 1000
+_READ_FOR_A_BRIEF = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,8 +267,18 @@ class KnowledgeBase:
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
         """Return a brief on the entity with this name, reference or id, or the several that fit; raise `NotFound`."""
-        model, most = self._answers.model, self._answers.budget.most_tokens
-        return await briefing.brief(self._database, reader, name, model, most_tokens=most)
+
+        async def search(words: str) -> Retrieval:
+            return await self.search(words, reader, limit=_READ_FOR_A_BRIEF, mode=Mode.NAIVE)
+
+        library = briefing.Library(
+            database=self._database,
+            reader=reader,
+            search=search,
+            model=self._answers.model,
+            most_tokens=self._answers.budget.most_tokens,
+        )
+        return await briefing.brief(library, name)
 
     async def chat(
         self,

@@ -337,3 +337,46 @@ async def test_a_person_with_one_address_is_one_person(project: Project) -> None
         given = await brief(project, name)
         assert len(given.citations) == 2
         assert [each.name for each in given.people] == ["jonas.weber@halden.example"]
+
+
+# ── what it says ──────────────────────────────────────────────────────────────────────────────────────
+
+CALL = """CALL NOTES  Castell Water, 5 March 2026, 40 minutes
+With: Rhys Morgan, head of leakage, rhys.morgan@castellwater.example
+
+The frame contract with us ends on 30 September 2026.
+
+What I promised:
+- a written plan, district by district, by 17 April 2026
+"""
+
+
+async def test_what_only_a_title_or_a_heading_names_is_in_the_brief(project: Project) -> None:
+    await shelved(
+        project,
+        {
+            "castell-water-call.txt": CALL,
+            "pipeline.md": "Castell Water is the deal of the year. Castell Water meets Hannah Price in Kent.",
+            "who.md": "Write to hannah.price@halden.example.",
+        },
+    )
+    given = await brief(project, "Castell Water")
+    assert "The frame contract with us ends on 30 September 2026." in texts(given.lately)
+    assert texts(given.open_points) == ["- a written plan, district by district, by 17 April 2026"]
+    assert [f"{each.said_at:%Y-%m-%d}" for each in given.open_points] == ["2026-04-17"]
+    assert {each.name for each in given.people} == {"Hannah Price", "Rhys Morgan"}
+    assert [each.name for each in given.links if "Castell" in each.name] == []
+
+
+async def test_a_link_is_a_name(project: Project) -> None:
+    await shelved(
+        project,
+        {
+            "a.md": "Whoever changes Osprey tells Bergen. We like Osprey and Chambers. All chambers are full.",
+            "b.md": "Revenue of Osprey is low. The Revenue office wrote to Händen von Frau Sabine Roth of Osprey.",
+        },
+    )
+    given = await brief(project, "Osprey")
+    assert [each.name for each in given.links] == ["Bergen"]
+    with pytest.raises(NotFound):
+        await project.kb.brief("Whoever", await project.kb.reader(SALES))

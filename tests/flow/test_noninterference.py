@@ -500,8 +500,16 @@ NAMESAKES = (
     "A lorry of Nordwind Logistik came.",
     "We read Nordwind's pilot.",
     "Flats are heated by Nordwind Energie GmbH.",
+    "Nordwind Energie pays Zoe Price in Lübeck.",
+    "Write to zoe.price@halden.example.",
 )
-ASKED_FOR = ("Jonas", "Jonas Weber", "Jonas Weber <jweber@nordwind.example>", "Nordwind", "Energie")
+ASKED_FOR = (
+    "Jonas",
+    "Jonas Weber",
+    "Jonas Weber <jweber@nordwind.example>",
+    "Nordwind",
+    "Nordwind Energie",
+)
 
 
 @settings(
@@ -512,6 +520,7 @@ ASKED_FOR = ("Jonas", "Jonas Weber", "Jonas Weber <jweber@nordwind.example>", "N
 @given(st.lists(st.tuples(st.sampled_from(NAMESAKES), st.booleans()), min_size=3, max_size=9))
 @example([(NAMESAKES[2], True)] * 2 + [(NAMESAKES[3], True)] + [(NAMESAKES[3], False)] * 3)
 @example([(NAMESAKES[2], True)] + [(NAMESAKES[3], True)] * 2 + [(NAMESAKES[2], False)] * 3)
+@example([(NAMESAKES[8], True), (NAMESAKES[9], False)])
 async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
     database: Database, other_database: Database, said: list[tuple[str, bool]]
 ) -> None:

@@ -7,7 +7,14 @@ import pytest
 
 from lightwell.answer.bearers import is_address_of
 from lightwell.answer.lines import Draft, Part, chosen, messages, told, within, written
-from lightwell.answer.telling import defining, names, openness, telling
+from lightwell.answer.telling import (
+    defining,
+    may_be_named,
+    names,
+    openness,
+    says_something,
+    telling,
+)
 from lightwell.domain.briefs import Line, Spoken
 from lightwell.domain.documents import Chunk, Layout, Locator, Section
 from lightwell.domain.graph import Entity
@@ -50,7 +57,7 @@ def spoken(number: int, text: str, *, title: str = "", heading: str = "", often:
         locator=Locator(page=None, last_page=None, section=path, start=0, end=len(text)),
         layout=Layout(sections=(Section(path=path, start=0, end=len(text)),), pages=()),
         created_at=MOMENT,
-        updated_at=MOMENT,
+        updated_at=MOMENT - timedelta(days=number),
     )
     return Spoken(chunk=chunk, said_at=MOMENT - timedelta(days=number), often=often)
 
@@ -186,6 +193,52 @@ def test_a_longer_name_is_somebody_else() -> None:
     assert short.stand_in("Nordwind's pilot")
     assert not short.stand_in("Nordwind Energie GmbH")
     assert defining("Nordwind Energie is a utility.", short) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Project Osprey.",
+        "Written by Nora Lie in February 2026.",
+        "Report by Jonas Weber (firmware), 6 March 2026.",
+        'Between Halden Instruments AS, Bergen ("Halden"), and Nordwind Energie GmbH, Lübeck ("Nordwind").',
+        "- Owner: Jonas Weber (jonas.weber@halden.example)",
+        "| Castell Water | €1,204,000 | 31.4 % |",
+        "#osprey, 17 March 2026",
+        "Version 3, valid for Tarn 4.",
+    ],
+)
+def test_names_and_figures_alone_say_nothing(text: str) -> None:
+    assert not says_something(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["Nordwind paid.", "Signed on 16 January 2026 by Ingrid Solberg.", "Claire a promis."]
+)
+def test_a_sentence_says_something(text: str) -> None:
+    assert says_something(text)
+
+
+@pytest.mark.parametrize(
+    "name", ["Nobody", "Whoever", "Händen von Frau Sabine Roth", "CALL NOTES Castell Water"]
+)
+def test_some_capitals_make_no_name(name: str) -> None:
+    assert not may_be_named(name)
+    assert all(may_be_named(each) for each in ("Frau Roth", "ACME Corp", "Heron", "The Who"))
+
+
+def test_lately_stands_what_names_its_day_and_the_newest_first() -> None:
+    passages = [
+        spoken(4, "Nordwind Energie is a utility."),
+        spoken(1, "Nordwind Energie likes gateways. Nordwind Energie paid on 3 March 2026."),
+        spoken(2, "Nordwind Energie was met on 5 April 2026."),
+        spoken(3, "Nordwind Energie likes cake."),
+    ]
+    made = [each for each in chosen(entity(), told(passages, NORDWIND)) if each.part is Part.LATELY]
+    assert [(each.text, f"{each.said_at:%Y-%m-%d}") for each in made] == [
+        ("Nordwind Energie was met on 5 April 2026.", "2026-04-05"),
+        ("Nordwind Energie paid on 3 March 2026.", "2026-03-03"),
+    ]
 
 
 # ── lines ─────────────────────────────────────────────────────────────────────────────────────────────

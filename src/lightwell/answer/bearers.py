@@ -44,6 +44,16 @@ def is_address_of(address: str, name: str) -> bool:
     return any(_makes(local, own) for own in spellings(name))
 
 
+def likely_addresses(name: str) -> list[str]:
+    """Return what the address of somebody with this name begins with most often; none for a single word."""
+    return [
+        begin
+        for own in spellings(name)
+        if len(own) > 1
+        for begin in (f"{own[0]}.{own[-1]}", f"{own[0]}_{own[-1]}", f"{own[0][0]}{own[-1]}")
+    ]
+
+
 def spellings(name: str) -> list[list[str]]:
     """Return the words of a name as addresses spell them: `Müller` as `muller` and as `mueller`."""
     return [words(name), words(name.casefold().translate(_SPELT_OUT))]

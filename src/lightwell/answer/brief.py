@@ -5,19 +5,20 @@ a name ─ which entities fit? ─ none ─► not found
                              └ one ─► passages ─► chosen lines, or written by the model and checked ─► marks ─► brief
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer import bearers, lines, ties
 from lightwell.answer.bearers import Bearer
 from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.lines import Draft, Marks, Part, Told
-from lightwell.answer.telling import CUES, names
+from lightwell.answer.telling import CUES, may_be_named, names
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import MOST_CANDIDATES, Brief, Candidate, Candidates, Line, Spoken
 from lightwell.domain.errors import NotFound
-from lightwell.domain.evidence import ENOUGH, confidence
+from lightwell.domain.evidence import ENOUGH, Retrieval, confidence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
+from lightwell.domain.ids import ChunkId
 from lightwell.ports import ChatModel
 from lightwell.records import briefs, entities, fitting
 from lightwell.records.database import Database
@@ -25,6 +26,7 @@ from lightwell.records.database import Database
 _LONGEST_SAYING = 200
 _MOST_DOCUMENTS = 3
 _NOT_SAID = "not said"
+_SAID_BY_RULES = "name"
 _RELEVANCE = (0.0, 0.65, 0.75, 0.9)
 """By how many passages a brief stands on; the last for three and more."""
 
@@ -43,42 +45,56 @@ class _Heard:
     bearer: Bearer | None = None
 
 
-async def brief(
-    database: Database, reader: Reader, name: str, model: ChatModel | None, *, most_tokens: int
-) -> Brief | Candidates:
+Search = Callable[[str], Awaitable[Retrieval]]
+"""Finds what of the reader's bears on a few words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """What a brief is made from, for one reader; `model`, where there is one, is shown at most so many tokens."""
+
+    database: Database
+    reader: Reader
+    search: Search
+    model: ChatModel | None
+    most_tokens: int
+
+
+async def brief(library: Library, name: str) -> Brief | Candidates:
     """Return a brief on the entity that fits the name, or the several that do; raise `NotFound`.
 
     Nobody is taken for somebody else: a name that no entity has exactly, but some nearly, leads to candidates, and so does
     one whose bearers have different e-mail addresses. `NAME <ADDRESS>`, also of a reference, picks one of these.
     """
     asked, address = bearers.picked(name)
-    found = await fitting.fitting(database, reader, asked)
+    found = await fitting.fitting(library.database, library.reader, asked)
     meant = [
         each
         for entity in found.entities
-        for each in _meant(await _heard(database, reader, entity), address)
+        if entity.kind != _SAID_BY_RULES or may_be_named(entity.name)
+        for each in _meant(await _heard(library, entity), address)
     ]
     if not meant:
         raise NotFound(f"There is no entity {name!r} that you may see")
     if len(meant) == 1 and (found.exactly or address is not None):
-        return await _brief(database, reader, meant[0], model, most_tokens=most_tokens)
-    return Candidates(
-        name=name, candidates=await _candidates(database, reader, meant[:MOST_CANDIDATES])
-    )
+        return await _brief(library, meant[0])
+    return Candidates(name=name, candidates=await _candidates(library, meant[:MOST_CANDIDATES]))
 
 
-async def _brief(
-    database: Database, reader: Reader, heard: _Heard, model: ChatModel | None, *, most_tokens: int
-) -> Brief:
-    writer = model if heard.bearer is None else None  # a passage may speak of the others, too
+async def _brief(library: Library, meant: _Heard) -> Brief:
+    retrieval = await library.search(meant.entity.name)
+    heard = meant
+    if meant.bearer is None:  # else a passage may speak of the others, too
+        heard = await _heard(library, meant.entity, retrieval)
+    model = library.model if meant.bearer is None else None
     drafts = lines.chosen(heard.entity, heard.told)
-    if writer is not None and drafts:
+    if model is not None and drafts:
         drafts = await lines.written(
-            writer, heard.entity, heard.passages, drafts, most_tokens=most_tokens
+            model, heard.entity, heard.passages, drafts, most_tokens=library.most_tokens
         )
     kept, marks = lines.within(drafts)
     made = _lines(kept, marks)
-    tied = await _tied(database, reader, heard) if made else ties.NONE
+    tied = await _tied(library, heard) if made else ties.NONE
     people = tuple(ties.with_how(each, heard.told, marks) for each in tied.people)
     links = tuple(ties.with_how(each, heard.told, marks) for each in tied.links)
     cited = len({each.chunk_id for each in marks.citations})
@@ -95,7 +111,7 @@ async def _brief(
         citations=tuple(replace(each, score=relevance) for each in marks.citations),
         confidence=confidence(relevance),
         relevance=relevance,
-        model=EXTRACTS if writer is None else writer.model,
+        model=EXTRACTS if model is None else model.model,
     )
 
 
@@ -107,18 +123,15 @@ def _lines(drafts: Sequence[Draft], marks: Marks) -> dict[Part, tuple[Line, ...]
     return made
 
 
-async def _tied(database: Database, reader: Reader, heard: _Heard) -> ties.Ties:
-    """Return the ties without the entity's own addresses; of one bearer of a name, only those its own lines name."""
-    tied = await ties.ties(database, reader, heard.entity, heard.passages, heard.told)
-    people = [
-        each
-        for each in tied.people
-        if not any(bearers.is_address_of(each.name, name) for name in heard.called)
-    ]
+async def _tied(library: Library, heard: _Heard) -> ties.Ties:
+    """Return the ties; of one bearer of a name, only those that what is said of him names."""
+    tied = await ties.ties(
+        library.database, library.reader, heard.entity, heard.passages, heard.told
+    )
     if heard.bearer is None:
-        return replace(tied, people=tuple(people))
+        return tied
     return ties.Ties(
-        people=tuple(each for each in people if ties.naming(each, heard.told)),
+        people=tuple(each for each in tied.people if ties.naming(each, heard.told)),
         links=tuple(each for each in tied.links if ties.naming(each, heard.told)),
     )
 
@@ -126,15 +139,28 @@ async def _tied(database: Database, reader: Reader, heard: _Heard) -> ties.Ties:
 # ── what is heard of it, and of whom? ─────────────────────────────────────────────────────────────────
 
 
-async def _heard(database: Database, reader: Reader, entity: Entity) -> _Heard:
+async def _heard(library: Library, entity: Entity, found: Retrieval | None = None) -> _Heard:
+    """Return what names the entity, with what was found for its name where that says it in a longer one or a title."""
+    database, reader = library.database, library.reader
     called = (entity.name, *await entities.aliases(database, reader, entity))
     short = await fitting.short_for(database, reader, entity)
     longer = [each.name for each in short.longer] if short.alone else []
     parts = {part for name in called for own in bearers.spellings(name) for part in own[1:][-1:]}
-    addressed = await briefs.addressed(database, reader, entity.id, sorted(parts)) if parts else []
-    passages = await briefs.passages(database, reader, entity.id, CUES, addressed)
+    also = await briefs.addressed(database, reader, entity.id, sorted(parts)) if parts else []
+    also += _chunks(found) if found else []
+    passages = await briefs.passages(database, reader, entity.id, CUES, also)
     told = lines.told(passages, names(called, longer))
-    return _Heard(entity=entity, called=called, passages=passages, told=told)
+    spoken = {each.quote.evidence.chunk.id for each in told}
+    return _Heard(
+        entity=entity,
+        called=called,
+        passages=tuple(each for each in passages if each.often or each.chunk.id in spoken),
+        told=told,
+    )
+
+
+def _chunks(found: Retrieval) -> list[ChunkId]:
+    return [one.id for each in found.evidence for one in (each.members or (each.chunk,))]
 
 
 def _meant(heard: _Heard, address: str | None) -> list[_Heard]:
@@ -169,10 +195,9 @@ def _of_one(heard: _Heard, bearer: Bearer) -> _Heard:
 # ── which one is meant? ───────────────────────────────────────────────────────────────────────────────
 
 
-async def _candidates(
-    database: Database, reader: Reader, meant: Sequence[_Heard]
-) -> tuple[Candidate, ...]:
-    known = await briefs.attributes(database, reader, [each.entity.id for each in meant])
+async def _candidates(library: Library, meant: Sequence[_Heard]) -> tuple[Candidate, ...]:
+    entity_ids = [each.entity.id for each in meant]
+    known = await briefs.attributes(library.database, library.reader, entity_ids)
     apart = [_apart(each, known.get(each.entity.id, {})) for each in meant]
     same = {
         field

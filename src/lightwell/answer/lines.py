@@ -9,9 +9,10 @@ from importlib import resources
 
 from lightwell.answer import check, writing
 from lightwell.answer.context import passage_text
+from lightwell.answer.days import day_named
 from lightwell.answer.extracts import is_heading
 from lightwell.answer.quotes import Quote, citation, quote
-from lightwell.answer.telling import Names, defining, folded, openness, telling
+from lightwell.answer.telling import Names, defining, folded, openness, says_something, telling
 from lightwell.domain.briefs import MOST_CITATIONS, Line, Spoken
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.fences import fenced
@@ -40,11 +41,14 @@ class Part(StrEnum):
 class Told:
     """A unit of a passage that speaks of the entity, and how well it serves each part.
 
-    `names_it` is whether the unit, or its document's title, does; else it stands under a heading that does.
+    `said_at` is the day that it names, else that of its document; it is `dated` where that stands in the unit, or in the document's
+    name or title. `names_it` is whether the unit, or its
+    document's title, does; else it stands under a heading that does.
     """
 
     quote: Quote
     said_at: datetime
+    dated: bool
     names_it: bool
     about: float
     lately: float
@@ -98,12 +102,11 @@ class Marks:
 def told(passages: Sequence[Spoken], called: Names) -> list[Told]:
     """Return every unit that names the entity or stands under its name, in the order of the passages.
 
-    Where none does, the passages speak of it in other words: then all their units.
+    Where none does, the passages that are known to speak of it do in other words: then all their units.
     """
     heard = [each for passage in passages for each in _told(passage, called, everywhere=False)]
-    return heard or [
-        each for passage in passages for each in _told(passage, called, everywhere=True)
-    ]
+    known = (passage for passage in passages if passage.often)
+    return heard or [each for passage in known for each in _told(passage, called, everywhere=True)]
 
 
 def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
@@ -112,9 +115,12 @@ def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
     about = _described(entity, heard) or _drafts(Part.ABOUT, taken.new(_defining(heard), 1))
     for draft in about:
         taken.take(draft)
-    still_open = sorted((each for each in heard if each.open), key=lambda each: each.open < 2)
+    still_open = sorted(
+        _newest_first(each for each in heard if each.open),
+        key=lambda each: (each.open < 2, not each.dated),
+    )
     left = _drafts(Part.OPEN, taken.new(still_open, _MOST_LINES))
-    lately = _drafts(Part.LATELY, taken.new(_newest(heard, taken), _MOST_LINES))
+    lately = _drafts(Part.LATELY, _newest_first(taken.new(_newest(heard, taken), _MOST_LINES)))
     drafts = [*about, *lately, *left]
     missing = FEWEST_CITATIONS - len({each.start for draft in drafts for each in draft.quotes})
     spare = _defining([each for each in heard if each.names_it])
@@ -156,7 +162,7 @@ async def written(
                 part=part,
                 text=each.text,
                 quotes=each.quotes,
-                said_at=dates[each.quotes[0].evidence.chunk.id],
+                said_at=day_named(each.text) or dates[each.quotes[0].evidence.chunk.id],
             )
             for each in writing.checked(text, evidence, entity.name)[:_MOST_LINES]
         ]
@@ -241,14 +247,19 @@ def _told(passage: Spoken, called: Names, *, everywhere: bool) -> Iterator[Told]
         section = chunk.layout.locate(start, start + 1).section
         above = " › ".join((chunk.title, *section, unit.context))
         if everywhere or called.stand_in(f"{above} › {text}"):
+            near = everywhere or called.stand_in(" › ".join((*section, unit.context, text)))
             own = quote(entry, unit.start, unit.end, context=unit.context)
-            heads = is_heading(own)
+            day, heads = day_named(text), is_heading(own)
+            news = near or (day is not None and not text.startswith("|"))
             yield Told(
                 quote=own,
-                said_at=passage.said_at,
+                said_at=day or passage.said_at,
+                dated=day is not None or passage.said_at != chunk.updated_at,
                 names_it=everywhere or called.stand_in(f"{chunk.title} › {text}"),
                 about=defining(text, called),
-                lately=0.0 if heads else telling(text, called),
+                lately=telling(text, called)
+                if news and not heads and says_something(text)
+                else 0.0,
                 open=0 if heads else openness(text, " › ".join((*section[-1:], unit.context))),
             )
 
@@ -274,21 +285,15 @@ def _drafts(part: Part, heard: Iterable[Told]) -> list[Draft]:
 def _described(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
     """Return the sentences of the entity's description that passages carry, checked as if a model wrote them."""
     passages = {each.quote.evidence.chunk.id: each for each in heard}
-    first = list(passages.values())[:_MOST_SHOWN]
-    evidence = [each.quote.evidence for each in first]
-    dates = {each.quote.evidence.chunk.id: each.said_at for each in first}
+    evidence = [each.quote.evidence for each in [*passages.values()][:_MOST_SHOWN]]
+    dates = {each.quote.place: each.said_at for each in heard}
     marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
     found: list[Draft] = []
     for text in _sentences(entity.description):
         for each in writing.checked(f"{text} {marks}.", evidence, entity.name)[:1]:
-            found.append(
-                Draft(
-                    part=Part.ABOUT,
-                    text=each.text,
-                    quotes=each.quotes[:1],
-                    said_at=dates[each.quotes[0].evidence.chunk.id],
-                )
-            )
+            first = each.quotes[0]
+            said_at = dates.get(first.place, passages[first.evidence.chunk.id].said_at)
+            found.append(Draft(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at))
     return found[:_MOST_DESCRIBED]
 
 
@@ -307,12 +312,23 @@ def _defining(heard: Sequence[Told]) -> list[Told]:
 
 
 def _newest(heard: Sequence[Told], taken: _Taken) -> list[Told]:
-    """Return of each document the most telling unit that is not taken yet, the newest document first."""
+    """Return of each document its newest unit that is not taken yet, the newest first; the most telling one of a day.
+
+    Units without a date count only where none has one.
+    """
     by_document: dict[str, list[Told]] = {}
     for each in heard:
         if each.lately and folded(each.quote.text) not in taken.said:
             by_document.setdefault(each.quote.evidence.chunk.url, []).append(each)
-    return [max(own, key=lambda each: each.lately) for own in by_document.values()]
+    best = [
+        max(own, key=lambda each: (each.dated, each.said_at, each.lately))
+        for own in by_document.values()
+    ]
+    return _newest_first([each for each in best if each.dated] or best)
+
+
+def _newest_first(found: Iterable[Told]) -> list[Told]:
+    return sorted(found, key=lambda each: each.said_at, reverse=True)
 
 
 def _shown(passages: Sequence[Spoken], drafts: Sequence[Draft], most_tokens: int) -> list[Spoken]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lightwell.domain.terms import terms, words
+from lightwell.domain.terms import STOP_WORDS, terms, words
 
 _MONTHS = (
     "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -49,6 +49,26 @@ CUES = tuple(
 )
 """The terms by which passages are found that say what is open."""
 
+_BYLINE = re.compile(
+    r"\W*(?:(?:written|report|reported|prepared|drafted|edited|approved|kept|valid|last changed) (?:by|from|on)"
+    r"|version \d|edition\b|revision \d|(?:page|seite) \d)",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"#\S+|\S+@\S+|\S+://\S+|\b\S+\.\S+\b")
+_OPENS = re.compile(r"\W*\w+ (?=[^\W\d_])")
+_SMALL = frozenset(
+    """die der das den dem des zum zur von vom für mit und bei aus les des une aux pour par sur dans avec est ist""".split()
+)
+_PRONOUNS = frozenset(
+    """nobody somebody anybody everybody none someone anyone everyone nothing something anything everything whoever
+    whatever whichever whenever wherever others another each either neither both many few several yes
+    niemand jemand jeder jede jedes alle man nichts etwas wer personne quelqu'un chacun rien tout tous quiconque""".split()
+)
+_SHOUTED_HEADING = re.compile(r"(?:[^\W\d_a-zà-ÿ]{4,} ){2,}[^\W\d_]+[a-zà-ÿ]")
+_COURTESY = re.compile(
+    r"(?<=\w )(?:mr|mrs|ms|dr|prof|herr|herrn|frau|madame|monsieur|mme|sir)\b\.?", re.IGNORECASE
+)
+
 _IS = (
     r"(?:is|are|means|denotes|describes|stands for|refers to|ist|sind|bezeichnet|est|sont|designe)"
 )
@@ -58,6 +78,7 @@ _LABEL = re.compile(r"\W*[^\n:–—]{2,80}?\**\s*(?::|–|—|\s-\s)\**\s+(?=\S
 _FIRST_CELL = re.compile(r"\|([^|\n]+)\|[^|\n]*[^\W\d_]{3}[^|\n]*\|")
 _HEADING = re.compile(r"#{1,6}\s|\W*[^\n.!?]{1,60}:\W*$")
 _SHORT, _LONG = 30, 400
+_SHORTEST = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +143,27 @@ def telling(text: str, called: Names) -> float:
         2.0 + 2.0 * called.stand_in(text) + bool(re.search(r"\d", text)) + 0.5 * (text[-1:] in ".!")
     )
     return max(0.0, worth - _awkward(text))
+
+
+def says_something(text: str) -> bool:
+    """Return whether the text says more than names, dates and figures: no byline, no list of names, no preamble."""
+    if _BYLINE.match(text):
+        return False
+    said = _ADDRESS.sub(" ", text)
+    if (opening := _OPENS.match(said)) and said[opening.end()].islower():
+        said = opening[0].casefold() + said[opening.end() :]
+    return any(
+        word.islower() and len(word) > _SHORTEST and word not in STOP_WORDS | _SMALL | _PRONOUNS
+        for word in re.findall(r"[^\W\d_]+", said)
+    )
+
+
+def may_be_named(name: str) -> bool:
+    """Return whether a name says whom or what it is: no pronoun, no heading that runs on to it, nor a phrase to somebody."""
+    own = words(name)
+    if len(own) == 1 and own[0] in STOP_WORDS | _PRONOUNS:
+        return False
+    return not (_COURTESY.search(name) or _SHOUTED_HEADING.match(name))
 
 
 def openness(text: str, context: str) -> int:

@@ -1,22 +1,31 @@
 """Who and what is tied to an entity, and what a passage says of the two."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lightwell.answer.bearers import is_address_of, likely_addresses
 from lightwell.answer.lines import Marks, Told, stands
 from lightwell.answer.quotes import citation
-from lightwell.answer.telling import names
+from lightwell.answer.telling import may_be_named, names
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Spoken, Tie
-from lightwell.domain.graph import Entity
+from lightwell.domain.graph import Entity, Predicate
 from lightwell.domain.ids import EntityId
 from lightwell.domain.terms import words
-from lightwell.records import briefs, entities
+from lightwell.records import briefs, entities, search
 from lightwell.records.briefs import Bond
 from lightwell.records.database import Database
 
 _PERSONS = ("person", "contact")
+_SAID_BY_RULES = "name"
 _MOST_TIES = 6
+_MOST_ASKED = 12
+_ROLES = frozenset(
+    """support info sales service office contact hello help admin team billing jobs press mail noreply no-reply
+    kontakt vertrieb""".split()
+)
+"""What stands before the @ of an address that is nobody's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +56,66 @@ async def ties(
     beside = await entities.these(database, reader, [each for each in counts if each not in bonds])
     tied = [_tie(each.entity, each, counts.get(each.entity.id, 0)) for each in bonds.values()]
     tied += [_tie(beside[each], None, counts[each]) for each in counts if each in beside]
+    text = "\n".join(each.chunk.text for each in passages)
     tied = [each for each in tied if each.relation or naming(each, heard)]
+    tied = [each for each in tied if _is_plausible(each, entity, text)]
+    named = await _who_has_an_address(database, reader, tied)
     return Ties(
-        people=_distinct(each for each in tied if each.kind in _PERSONS),
-        links=_distinct(each for each in tied if each.kind not in _PERSONS),
+        people=_distinct(named.get(each.ref, each) for each in tied if _is_person(each, named)),
+        links=_distinct(each for each in tied if not _is_person(each, named)),
     )
+
+
+def _is_person(tie: Tie, named: Mapping[str, Tie]) -> bool:
+    return tie.kind in _PERSONS or tie.ref in named
+
+
+async def _who_has_an_address(
+    database: Database, reader: Reader, tied: Sequence[Tie]
+) -> dict[str, Tie]:
+    """Return by reference the ties that are people since an address is theirs, an address as the one it is of.
+
+    Whom an address is of counts as a person only where the reader's passages name him or her.
+    """
+    nameless = [each for each in tied if each.kind == _SAID_BY_RULES]
+    begin = {one: each for each in nameless[:_MOST_ASKED] for one in likely_addresses(each.name)}
+    found = await briefs.addresses(database, reader, sorted(begin)) if begin else []
+    owners = {
+        each.ref: each for each in nameless if any(is_address_of(one, each.name) for one in found)
+    }
+    spelled = {
+        each.ref: " ".join(words(each.name.partition("@")[0]))
+        for each in tied
+        if "@" in each.name and each.kind in _PERSONS
+    }
+    known = await search.named(database, reader, sorted(set(spelled.values())))
+    seen = await entities.these(database, reader, [each.id for each in known])
+    by_name = {each.name: seen[each.id] for each in known if each.id in seen}
+    for each in tied:
+        if owner := by_name.get(spelled.get(each.ref, "")):
+            owners[each.ref] = replace(each, ref=owner.ref, name=owner.name, kind=owner.kind)
+    return owners
+
+
+def _is_plausible(tie: Tie, entity: Entity, text: str) -> bool:
+    """Return whether it is something else, and what texts only name besides is a name.
+
+    What people or models say of it counts as it is. Else its name is no address, beginning or end of the entity's, and does
+    not end in the entity's; a single word is written inside a sentence as names are, and nowhere small.
+    """
+    if is_address_of(tie.name, entity.name) or tie.name.partition("@")[0] in _ROLES:
+        return False
+    if tie.kind != _SAID_BY_RULES or tie.relation not in ("", Predicate.RELATED_TO.value):
+        return True
+    own, other = words(tie.name), words(entity.name)
+    is_part = own in (other[: len(own)], other[-len(own) :]) or own[-len(other) :] == other
+    return not is_part and may_be_named(tie.name) and (len(own) > 1 or _is_proper(tie.name, text))
+
+
+def _is_proper(word: str, text: str) -> bool:
+    inside = re.search(rf"(?:[\w,][\s*_]+|[(\"“]){re.escape(word)}\b", text)
+    small = re.search(rf"\b{re.escape(word.lower())}(?:s|es)?\b", text)
+    return inside is not None and small is None
 
 
 def _distinct(tied: Iterable[Tie]) -> tuple[Tie, ...]:

@@ -14,7 +14,7 @@ MOST_CANDIDATES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """A passage that speaks of an entity `often` times.
+    """A passage that speaks of an entity `often` times, 0 where that was found by its words alone.
 
     `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; else when it was changed (`Document`).
     """
@@ -29,7 +29,7 @@ class Line:
     """One cited statement; `text` is word for word where no model wrote it.
 
     `citations`, at least one, quote the words that carry it, under the marks of the brief's own citations.
-    `said_at` is the date of the document quoted first.
+    `said_at` is the first day that it names, else the date of the document quoted first.
     """
 
     text: str

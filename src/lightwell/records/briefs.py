@@ -36,8 +36,12 @@ _PASSAGES = f"""
 WITH spoken AS (
     SELECT chunk.chunk_id, mention.often, {_SAID_AT} AS said_at, document.source_url, chunk.chunk_index
     FROM (
-        SELECT chunk_id, sum(frequency) AS often FROM document_entity_mentions
-        WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s) GROUP BY chunk_id
+        SELECT chunk_id, sum(often) AS often FROM (
+            SELECT chunk_id, frequency AS often FROM document_entity_mentions
+            WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
+            UNION ALL
+            SELECT chunk_id, 0 FROM unnest(%(also)s::uuid[]) AS also (chunk_id)
+        ) AS spoken_of GROUP BY chunk_id
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
@@ -79,6 +83,14 @@ SELECT chunk_id FROM (
     WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
 ) AS addressed
 WHERE place <= 2 ORDER BY normalized_name COLLATE "C", place LIMIT %(most)s
+"""
+
+_WITH_ADDRESS = """
+SELECT DISTINCT address.normalized_name
+FROM entities AS address
+WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
+  AND EXISTS (SELECT FROM document_entity_mentions AS mention
+              WHERE mention.named_as = address.entity_id AND mention.class_id = ANY(%(classes)s))
 """
 
 _ATTRIBUTES = """
@@ -163,7 +175,7 @@ async def passages(
     cues: Sequence[str],
     also: Sequence[ChunkId] = (),
 ) -> tuple[Spoken, ...]:
-    """Return up to sixty of the reader's passages that speak of the entity, and those of `also`, the newest first.
+    """Return up to sixty of the reader's passages that name the entity, and those of `also`, the newest first.
 
     `cues` are the terms by which those are found that say what is open.
     """
@@ -204,6 +216,19 @@ async def addressed(
         },
     )
     return [ChunkId(row[0]) for row in rows]
+
+
+async def addresses(database: Database, reader: Reader, begin: Sequence[str]) -> list[str]:
+    """Return the e-mail addresses in the reader's passages whose names before the @ are among these."""
+    rows = await database.rows(
+        _WITH_ADDRESS,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "like": [f"{each.replace('_', chr(92) + '_')}@%" for each in begin],
+        },
+    )
+    return [row[0] for row in rows]
 
 
 async def attributes(
