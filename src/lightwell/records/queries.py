@@ -7,7 +7,7 @@ from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import ConversationId
-from lightwell.domain.evidence import ENOUGH, Answer
+from lightwell.domain.evidence import ENOUGH, Answer, Metrics
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.domain.statements import Statements
@@ -49,20 +49,31 @@ async def record(
 ) -> None:
     """Write down how a question went that came at `began` of the performance counter, as a part of its conversation."""
     project_id = reader.project_id
-    metrics = answer.metrics
     fields: dict[str, object] = {
         "session": new_id(),
         "metrics": new_id(),
         "query": answer.query_id,
         "project_id": project_id,
         "user": _hashed(project_id, " ".join(sorted(reader.tags))),
+        "conversation": conversation and _hashed(project_id, f"conversation {conversation}"),
         "hash": _hashed(project_id, answer.question),
         "strategy": strategy.value,
-        "conversation": conversation and _hashed(project_id, f"conversation {conversation}"),
         "total_ms": round((time.perf_counter() - began) * 1000),
-        "met": metrics.rerank_top >= ENOUGH,
         "tokens": answer.context_tokens,
         "citations": len(_cited(answer)),
+        **_numbers(answer.metrics),
+    }
+    async with database.transaction() as connection:
+        session = await (await connection.execute(_SESSION, fields)).fetchone()
+        assert session is not None  # noqa: S101 - the statement returns the row it makes or finds
+        fields["session"] = session[0]
+        for statement in (_QUERY, _METRICS):
+            await connection.execute(statement, fields)
+
+
+def _numbers(metrics: Metrics) -> dict[str, object]:
+    return {
+        "met": metrics.rerank_top >= ENOUGH,
         "vector_ms": metrics.vector_ms,
         "vector_hits": metrics.vector_hits,
         "vector_top": metrics.vector_top,
@@ -83,12 +94,6 @@ async def record(
             }
         ),
     }
-    async with database.transaction() as connection:
-        session = await (await connection.execute(_SESSION, fields)).fetchone()
-        assert session is not None  # noqa: S101 - the statement returns the row it makes or finds
-        fields["session"] = session[0]
-        for statement in (_QUERY, _METRICS):
-            await connection.execute(statement, fields)
 
 
 def _cited(answer: Answer | Statements) -> set[str]:
