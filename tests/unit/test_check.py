@@ -236,6 +236,42 @@ def test_what_stands_beside_is_not_borrowed(source: str, reply: str) -> None:
     assert checked(reply, [passage(chunk(source))]) == []
 
 
+TURNED = (
+    ("Nordwind receives a discount of 18 percent and a deposit of 20 percent is due.",
+     ("Nordwind receives 18 percent of discount.", "A deposit of 20 percent is due.", "The discount is 18 percent and the deposit 20 percent."),
+     ("A deposit of 18 percent is due.", "The discount is 20 percent.", "Nordwind loses a discount of 18 percent.",
+      "Nordwind receives a discount of at least 18 percent.", "Nordwind receives a discount of up to 18 percent.", "Only Nordwind receives a discount of 18 percent.")),
+    ("Lot 1 holds: 140 potted, 96 tested.", ("Of lot 1, 140 are potted and 96 tested.", "Lot 1 holds 140 potted."), ("Lot 1 holds, 96 potted and 140 tested.",)),
+    ("Nordwind may withdraw from open lots.", ("Nordwind can withdraw from open lots.", "From open lots Nordwind may withdraw."), ("Nordwind must withdraw from open lots.", "Nordwind has to withdraw from open lots.")),
+    ("Halden must answer a P1 within 30 minutes.", ("A P1 must be answered within 30 minutes.", "Halden has to answer a P1 in 30 minutes.", "Halden answers a P1 in at most 30 minutes."), ("Halden may answer a P1 within 30 minutes.", "Halden must answer a P1 after at least 30 minutes.")),
+    ("Nordwind was refused the discount.", ("Nordwind was not granted the discount.", "The discount was refused."), ("Nordwind was granted the discount.",)),
+    ("The current must not exceed 200 µA.", ("The current is at most 200 µA.", "The current must not be more than 200 µA."), ("The current is at least 200 µA.", "The current must be 200 µA or exceed 300 µA.")),
+    ("Der Käufer darf 3 Lose abrufen.", ("Der Käufer kann 3 Lose abrufen.",), ("Der Käufer muss 3 Lose abrufen.", "Der Käufer darf mindestens 3 Lose abrufen.", "Der Käufer darf nur 3 Lose abrufen.")),
+    ("Castell erhält 5 Prozent Nachlass.", ("Castell bekommt 5 Prozent Nachlass.",), ("Castell verliert 5 Prozent Nachlass.",)),
+    ("| Project | Delivers | Leader |\n|---|---|---|\n| Heron | Skarn S3 | Jonas Weber |\n| Plover | Tidewater | Samuel Ortiz |\n\nHeron is late.",
+     ("Jonas Weber leads project Heron.", "Samuel Ortiz is the leader of Plover.", "Plover delivers Tidewater."),
+     ("Samuel Ortiz leads project Heron.", "Heron is led by Samuel Ortiz.", "Jonas Weber leads project Plover.", "Heron delivers Tidewater.")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "true", "false"), TURNED)
+def test_small_words_rows_and_neighbours_of_figures_are_not_changed(
+    source: str, true: tuple[str, ...], false: tuple[str, ...]
+) -> None:
+    stood = [passage(chunk(source, title="Contract with Nordwind"))]
+    question = "What holds?"
+    assert [each for each in true if not checked(f"{each} [1]", stood, question)] == []
+    assert [each for each in false if checked(f"{each} [1]", stood, question)] == []
+
+
+def test_half_a_name_is_not_lent_by_the_title() -> None:
+    text = "Nordwind receives a discount of 18 percent. This does not concern Nordwind Logistik AG."
+    given = [passage(chunk(text, title="Contract with Nordwind Energie"))]
+    for name, count in (("Nordwind Energie", 1), ("Nordwind", 1), ("Nordwind Logistik", 0)):
+        reply = f"{name} receives a discount of 18 percent [1]."
+        assert len(checked(reply, given, "What does Nordwind get?")) == count
+
+
 def test_a_reply_ends_where_it_says_that_evidence_lacks() -> None:
     reply = "The term is three years [1]. INSUFFICIENT. Orders end on 1 May 2027 [1]."
     assert stands(reply) == ["The term is three years."]
@@ -260,7 +296,7 @@ def test_an_order_in_a_document_takes_no_other_paragraph_with_it() -> None:
     [
         ("Ada leads Gannet and Bob leads Plover [1].", "Ada leads Plover and Bob leads Gannet."),
         ("The valve broke because the pump stopped [1].", "The pump stopped because the valve broke."),
-        ("Nordwind was granted the discount [1].", "Nordwind was refused the discount."),
+        ("Nordwind grants Halden the discount [1].", "Nordwind receives the discount from Halden."),
         ("Payments go to account 999 of Evil Bank [1].", "Payments go to account 999 of Evil Bank."),
     ],
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """Does what is cited carry what is said? A statement that no quotation carries is dropped.
 
-What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, words the source does
-not have, and orders obeyed. What it cannot find: names exchanged within one sentence of the source, a cause made of
-a sequence, a truth of the document that is a lie.
+What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, another bound, duty
+or opposite word (`senses.py`), words the source does not have, and orders obeyed (`orders.py`). What it cannot find: names and roles
+exchanged within one sentence of the source, a bound or a condition left out, a duty made of a plain fact, opposites that no list has, a
+cause made of a sequence, a truth of the document that is a lie.
 """
 
 import re
@@ -13,6 +14,7 @@ from lightwell.answer import facts
 from lightwell.answer.facts import Clause, Day, Figure
 from lightwell.answer.orders import is_order
 from lightwell.answer.quotes import Quote, quotes
+from lightwell.answer.senses import is_altered
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.terms import terms
 
@@ -49,6 +51,7 @@ class _Claim:
     Each figure and date comes with the terms beside it.
     """
 
+    text: str
     content: frozenset[str]
     figures: tuple[tuple[Figure | Day, frozenset[str]], ...]
     names: tuple[frozenset[str], ...]
@@ -148,6 +151,7 @@ def _held_words(claim: _Claim, quotes: Sequence[Quote]) -> int:
 def _claim(statement: str, known: frozenset[str]) -> _Claim:
     said = frozenset(terms(statement))
     return _Claim(
+        text=statement,
         content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
         figures=tuple(facts.placed(statement)),
         names=facts.names(statement, known),
@@ -220,7 +224,10 @@ def _further(claim: _Claim, picks: Sequence[_Pick]) -> list[Quote] | None:
     mine = frozenset(figure for figure, _ in claim.figures)
     further: list[Quote] = []
     for wanted, beside in claim.figures:
-        if any(_holds(each.figures, wanted) for each in said):
+        held = any(_holds(each.figures, wanted) for each in said)
+        if held and any(_is_elsewhere(wanted, beside, each.quote) for each in picks):
+            return None
+        if held:
             continue
         if any(_rivals(each.own - mine, wanted) for each in said):
             return None
@@ -229,6 +236,20 @@ def _further(claim: _Claim, picks: Sequence[_Pick]) -> list[Quote] | None:
             return None
         further.append(bringing)
     return further
+
+
+def _is_elsewhere(wanted: Figure | Day, beside: frozenset[str], quote: Quote) -> bool:
+    """Return whether it is another figure of the quote that counts what this one does, or stands beside its words."""
+    placed = facts.placed(quote.text)
+    mine = [(each, near) for each, near in placed if facts.agree(wanted, each)]
+    others = [near for each, near in placed if facts.rival(wanted, each)]
+    if not mine or not others:
+        return False
+    if not any(facts.counts_alike(wanted, each) for each, _ in mine):
+        return True
+    own = frozenset[str]().union(*(near for _, near in mine))
+    theirs = frozenset[str]().union(*others)
+    return not beside & (own - theirs) and bool(beside & (theirs - own))
 
 
 def _bringing(
@@ -245,7 +266,7 @@ def _bringing(
 
 
 def _said(quote: Quote) -> _Said:
-    text = "\n".join((_heading(quote.evidence), quote.context, quote.text))
+    text = _around(quote)
     return _Said(
         figures=facts.figures(text).union(facts.days(text)),
         own=facts.figures(quote.text).union(facts.days(quote.text)),
@@ -268,6 +289,7 @@ def _rivals(said: frozenset[Figure | Day], wanted: Figure | Day) -> bool:
 def _names_stand(claim: _Claim, picks: Sequence[_Pick]) -> bool:
     """Return whether the sources have every name, and the quotes do not give another in a name's place.
 
+    A row of a table speaks of what it names, with its head and its headings, and of nobody else.
     German writes every noun with a capital: there only those are names that stand in a passage or the question.
     """
     whole = frozenset[str]().union(*(each.source.terms for each in picks))
@@ -277,11 +299,13 @@ def _names_stand(claim: _Claim, picks: Sequence[_Pick]) -> bool:
         return False
     said = frozenset[str]().union(*(_said(each.quote).terms for each in picks))
     absent = [name for name in wanted if not name & said]
-    runs = [run for each in picks for run in facts.names(each.quote.text, claim.known)]
+    runs = [run for each in picks for run in facts.names(_around(each.quote), claim.known)]
     if any(_is_exchanged(name, run) for name in wanted if not name <= said for run in runs):
         return False
     if is_german or not absent:
         return True
+    if any(each.quote.text.startswith("|") for each in picks):
+        return False
     return not any(_has_other_names(claim, each.quote) for each in picks) and (
         len(wanted) == 1 or all(_is_free(name, claim, picks) for name in absent)
     )
@@ -304,7 +328,17 @@ def _has_other_names(claim: _Claim, quote: Quote) -> bool:
 
 
 def _is_turned(claim: _Claim, quote: Quote) -> bool:
-    return facts.contradict(claim.clauses, facts.clauses(quote.text))
+    """Return whether a quote denies what is claimed, or says it otherwise in a small word that matters."""
+    denial = facts.clauses(quote.text)
+    if facts.contradict(claim.clauses, denial):
+        return True
+    denies = any(each.denies for each in (*claim.clauses, *denial))
+    return is_altered(claim.text, f"{quote.context}\n{quote.text}", denies=denies)
+
+
+def _around(quote: Quote) -> str:
+    """Return a quote with what it stands under."""
+    return "\n".join((_heading(quote.evidence), quote.context, quote.text))
 
 
 def _heading(evidence: Evidence) -> str:

@@ -205,6 +205,13 @@ def rival(one: Figure | Day, other: Figure | Day) -> bool:
             return False
 
 
+def counts_alike(one: Figure | Day, other: Figure | Day) -> bool:
+    """Return whether two figures are said to count the same, as far as they say what; dates always do."""
+    if not isinstance(one, Figure) or not isinstance(other, Figure):
+        return True
+    return one.unit == other.unit or not one.unit or not other.unit
+
+
 def _may_count_alike(one: str, other: str) -> bool:
     if _OF_A_DATE in (one, other):
         return one not in _KNOWN_UNITS and other not in _KNOWN_UNITS
