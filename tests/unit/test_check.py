@@ -259,7 +259,7 @@ def test_small_words_rows_and_neighbours_of_figures_are_not_changed(
     source: str, true: tuple[str, ...], false: tuple[str, ...]
 ) -> None:
     stood = [passage(chunk(source, title="Contract with Nordwind"))]
-    question = "What holds?"
+    question = "What holds for Heron?"
     assert [each for each in true if not checked(f"{each} [1]", stood, question)] == []
     assert [each for each in false if checked(f"{each} [1]", stood, question)] == []
 
