@@ -253,6 +253,8 @@ def page(weights: Weights) -> str:
         *(f"{name} = {value:.3f}" for name, value in zip(OPENING, weights.opening, strict=True)),
         "\n[fused]",
         *(f"{name} = {value:.3f}" for name, value in zip(both, weights.fused, strict=True)),
+        "\n[by_hand]",
+        f"called = {weights.called:.3f}",
         *_section("relevance", RELEVANCE, weights.relevance),
         *_section("reading", READING, weights.reading),
     ]

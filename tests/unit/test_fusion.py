@@ -190,3 +190,16 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
     _, repeats, adds = table[:, len(OPENING) + LINKS.index("pair_by_names")]
     assert adds == pytest.approx(2 * repeats)
     assert repeats > 0
+
+
+def test_what_the_question_calls_by_its_designation_goes_before_its_like() -> None:
+    candidates, corpus = asked(7)
+    titles = tuple(
+        "ENG-42: the pump" if key == "doc-001" else title
+        for key, title in zip(candidates.keys, candidates.titles, strict=True)
+    )
+    named = replace(candidates, titles=titles)
+    called = scores(replace(named, question="Who owns ENG-42?"), corpus)
+    plain = scores(replace(named, question="Who owns ENG-43?"), corpus)
+    assert called["doc-001"] > called["doc-000"] + 1
+    assert plain["doc-001"] == pytest.approx(plain["doc-000"], abs=1e-9)

@@ -128,3 +128,24 @@ def test_nearness_gives_the_best_one_and_equal_values_the_same(values: list[floa
     assert nearness.max() == 1
     assert nearness[0] == nearness[-1]
     assert nearness.min() > 0
+
+
+@pytest.mark.parametrize(
+    ("title", "question", "due"),
+    [
+        ("ENG-42: The pump is loud", "Who owns ENG-42?", 1.0),
+        ("ENG-42: The pump is loud", "Who owns eng 42, and since when?", 1.0),
+        ("Ticket 1187: all silent", "Who owns ticket 1187?", 1.0),
+        ("ENG-42", "ENG-42", 1.0),
+        ("ENG-42: The pump is loud", "Who owns ENG-421?", 0.0),
+        ("ENG-42: The pump is loud", "Who owns 42?", 0.0),
+        ("The pump: ENG-42", "Who owns ENG-42?", 0.0),
+        ("Report of 2026", "What did the report say?", 0.0),
+        ("Weekly, 10 February 2026", "What was said in 2026?", 0.0),
+        ("42", "Is it 42?", 0.0),
+    ],
+)
+def test_a_question_calls_a_document_by_what_its_title_begins_with(
+    title: str, question: str, due: float
+) -> None:
+    assert signals.called([title], question).tolist() == [due]

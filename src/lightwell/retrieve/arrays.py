@@ -23,6 +23,7 @@ def candidates(asked: Asked, found: Found, near: Neighbourhood) -> Candidates:
         keys=tuple(f"{hit.url}\n{hit.index:09}" for hit in hits),
         titles=tuple(hit.title for hit in hits),
         terms=asked.terms,
+        question=asked.question.text,
         cosine=np.array([found.similarities.get(chunk, 0.0) for chunk in near.chunks]),
         frequencies=np.array([hit.frequencies for hit in hits], np.float64).reshape(
             len(hits), len(asked.terms)

@@ -58,4 +58,5 @@ def _held_together(opening: Opening, scores: Floats) -> Floats:
 def _titles_said(opening: Opening) -> Floats:
     asked = frozenset(opening.candidates.terms)
     titles = [signals.title_terms(title) for title in opening.candidates.titles]
-    return np.array([len(title & asked) / max(len(title), 1) for title in titles], np.float64)
+    shares = np.array([len(title & asked) / max(len(title), 1) for title in titles], np.float64)
+    return np.maximum(shares, opening.called)

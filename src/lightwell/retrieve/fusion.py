@@ -28,13 +28,17 @@ _FINE = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """The first look: `table` (n, signals) holds the signals of single passages, `scores` (n,) their sum."""
+    """The first look: `table` (n, signals) holds the signals of single passages, `scores` (n,) their sum.
+
+    `called` (n,) is 1 where the question calls the document by its designation.
+    """
 
     candidates: Candidates
     corpus: Corpus
     impacts: Floats
     steps: Matrix
     table: Floats
+    called: Floats
     scores: Floats
 
     @property
@@ -81,13 +85,15 @@ def opened(candidates: Candidates, corpus: Corpus, weights: Weights) -> Opening:
             signals.names_held(candidates, corpus),
         ]
     )
+    called = signals.called(candidates.titles, candidates.question)
     return Opening(
         candidates=candidates,
         corpus=corpus,
         impacts=impacts,
         steps=steps,
         table=table,
-        scores=table @ weights.opening,
+        called=called,
+        scores=table @ weights.opening + weights.called * called,
     )
 
 
@@ -99,7 +105,8 @@ def fused(opening: Opening, texts: Mapping[int, str], weights: Weights) -> Float
     titled = titles_in(opening, texts)
     scores = opening.scores
     for _ in range(ROUNDS):
-        scores = second_look(opening, scores, titled) @ weights.fused
+        looked = second_look(opening, scores, titled)
+        scores = looked @ weights.fused + weights.called * opening.called
     return scores
 
 

@@ -33,7 +33,7 @@ class Candidates:
     `keys` are distinct and order equal scores. `cosine` (n,) lies in [-1, 1]. `frequencies` (n, t) and
     `lengths` (n,) count terms. `mentions` (n, e) holds 1 where a candidate mentions an entity, `relations`
     (e, e) the weight of what is stated of two, both ways. `named` are the entities the question names.
-    `terms` are the question's; without them titles do not count towards relevance.
+    `terms` are the question's, `question` its text; without them titles do not count.
     """
 
     keys: tuple[str, ...]
@@ -45,6 +45,7 @@ class Candidates:
     relations: Matrix
     named: Places
     terms: tuple[str, ...] = ()
+    question: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,12 @@ def titles_named(titles: Sequence[str], text: str, *, besides: str) -> Floats:
     )
 
 
+def called(titles: Sequence[str], question: str) -> Floats:
+    """Return 1 where the question calls a document by its designation, as `ENG-42` does, 0 elsewhere, (n,)."""
+    within = matchable(question)
+    return np.array([designation(title) in within for title in titles], np.float64)
+
+
 def matchable(text: str) -> str:
     """Return the folded words between single blanks, with a blank at either end."""
     return f" {' '.join(terms.words(text))} "
@@ -129,6 +136,17 @@ def matchable_title(title: str) -> str:
     """
     matched = matchable(_BRACKETED.sub("", title))
     return matched if len(matched.strip()) >= _SHORTEST_TITLE else "\0"
+
+
+@lru_cache(maxsize=_KEPT_TITLES)
+def designation(title: str) -> str:
+    """Return what a document is called by, as `matchable`: " eng 42 " of "ENG-42: The pump is loud".
+
+    It is two or three words, the last one a number, that are the title or its part before a colon. A title without one
+    gives a mark that no text holds.
+    """
+    said = terms.words(title.partition(":")[0])
+    return f" {' '.join(said)} " if 2 <= len(said) <= 3 and said[-1].isdigit() else "\0"
 
 
 @lru_cache(maxsize=_KEPT_TITLES)

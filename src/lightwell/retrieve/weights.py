@@ -33,11 +33,13 @@ class Logistic:
 class Weights:
     """One weight per signal: `opening` in the order of `OPENING`, `fused` of `OPENING` and `LINKS`.
 
-    `relevance` is of a candidate among others (`RELEVANCE`), `reading` of a passage that was read (`READING`).
+    `called` is added to both where the question calls a document by its designation; it is set by hand, since no
+    evaluation set has such questions. `relevance` is of a candidate among others (`RELEVANCE`), `reading` of a passage that was read (`READING`).
     """
 
     opening: Floats
     fused: Floats
+    called: float
     relevance: Logistic
     reading: Logistic
 
@@ -51,6 +53,7 @@ def weights() -> Weights:
     return Weights(
         opening=np.array([float(page["opening"][name]) for name in OPENING]),
         fused=np.array([float(page["fused"][name]) for name in (*OPENING, *LINKS)]),
+        called=float(page["by_hand"]["called"]),
         relevance=_logistic(page["relevance"], RELEVANCE),
         reading=_logistic(page["reading"], READING),
     )
