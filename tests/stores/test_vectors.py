@@ -228,7 +228,7 @@ async def test_in_a_large_space_more_is_searched_exactly(one_connection: Databas
     await index.nearest(made.space, question(), reader, limit=20)
     assert (await scans(one_connection))["hnsw"] == 1
     await one_connection.run(
-        "UPDATE pg_class SET reltuples = 4e6 WHERE relname = %(table)s",
+        "UPDATE pg_class SET reltuples = 1.5e6 WHERE relname = %(table)s",
         {"table": f"chunk_vectors_{made.space}"},
     )
     await index.nearest(made.space, question(), reader, limit=20)
