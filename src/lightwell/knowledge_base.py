@@ -25,7 +25,7 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Channel, Mode, question
+from lightwell.domain.questions import Channel, Mode, question, sought
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.ingest import deletion, work
@@ -215,11 +215,11 @@ class KnowledgeBase:
         mode: Mode = Mode.MIX,
         without: frozenset[Channel] = frozenset(),
     ) -> Retrieval:
-        """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question.
+        """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question, or `bypass`.
 
         `without` leaves channels out, to measure what each brings.
         """
-        asked = question(text, topic=topic, limit=limit, mode=mode, without=without)
+        asked = sought(question(text, topic=topic, limit=limit, mode=mode, without=without))
         return await self._retriever.retrieve(asked, reader)
 
     async def ask(
@@ -231,7 +231,8 @@ class KnowledgeBase:
         """
         began = time.perf_counter()
         self._answers.check(mode)
-        retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
+        asked = question(text, topic=topic, limit=limit, mode=mode)
+        retrieval = await self._retriever.retrieve(asked, reader)
         answer = await self._answers.compose(retrieval)
         await queries.record(self._database, reader, mode.strategy, answer, began=began)
         return answer
@@ -246,7 +247,8 @@ class KnowledgeBase:
         """
         began = time.perf_counter()
         self._answers.check(mode)
-        retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
+        asked = question(text, topic=topic, limit=limit, mode=mode)
+        retrieval = await self._retriever.retrieve(asked, reader)
         async with aclosing(self._answers.stream(retrieval)) as events:
             async for event in events:
                 if event.answer is not None:
@@ -300,9 +302,9 @@ class KnowledgeBase:
         model = chatting.Counted(self._answers.model) if self._answers.model else None
         turns = [Message(role=each.role, content=each.content) for each in history]
         alone = await followups.standalone(said.content, turns, model)
-        retrieval = await self.search(alone.text, reader, topic=topic, mode=mode)
+        asked = question(alone.text, topic=topic, mode=mode)
+        retrieval = await self._retriever.retrieve(asked, reader)
         answer = await replace(self._answers, model=model).compose(retrieval)
-        await queries.record(self._database, reader, mode.strategy, answer)
         took = round((time.perf_counter() - began) * 1000)
         graph = telling.lines(answer, retrieval, self._answers.budget)
         response = chatting.response(

@@ -164,7 +164,16 @@ WRONG = [
     (["ask", "Why?"], "ada, bob, grace"),
     (["ask", "Why?", "--as", "a b"], "'a b' is not an access tag; write it like team:sales"),
     (["ask", "Why?", "--as", "team:"], "'team:' is not an access tag"),
-    (["ask", "Why?", "--as", "ada", "--limit", "21"], "--limit"),
+    (["ask", "Why?", "--as", "ada", "--limit", "21"], "Error: topK must be between 1 and 20\n"),
+    (["ask", "Why?", "--as", "ada", "--limit", "0"], "Error: topK must be between 1 and 20\n"),
+    (["search", "Why?", "--as", "ada", "--limit", "21"], "topK must be between 1 and 20"),
+    (["search", "Why?", "--as", "ada", "--mode", "bypass"], "Error: Mode bypass looks nowhere"),
+    (["chat", ""], "Error: Message cannot be empty\n"),
+    (["chat", "", "--as", "ada", "--json"], "Message cannot be empty"),
+    (["ask", "caf\udce9", "--as", "ada"], "Error: The question holds the byte 0xe9, which is no"),
+    (["search", "a\ud800b", "--as", "ada"], "Error: The question holds U+D800, half a character"),
+    (["chat", "caf\udce9", "--as", "ada"], "Error: The message holds the byte 0xe9"),
+    (["status", "--as", "team:caf\udce9"], "Error: The access tag holds the byte 0xe9"),
     (["ask", "Why?", "--as", "ada", "--topic", "x" * 257], "A topic has at most 256 characters"),
     (["ask"], "Missing argument 'QUESTION'"),
     (["ingest"], "Missing argument"),
@@ -187,7 +196,7 @@ def test_wrong_input_ends_with_two_and_says_what_is_wrong(
     ended = run(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert message in ended.stderr
-    assert "Error: " in ended.stderr
+    assert "Error: " in ended.stderr or '"detail": ' in ended.stderr
 
 
 def test_the_program_itself_leaves_with_the_code(home: Path) -> None:
@@ -432,7 +441,7 @@ def test_search_lists_passages_best_first(run: Run) -> None:
         *("originalRank", "newRank", "chunkRefs", "locator", "metadata"),
     }
     assert (results[0]["sourceSystem"], results[0]["sourceType"]) == ("file", "document")
-    assert results[0]["snippet"] in LEAVE
+    assert str(results[0]["snippet"]) in LEAVE
     assert set(cast("Mapping[str, object]", results[0]["metadata"])) == {
         *("documentId", "documentUrl", "documentTitle", "pageNumber", "sectionPath", "chunkIndex"),
         *("hasCode", "hasFormula", "hasTable", "language", "ingestedAt", "documentUpdatedAt"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ClassId, ProjectId
+from lightwell.domain.texts import well_formed
 
 Tags = frozenset[str]
 """ACL tags such as `tenant:halden`, `team:sales`, `user:tg_123`; none at all means nobody."""
@@ -31,6 +32,7 @@ def tags_of(words: Iterable[str]) -> Tags:
     """Return the words as tags, trimmed; raise `Invalid` for one with blanks, commas or empty parts."""
     tags = frozenset(word.strip() for word in words if word.strip())
     for tag in tags:
+        well_formed(tag, "The access tag")
         if len(tag) > _LONGEST_TAG or not _TAG.fullmatch(tag):
             raise Invalid(f"{tag!r} is not an access tag; write it like team:sales or user:ada")
     return tags

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.domain.texts import well_formed
 
 ConversationId = NewType("ConversationId", UUID)
 
@@ -96,7 +97,7 @@ def user_message(message: str) -> ChatMessage:
         raise Invalid("Message cannot be empty")
     if len(message) > LONGEST_QUESTION:
         raise Invalid("Message exceeds maximum length")
-    return ChatMessage(role=Role.USER, content=message.strip())
+    return ChatMessage(role=Role.USER, content=well_formed(message, "The message").strip())
 
 
 def conversation_id(text: str) -> ConversationId:

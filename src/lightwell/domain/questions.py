@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.domain.errors import Invalid
+from lightwell.domain.texts import well_formed
 
 LONGEST_QUESTION = 2000
 
@@ -121,7 +122,22 @@ def question(
         raise Invalid("topK must be between 1 and 20")
     if len(topic) > 256:
         raise Invalid("A topic has at most 256 characters")
-    return Question(text=text.strip(), topic=topic, limit=limit, mode=mode, without=without)
+    return Question(
+        text=well_formed(text, "The question").strip(),
+        topic=well_formed(topic, "The topic"),
+        limit=limit,
+        mode=mode,
+        without=without,
+    )
+
+
+def sought(asked: Question) -> Question:
+    """Return the question; raise `Invalid` when its mode looks nowhere."""
+    if asked.mode is Mode.BYPASS:
+        raise Invalid(
+            "Mode bypass looks nowhere, so it finds nothing: only an answer and a chat may ask the model alone"
+        )
+    return asked
 
 
 def mode_of(word: str) -> Mode:

@@ -7,6 +7,10 @@ import psycopg
 from psycopg import errors
 
 from lightwell.domain.errors import StoreFailed
+from lightwell.domain.texts import well_formed
+
+_NUL = "NUL (0x00)"
+"""How psycopg names it when a text holds one."""
 
 _TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     (
@@ -48,10 +52,15 @@ _TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
 
 @contextmanager
 def mendable() -> Generator[None]:
-    """Raise `StoreFailed` for what the server or its machine refuses within."""
+    """Raise `StoreFailed` for what the server or its machine refuses within, `Invalid` for what is no text."""
     try:
         yield
+    except UnicodeEncodeError as error:
+        well_formed(error.object, "What is to be kept or found")
+        raise
     except psycopg.Error as error:
+        if _NUL in str(error):
+            well_formed("\0", "What is to be kept or found")
         told = _told(error)
         if told is None:
             raise

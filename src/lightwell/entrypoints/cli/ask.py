@@ -13,9 +13,7 @@ Passages = Annotated[
     int | None,
     typer.Option(
         "--limit",
-        min=1,
-        max=20,
-        help="How many passages, at most: 5 by default, 20 with --statements.",
+        help="How many passages, at most: 1 to 20; 5 by default, 20 with --statements.",
     ),
 ]
 AsStatements = Annotated[
@@ -59,7 +57,7 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
     asked = answering.Asked(
         text=question,
         topic=topic,
-        limit=limit or (20 if statements else 5),
+        limit=(20 if statements else 5) if limit is None else limit,
         mode=mode,
     )
     if statements:

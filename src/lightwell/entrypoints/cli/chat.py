@@ -24,7 +24,8 @@ Named = Annotated[
     ),
 ]
 Message = Annotated[
-    str, typer.Argument(metavar="MESSAGE", help="What you say; without it you talk line by line.")
+    str | None,
+    typer.Argument(metavar="MESSAGE", help="What you say; without it you talk line by line."),
 ]
 Ongoing = Annotated[
     str,
@@ -56,7 +57,7 @@ def brief(name: Named, *, who: As = None, as_json: Json = False, verbose: Verbos
     "  lightwell chat --as grace"
 )
 def chat(  # noqa: PLR0913 - the options of a command are its arguments
-    message: Message = "",
+    message: Message = None,
     *,
     conversation: Ongoing = "",
     who: As = None,
@@ -73,7 +74,7 @@ def chat(  # noqa: PLR0913 - the options of a command are its arguments
     from lightwell.entrypoints.cli.edge import run
 
     how = chatting.Talk(conversation=conversation, topic=topic, mode=mode)
-    if message:
+    if message is not None:
         command = chatting.say(message, how, who or [])
     elif as_json:
         raise typer.BadParameter("say something: --json answers one message", param_hint="MESSAGE")

@@ -41,8 +41,8 @@ class Talk:
 
 async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
     """Report the response to one message, with the conversation it belongs to."""
-    tags = people.tags(who)
     user_message(message)
+    tags = people.tags(who)
     async with opened(settings()) as kb:
         turn = await _turn(kb, await kb.reader(tags), message, talk)
     said = Text(f"conversation: {turn.conversation_id}", style="dim")

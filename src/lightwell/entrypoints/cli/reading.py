@@ -15,7 +15,7 @@ import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
-from lightwell.domain.questions import Mode, question
+from lightwell.domain.questions import Mode, question, sought
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 async def search(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
     """Report the passages that bear on the question, best first."""
-    question(text, topic=topic, limit=limit, mode=mode)
+    sought(question(text, topic=topic, limit=limit, mode=mode))
     async with _open(who) as (kb, reader):
         began = time.perf_counter()
         found = await kb.search(text, reader, topic=topic, limit=limit, mode=mode)

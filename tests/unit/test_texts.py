@@ -1,0 +1,49 @@
+"""What is no text is refused with what to do about it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from lightwell.domain.access import tags_of
+from lightwell.domain.chat import user_message
+from lightwell.domain.errors import Invalid
+from lightwell.domain.questions import Mode, question, sought
+from lightwell.domain.texts import well_formed
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("caf\udce9", "The name holds the byte 0xe9, which is no UTF-8: set the terminal to UTF-8"),
+        ("a\ud800b", "The name holds U+D800, half a character"),
+        ("a\0b", "The name holds a NUL character: leave it out"),
+    ],
+)
+def test_what_no_text_holds_is_named(text: str, told: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        well_formed(text, "The name")
+    assert str(caught.value).startswith(told)
+
+
+def test_any_text_is_well_formed() -> None:
+    assert well_formed("Café 🚰 \n 漢", "The name") == "Café 🚰 \n 漢"
+
+
+READS: list[tuple[Callable[[str], object], str]] = [
+    (lambda text: question(text), "The question"),
+    (lambda text: question("What?", topic=text), "The topic"),
+    (lambda text: user_message(text), "The message"),
+    (lambda text: tags_of([text]), "The access tag"),
+]
+
+
+@pytest.mark.parametrize(("read", "what"), READS)
+def test_every_word_that_comes_in_is_looked_at(read: Callable[[str], object], what: str) -> None:
+    with pytest.raises(Invalid, match=f"^{what} holds"):
+        read("a\ud800b")
+
+
+def test_a_mode_that_looks_nowhere_finds_nothing() -> None:
+    assert sought(question("What?")).mode is Mode.MIX
+    with pytest.raises(Invalid, match="looks nowhere"):
+        sought(question("What?", mode=Mode.BYPASS))
