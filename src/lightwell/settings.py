@@ -29,7 +29,7 @@ class Settings(BaseSettings):
 
     embedding_url: str | None = Field(
         default=None,
-        description="An OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1; without it the bundled model is used.",
+        description="An OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1; without it the bundled model is used, which knows English.",
     )
     embedding_api_key: SecretStr = Field(
         default=SecretStr("none"), description="The key of the embedding endpoint."
