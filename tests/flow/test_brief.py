@@ -7,12 +7,16 @@ from uuid import uuid4
 
 import pytest
 
+from lightwell.answer import brief as briefing
+from lightwell.answer.brief import Library
 from lightwell.domain.briefs import Brief, Candidates, Line
 from lightwell.domain.errors import NotFound
-from lightwell.domain.evidence import Confidence
+from lightwell.domain.evidence import Confidence, Retrieval, confidence
 from lightwell.domain.graph import Word
+from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
+from tests.passages import found
 
 from .conftest import Project
 from .notes import Noted, noted
@@ -68,7 +72,7 @@ async def test_a_brief_has_three_to_five_citations_word_for_word(project: Projec
         "- [ ] Nordwind Energie: send the papers",
     ]
     assert [each.id for each in given.citations] == ["[1]", "[2]", "[3]", "[4]"]
-    assert (given.confidence, given.model) == (Confidence.HIGH, "extracts")
+    assert given.model == "extracts"
     reader = await project.kb.reader(SALES)
     told = (*given.about, *given.lately, *given.open_points)
     for cited in (*given.citations, *(each for line in told for each in line.citations)):
@@ -95,7 +99,48 @@ async def test_one_document_is_one_honest_citation(project: Project) -> None:
     given = await brief(project, "Tern")
     assert texts(given.about) == ["Tern was a project about a buoy."]
     assert len(given.citations) == 1
-    assert given.confidence is Confidence.LOW
+
+
+async def test_a_citation_s_score_is_how_relevant_its_passage_is_to_the_name(
+    project: Project,
+) -> None:
+    weak = "Nordwind Energie paid. " + "Nobody was there to see the rain in the harbour. " * 30
+    await shelved(project, {**NORDWIND, "rain.md": weak})
+    given = await brief(project, "Nordwind Energie")
+    reader = await project.kb.reader(SALES)
+    searched = await project.kb.search("Nordwind Energie", reader, limit=20, mode=Mode.NAIVE)
+    relevance = {str(each.chunk.id): each.relevance for each in searched.evidence}
+    scores = {each.chunk_id: each.score for each in given.citations}
+    assert scores == {chunk: relevance[chunk] for chunk in scores}
+    assert len(set(scores.values())) > 1
+    parts = (*given.about, *given.lately, *given.open_points)
+    ties = [each.how for each in (*given.people, *given.links) if each.how]
+    for cited in (cited for line in (*parts, *ties) for cited in line.citations):
+        assert cited.score == relevance[cited.chunk_id]
+    assert given.relevance == max(scores.values())
+    assert given.confidence is confidence(given.relevance)
+
+
+async def test_lines_whose_passages_no_search_finds_are_of_low_confidence(
+    project: Project,
+) -> None:
+    await shelved(project, {"a.md": "Tern was a project about a buoy."})
+
+    async def search(words: str) -> Retrieval:
+        return found(words)
+
+    library = Library(
+        database=project.database,
+        reader=await project.kb.reader(SALES),
+        search=search,
+        model=None,
+        most_tokens=4000,
+    )
+    given = await briefing.brief(library, "Tern")
+    assert isinstance(given, Brief)
+    assert texts(given.about) == ["Tern was a project about a buoy."]
+    assert (given.confidence, given.relevance) == (Confidence.LOW, 0.0)
+    assert [each.score for each in given.citations] == [0.0]
 
 
 async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: Database) -> None:

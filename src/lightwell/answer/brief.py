@@ -16,7 +16,7 @@ from lightwell.answer.telling import CUES, may_be_named, names
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import MOST_CANDIDATES, Brief, Candidate, Candidates, Line, Spoken
 from lightwell.domain.errors import NotFound
-from lightwell.domain.evidence import ENOUGH, Retrieval, confidence
+from lightwell.domain.evidence import ENOUGH, Confidence, Retrieval, confidence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
 from lightwell.ports import ChatModel
@@ -27,8 +27,6 @@ _LONGEST_SAYING = 200
 _MOST_DOCUMENTS = 3
 _NOT_SAID = "not said"
 _SAID_BY_RULES = "name"
-_RELEVANCE = (0.0, 0.65, 0.75, 0.9)
-"""By how many passages a brief stands on; the last for three and more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +80,12 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
 
 
 async def _brief(library: Library, meant: _Heard) -> Brief:
-    retrieval = await library.search(meant.entity.name)
-    heard = meant
+    address = meant.bearer.address if meant.bearer else ""
+    found = await library.search(f"{meant.entity.name} {address}".strip())
+    heard, model = meant, None
     if meant.bearer is None:  # else a passage may speak of the others, too
-        heard = await _heard(library, meant.entity, retrieval)
-    model = library.model if meant.bearer is None else None
+        heard, model = await _heard(library, meant.entity, found), library.model
+    heard = _judged(heard, found)
     drafts = lines.chosen(heard.entity, heard.told)
     if model is not None and drafts:
         drafts = await lines.written(
@@ -97,10 +96,7 @@ async def _brief(library: Library, meant: _Heard) -> Brief:
     tied = await _tied(library, heard) if made else ties.NONE
     people = tuple(ties.with_how(each, heard.told, marks) for each in tied.people)
     links = tuple(ties.with_how(each, heard.told, marks) for each in tied.links)
-    cited = len({each.chunk_id for each in marks.citations})
-    relevance = _RELEVANCE[min(cited, len(_RELEVANCE) - 1)]
-    if heard.bearer is not None and not heard.bearer.addresses:
-        relevance = min(relevance, ENOUGH)
+    relevance = max((each.score for each in marks.citations), default=0.0)
     return Brief(
         entity=heard.entity,
         about=made.get(Part.ABOUT, ()),
@@ -108,11 +104,34 @@ async def _brief(library: Library, meant: _Heard) -> Brief:
         open_points=made.get(Part.OPEN, ()),
         people=people,
         links=links,
-        citations=tuple(replace(each, score=relevance) for each in marks.citations),
-        confidence=confidence(relevance),
+        citations=tuple(marks.citations),
+        confidence=_confidence(heard, relevance) if made else Confidence.INSUFFICIENT,
         relevance=relevance,
         model=EXTRACTS if model is None else model.model,
     )
+
+
+def _confidence(heard: _Heard, relevance: float) -> Confidence:
+    """Return the word for the relevance, low at least, since each line names the entity; low for what says not whom it is of."""
+    is_said_of_nobody = heard.bearer is not None and not heard.bearer.addresses
+    if relevance < ENOUGH or is_said_of_nobody:
+        return Confidence.LOW
+    return confidence(relevance)
+
+
+def _judged(heard: _Heard, found: Retrieval) -> _Heard:
+    """Return what is heard with the relevance that each passage was found to have, 0 for those that were not found."""
+    known = {
+        one.id: each.relevance for each in found.evidence for one in (each.members or (each.chunk,))
+    }
+
+    def judged(each: Told) -> Told:
+        evidence = each.quote.evidence
+        evidence = replace(evidence, relevance=known.get(evidence.chunk.id, 0.0))
+        return replace(each, quote=replace(each.quote, evidence=evidence))
+
+    passages = (replace(each, relevance=known.get(each.chunk.id, 0.0)) for each in heard.passages)
+    return replace(heard, passages=tuple(passages), told=tuple(judged(each) for each in heard.told))
 
 
 def _lines(drafts: Sequence[Draft], marks: Marks) -> dict[Part, tuple[Line, ...]]:

@@ -266,7 +266,10 @@ def _told(passage: Spoken, called: Names, *, everywhere: bool) -> Iterator[Told]
 
 def _evidence(passage: Spoken) -> Evidence:
     return Evidence(
-        chunk=passage.chunk, relevance=1.0, score=float(passage.often), cosine_distance=None
+        chunk=passage.chunk,
+        relevance=passage.relevance,
+        score=float(passage.often),
+        cosine_distance=None,
     )
 
 
@@ -304,10 +307,10 @@ def _sentences(description: str) -> Iterator[str]:
 
 
 def _defining(heard: Sequence[Told]) -> list[Told]:
-    """Return the units by how well they say what the entity is, then by how much they tell; the newest first."""
+    """Return the units by how well they say what the entity is, then by how much they tell, then the most relevant; the newest first."""
     return sorted(
         (each for each in heard if each.about or each.lately),
-        key=lambda each: (-each.about, -each.lately),
+        key=lambda each: (-each.about, -each.lately, -each.quote.evidence.relevance),
     )
 
 

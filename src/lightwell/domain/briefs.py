@@ -17,11 +17,13 @@ class Spoken:
     """A passage that speaks of an entity `often` times, 0 where that was found by its words alone.
 
     `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; else when it was changed (`Document`).
+    `relevance`, 0 to 1, is the calibrated one to the entity's name, 0 where a search for that does not find the passage.
     """
 
     chunk: Chunk
     said_at: datetime
     often: int
+    relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,11 @@ class Brief:
     """What there is to say of an entity, or of one of the people with its name, from what the reader may see.
 
     `citations` are three to five, fewer where fewer passages speak of it; each is a passage that lines stand on. They are
-    empty exactly when `confidence` is insufficient, and then there are no lines. Newest first: `lately`, `open_points`.
+    empty exactly when `confidence` is insufficient, and then there are no lines. `lately` begins with the newest, `open_points` with
+    what is plainly open.
+    A citation's score is the calibrated relevance of its passage to the entity's name, 0 where a search for that does not find it
+    among its twenty best. `relevance` is the best of these and `confidence` the word for it, as for an answer; but low also below
+    0.6, as each line names the entity, and where nothing says which of several people of a name is spoken of.
     """
 
     entity: Entity
