@@ -117,6 +117,21 @@ def test_the_second_run_reads_nothing_and_says_what_has_changed(
     assert "1 passage" not in again.stderr
     assert "0.0.0" in again.stdout
     assert "R@5" in again.stdout
+    assert "different things" not in again.stdout
+
+
+def test_what_cannot_be_compared_is_said(
+    home: Path, first: subprocess.CompletedProcess[str]
+) -> None:
+    saved = cast("dict[str, object]", json.loads(first.stdout))
+    assert len(str(saved["codeHash"])) == len(str(saved["questionsHash"])) == 64
+    fewer = ran(home, "town", "--limit-questions", "2", "--compare", "first.json")
+    assert "Other questions: 4 before, 2 now." in fewer.stdout
+    others = {"questionsHash": "0", "corpusHash": "0", "dataset": "village"}
+    (home / "village.json").write_text(json.dumps(saved | others))
+    other = ran(home, "town", "--compare", "village.json")
+    assert "Other passages: village before, town now. What follows" in other.stdout
+    assert "Other questions: 4 before, 4 now. What follows" in other.stdout
 
 
 def test_nothing_of_the_users_is_touched(

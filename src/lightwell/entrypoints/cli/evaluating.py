@@ -1,5 +1,6 @@
 """`lightwell eval`: a set's passages come in, and each question is asked with and without what answers it."""
 
+import hashlib
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+import lightwell
 import lightwell.entrypoints.cli.results as results
 from lightwell.connectors.datasets import Dataset, DatasetQuestion, load
 from lightwell.domain.access import Reader
@@ -31,6 +33,7 @@ from lightwell.wiring import opened
 _SHOWN, _DEEPEST = 5, 10
 _DEV = "dev"
 _MOST_REMEMBERED = 50_000
+_CODE = frozenset({".py", ".sql", ".md", ".toml"})
 _REMOTE = frozenset({"cohere", "jina", "endpoint", "tei"})
 
 
@@ -153,8 +156,10 @@ async def evaluate(plan: Plan) -> Report:
     calibration = _calibration(trials) if plan.calibrate else None
     measured = Results(
         version=version("lightwell"),
+        code_hash=_hash_of_code(),
         dataset=dataset.name,
         corpus_hash=dataset.corpus_hash,
+        questions_hash=_hash([f"{each.text}\n{sorted(each.gold)}" for each in questions]),
         documents=len(dataset.documents),
         passages=passages,
         settings=_that_matter(own, plan),
@@ -189,6 +194,19 @@ async def _asked(
                 found[name].append(await examiner.found(each, mode, without))
                 done()
     return trials, found
+
+
+def _hash_of_code() -> str:
+    """Return what tells two states of Lightwell of one version apart: the hash of its code, prompts and weights."""
+    root = Path(lightwell.__file__).parent
+    files = sorted(each for each in root.rglob("*") if each.suffix in _CODE)
+    return _hash(
+        [f"{each.relative_to(root).as_posix()}\n{each.read_text('utf-8')}" for each in files]
+    )
+
+
+def _hash(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _ways(plan: Plan) -> dict[str, tuple[Mode, frozenset[Channel]]]:

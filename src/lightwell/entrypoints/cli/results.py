@@ -55,11 +55,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """One evaluation; `ways` are the other ways of asking by name; `passages` are chunks."""
+    """One evaluation; `ways` are the other ways of asking by name; `passages` are chunks.
+
+    `code_hash` is of Lightwell's own files, `questions_hash` of the questions that were asked, in order.
+    """
 
     version: str
+    code_hash: str
     dataset: str
     corpus_hash: str
+    questions_hash: str
     documents: int
     passages: int
     settings: Mapping[str, str]
@@ -97,8 +102,10 @@ def document(measured: Results) -> Json:
     calibration = measured.calibration
     return {
         "version": measured.version,
+        "codeHash": measured.code_hash,
         "dataset": measured.dataset,
         "corpusHash": measured.corpus_hash,
+        "questionsHash": measured.questions_hash,
         "documents": measured.documents,
         "passages": measured.passages,
         "questions": len(measured.trials),
@@ -124,7 +131,9 @@ def text(measured: Results, before: Json | None) -> RenderableType:
         lines.append(Text(_calibration(measured.calibration)))
     lines += [Text(clean(f"failed  {each}"), style="red") for each in measured.troubles]
     if before is not None:
-        lines.append(_changes(before, document(measured)))
+        now = document(measured)
+        lines += [Text(clean(each), style="red") for each in _incomparable(before, now)]
+        lines.append(_changes(before, now))
     return Group(*(part for line in lines for part in (line, Text())))
 
 
@@ -235,6 +244,18 @@ def _changes(before: Json, now: Json) -> RenderableType:
         else:
             table.add_row(clean(name), clean(str(was)), clean(str(is_)), "")
     return table if table.row_count else Text("Nothing has changed since then.")
+
+
+def _incomparable(before: Json, now: Json) -> list[str]:
+    """Return what speaks against comparing: other passages, or other questions, where both say which they were."""
+    found: list[str] = []
+    if before.get("corpusHash") != now["corpusHash"]:
+        found.append(f"Other passages: {before.get('dataset')} before, {now['dataset']} now.")
+    if before.get("questionsHash", now["questionsHash"]) != now["questionsHash"] or (
+        before.get("questions") != now["questions"]
+    ):
+        found.append(f"Other questions: {before.get('questions')} before, {now['questions']} now.")
+    return [f"{each} What follows compares two different things." for each in found]
 
 
 def _leaves(tree: Json, above: str = "") -> Iterator[tuple[str, object]]:
