@@ -9,6 +9,7 @@ from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
 from lightwell.answer.compose import Answers
 from lightwell.answer.context import Budget, context
 from lightwell.answer.extracts import extracted
+from lightwell.answer.kinds import kinds_held, wanted
 from lightwell.answer.quotes import LONGEST_SNIPPET, citation, narrowed, quotes
 from lightwell.answer.writing import messages
 from lightwell.domain.documents import Chunk
@@ -147,6 +148,52 @@ def test_the_best_unit_leads_to_one_in_another_document() -> None:
         "Who leads the project that delivers the sensors Nordwind Energie ordered?", order, table
     )
     assert told == [order, "| Osprey | Tarn | Priya Raman |"]
+
+
+def test_what_stands_in_a_passage_that_hardly_bears_on_the_question_is_left_out() -> None:
+    asked, weights = (
+        "How much do we claim for pallet 7731?",
+        dict.fromkeys(("claim", "pallet", "7731"), 1.0),
+    )
+    right = passage(chunk("We claim €3,760 for pallet 7731."), relevance=0.9, weights=weights)
+    junk = passage(chunk("We claim €12 for a pallet.", 2), relevance=0.07, weights=weights)
+    assert [one.text for one in extracted(found(asked, junk, right))] == [right.chunk.text]
+    near = replace(junk, relevance=0.5)
+    assert len(extracted(found(asked, near, right))) == 2
+    assert extracted(found(asked, junk)) == []
+
+
+def test_what_speaks_of_another_day_is_no_answer() -> None:
+    asked = "What happened on 17 March 2026?"
+    others = (
+        "What happened on 2 March 2026 was changed.",
+        "On 17 April 2026 the release happened.",
+    )
+    assert said(asked, *others) == []
+    assert said(asked, *others, "On 17 March 2026 the gate fell.") == [
+        "On 17 March 2026 the gate fell."
+    ]
+    assert said(
+        "When was the invoice of 2 March 2026 paid?", "The invoice was paid on 27 March 2026."
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "context", "holds"),
+    [
+        ("How many employees are there?", "| Mara | 120 |", "| Name | Extension |", False),
+        ("How many employees are there?", "| Bergen | 64 |", "| Place | Employees |", True),
+        ("How many employees are there?", "We are 64 people.", "", True),
+        ("Wie viele Mitarbeiter gibt es?", "Es gibt 64 Beschäftigte.", "", True),
+        ("How many gateways are there?", "We are 64 people.", "", False),
+        ("What discount is given?", "It was opened at 06:40.", "", False),
+        ("What price is given?", "| Tarn 4 | 480 |", "", True),
+    ],
+)
+def test_a_bare_number_or_an_hour_counts_little(
+    asked: str, text: str, context: str, *, holds: bool
+) -> None:
+    assert bool(kinds_held(text, wanted(asked), context=context)) is holds
 
 
 # ── answers ───────────────────────────────────────────────────────────────────────────────────────────

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lightwell.answer import facts
-from lightwell.answer.kinds import Wanted, kinds_held, spoken_for, wanted
+from lightwell.answer.kinds import Kind, Wanted, kinds_held, spoken_for, wanted
 from lightwell.answer.orders import asks_what_is_said, is_order
 from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, cover, narrowed, quotes
 from lightwell.answer.writing import Statement
@@ -15,13 +15,14 @@ from lightwell.domain.terms import terms, words
 
 MOST_QUOTES = 4
 _LEAST_WORTH = 0.3
-_LEAST_SHARE = 0.75
-_LEAST_GAIN = 0.1
+_LEAST_SHARE = 0.85
+_LEAST_GAIN = 0.15
 
 _CONTEXT_COUNTS = 0.5
 _FIT_COUNTS = 0.2
 _LEAST_LED = 0.1
 _LEAST_TERMS = 2
+_LEAST_RELEVANCE = 0.5
 
 _HEADING = re.compile(r"#{1,6}\s")
 _LETTER_HEAD = re.compile(
@@ -47,6 +48,11 @@ class Candidate:
     fits: bool
 
     @property
+    def around(self) -> str:
+        """The quote with what it stands under."""
+        return "\n".join((self.quote.evidence.chunk.title, self.quote.context, self.quote.text))
+
+    @property
     def worth(self) -> float:
         return (0.5 * self.cover + 0.5 * self.similarity) * min(
             1.0, LONGEST_SNIPPET / len(self.quote.text)
@@ -58,16 +64,17 @@ class Candidate:
 
 
 def extracted(retrieval: Retrieval) -> list[Statement]:
-    """Return up to four units of the evidence that together cover the question, the best first; [] where an order was all.
+    """Return up to four units of the evidence that together cover the question, the best first; [] where none stands in a passage that is enough.
 
     A unit that holds what the question asks for (a day, a figure, a person) goes before one that does not. A further one
     must be worth nearly as much as the best, add terms of the question that those before lack, or hold what
-    is asked for of a name that the best one brought.
+    is asked for of a name that the best one brought; and it stands in a passage nearly as relevant. Where the question
+    names a day, what speaks of another is no answer.
     """
     heard = _heard(retrieval)
-    if max((each.relevance for each in heard.evidence), default=0.0) < ENOUGH:
-        return []
     chosen = _chosen(candidates(heard), heard)
+    if not any(each.quote.evidence.relevance >= ENOUGH for each in chosen):
+        return []
     asked = frozenset(retrieval.weights)
     return [_statement(narrowed(each.quote, asked)) for each in chosen]
 
@@ -134,7 +141,7 @@ def _candidate(
 ) -> Candidate:
     held = quote.terms & weights.keys()
     near = (around & weights.keys()) - held
-    kinds = kinds_held(quote.text, asked)
+    kinds = kinds_held(quote.text, asked, context=quote.context)
     answered = spoken_for(kinds, asked)
     covered = cover(held | answered, weights) + _CONTEXT_COUNTS * cover(near - answered, weights)
     return Candidate(
@@ -165,7 +172,11 @@ def _headings(chunk: Chunk) -> frozenset[str]:
 
 
 def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
-    worthy = [each for each in found if each.worth >= _LEAST_WORTH]
+    worthy = [
+        each
+        for each in _on_the_day(found, retrieval)
+        if each.worth >= _LEAST_WORTH and _is_relevant(each, retrieval)
+    ]
     if not worthy:
         return []
     ordered = sorted(worthy, key=lambda each: -each.rank)
@@ -181,6 +192,29 @@ def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
         if each not in chosen and (is_near_best or adds >= _LEAST_GAIN):
             chosen.append(each)
     return chosen
+
+
+def _is_relevant(each: Candidate, retrieval: Retrieval) -> bool:
+    """Return whether a unit stands in a passage that is nearly as relevant as the best."""
+    return each.quote.evidence.relevance >= _LEAST_RELEVANCE * retrieval.best
+
+
+def _on_the_day(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return the units that may speak of the day that a question names; [] where none names it, with what it stands under.
+
+    A question that asks for another day may be answered by one.
+    """
+    text = retrieval.question.text
+    wanted_days = facts.days(text)
+    if not wanted_days or wanted(text).kinds & {Kind.DAY, Kind.DEADLINE}:
+        return found
+
+    def names_it(said: str) -> bool:
+        return any(facts.agree(day, each) for day in wanted_days for each in facts.days(said))
+
+    if not any(names_it(each.around) for each in found):
+        return []
+    return [each for each in found if names_it(each.quote.text) or not facts.days(each.quote.text)]
 
 
 def _led_on(best: Candidate, found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:

@@ -22,11 +22,13 @@ class Kind(StrEnum):
 class Wanted:
     """What a question asks for; a figure must count one of the `units`, where the question names any.
 
+    Where it `counts` them ("how many"), a bare number only does where the text names one of them.
     `terms`, `figures` and `dates` are those that the question has itself.
     """
 
     kinds: frozenset[Kind]
     units: frozenset[str]
+    counts: bool
     terms: frozenset[str]
     figures: frozenset[str]
     dates: frozenset[str]
@@ -88,6 +90,11 @@ _UNITS_ASKED = (
     ),
     (re.compile(r"\b(?:price|cost|budget|rent|salary|preis|kosten|prix|amount)\b", re.I), _MONEY),
 )
+_PEOPLE = frozenset(
+    terms(
+        "people persons employees staff workers colleagues mitarbeiter mitarbeitende beschäftigte personen leute salariés employés"
+    )
+)
 _COUNTED = re.compile(r"\b(?:how many|wie viele|combien (?:de |d'))\s*(\w+)", re.IGNORECASE)
 _PERSON = re.compile(
     r"\b(?!(?:The|This|That|Our|In|On|At|By)\b)[A-ZÀ-Þ][a-zß-ÿ]+(?:[ -][A-ZÀ-Þ]\.)?(?:[ -][A-ZÀ-Þ][a-zß-ÿ]+)+\b|\w@\w"
@@ -107,9 +114,12 @@ def wanted(question: str) -> Wanted:
     if not kinds and _ANY_NAME.search(question):
         kinds = frozenset({Kind.NAME})
     counted = {unit for match in _COUNTED.finditer(question) for unit in facts.units(match[1])}
+    if counted & _PEOPLE:
+        counted |= _PEOPLE
     asked = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]
     return Wanted(
         kinds=kinds,
+        counts=bool(counted),
         units=frozenset(counted) or frozenset[str]().union(*asked[:1]),
         terms=frozenset(terms(question)),
         figures=frozenset(figure.value for figure in facts.figures(question)),
@@ -117,9 +127,12 @@ def wanted(question: str) -> Wanted:
     )
 
 
-def kinds_held(text: str, asked: Wanted) -> frozenset[Kind]:
-    """Return which of the kinds that are asked for the text holds, in something that the question does not have."""
-    return frozenset(kind for kind in asked.kinds if _holds(kind, text, asked))
+def kinds_held(text: str, asked: Wanted, *, context: str = "") -> frozenset[Kind]:
+    """Return which of the kinds that are asked for the text holds, in something that the question does not have.
+
+    `context` is what it stands under: a table's head says what its numbers count.
+    """
+    return frozenset(kind for kind in asked.kinds if _holds(kind, text, context, asked))
 
 
 def spoken_for(kinds: Collection[Kind], asked: Wanted) -> frozenset[str]:
@@ -134,14 +147,15 @@ def acts(text: str) -> frozenset[str]:
     return frozenset[str]().union(*(each for each in _ACTS if each & said))
 
 
-def _holds(kind: Kind, text: str, asked: Wanted) -> bool:
+def _holds(kind: Kind, text: str, context: str, asked: Wanted) -> bool:
     match kind:
         case Kind.DAY:
             return bool(_dates(text) - asked.dates)
         case Kind.DEADLINE:
             return any(_dates(match[0]) for match in _BY.finditer(text))
         case Kind.FIGURE:
-            return any(_is_wanted(figure, asked) for figure, _ in facts.placed(text))
+            bare = not asked.counts or bool(asked.units.intersection(terms(f"{context} {text}")))
+            return any(_is_wanted(figure, asked, bare=bare) for figure, _ in facts.placed(text))
         case Kind.NAME:
             return any(not name & asked.terms for name in facts.names(text))
         case Kind.ADDRESS:
@@ -151,11 +165,11 @@ def _holds(kind: Kind, text: str, asked: Wanted) -> bool:
             return any(not name & asked.terms for name in names)
 
 
-def _is_wanted(figure: facts.Figure | facts.Day, asked: Wanted) -> bool:
+def _is_wanted(figure: facts.Figure | facts.Day, asked: Wanted, *, bare: bool) -> bool:
     match figure:
         case facts.Figure(value=value, unit=unit):
-            counts = not asked.units or unit in asked.units or not unit
-            return counts and value not in asked.figures
+            counts = not asked.units or unit in asked.units or (bare and not unit)
+            return counts and value not in asked.figures and ":" not in value
         case facts.Day():
             return False
 
