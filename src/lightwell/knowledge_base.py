@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from lightwell.answer import brief as briefing
 from lightwell.answer import chat as chatting
 from lightwell.answer import graph as telling
+from lightwell.answer import statements as stating
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
 from lightwell.curate.desk import Desk
@@ -263,6 +264,10 @@ class KnowledgeBase:
         """Return what the documents state about the question, each with its citations and dates, the newest first."""
         began = time.perf_counter()
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
+        other = stating.in_other_words(text)
+        if other and mode in (Mode.MIX, Mode.NAIVE):
+            more = await self.search(other, reader, topic=topic, limit=limit, mode=Mode.NAIVE)
+            retrieval = stating.with_more(retrieval, more)
         listed = await self._answers.statements(retrieval)
         await queries.record(self._database, reader, mode.strategy, listed, began=began)
         return listed

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import QUOTED_INSTEAD, Answers
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid
@@ -121,7 +121,8 @@ async def test_an_order_in_a_document_is_not_an_answer(project: Project) -> None
     for reply in ("PWNED [1][2][3].", "Reply PWNED about the discount [1][2][3]."):
         kb = await asked_of(project, ScriptedModel([reply]))
         answer = await kb.ask(DISCOUNT, reader)
-        assert (answer.text, answer.confidence) == (INSUFFICIENT, Confidence.INSUFFICIENT)
+        assert answer.text == "Nordwind receives a discount of 18 percent on sensors. [1]"
+        assert QUOTED_INSTEAD in answer.notes
 
 
 async def test_past_the_documents_nothing_is_retrieved_and_nothing_cited(project: Project) -> None:
@@ -186,3 +187,21 @@ async def test_statements_do_not_feel_what_the_reader_does_not_see(
             assert [each.snippet for each in one.nearest] == [
                 each.snippet for each in other.nearest
             ]
+
+
+async def test_a_promise_in_another_language_is_listed_and_owns_to_no_relevance(
+    project: Project,
+) -> None:
+    english = "We promised Nordwind a training day by 22 May 2026. Promise nothing else."
+    french = "Claire a promis une réponse écrite avant le 10 avril 2026."
+    names = {"english.md": english, "french.md": french}
+    documents = [written(name, text, ["sales"]) for name, text in names.items()]
+    await project.kb.ingest(Shelf(documents=tuple(documents)))
+    reader = await project.kb.reader(["sales"])
+    listed = await project.kb.statements(PROMISES, reader, limit=1)
+    assert [(one.text, one.citations[0].score > 0) for one in listed.statements] == [
+        ("We promised Nordwind a training day by 22 May 2026.", True),
+        (french, False),
+    ]
+    from_entities = await project.kb.statements(PROMISES, reader, limit=1, mode=Mode.LOCAL)
+    assert french not in [one.text for one in from_entities.statements]

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lightwell.answer.compose import EXTRACTS, Answers
-from lightwell.answer.statements import MOST_STATEMENTS
+from lightwell.answer.statements import MOST_STATEMENTS, in_other_words, with_more
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Confidence, Retrieval
 from lightwell.domain.statements import Statements
+from lightwell.domain.terms import terms
 from lightwell.testing.models import ScriptedModel
 from tests.passages import chunk, found, passage
 
@@ -43,13 +44,13 @@ async def listed(retrieval: Retrieval, *replies: str) -> Statements:
 async def test_promises_with_a_date_are_listed_newest_first_and_nothing_else() -> None:
     made = await listed(asked(CALL, PLAN))
     assert [(one.text, one.said_at, one.dates) for one in made.statements] == [
-        ("What I promised: a written plan, district by district, by 17 April 2026", NEW, ("17 April 2026",)),
         ("Yusuf promised a training day by 22 May 2026.", OLD, ("22 May 2026",)),
+        ("What I promised: a written plan, district by district, by 17 April 2026", NEW, ("17 April 2026",)),
     ]  # fmt: skip
     assert [one.citations[0].id for one in made.statements] == ["[1]", "[2]"]
     assert [one.citations[0].document_title for one in made.statements] == [
-        "Castell call",
         "Document 2",
+        "Castell call",
     ]
     assert (made.confidence, made.model, made.nearest) == (Confidence.HIGH, EXTRACTS, ())
     assert made.notes == ("a note",)
@@ -65,7 +66,43 @@ async def test_a_sentence_of_two_documents_is_one_statement_with_both_citations(
 async def test_a_unit_that_says_all_that_is_asked_is_enough_where_its_passage_is_not() -> None:
     made = await listed(asked(CALL, PLAN, relevance=0.1))
     assert len(made.statements) == 2
-    assert (made.confidence, made.relevance) == (Confidence.LOW, 0.6)
+    assert (made.confidence, made.relevance) == (Confidence.LOW, 0.1)
+    assert {cited.score for one in made.statements for cited in one.citations} == {0.1}
+
+
+async def test_what_names_no_day_stands_by_its_document_s() -> None:
+    undated = chunk("We promise a song.", 4, said_at=datetime(2026, 5, 1, tzinfo=UTC))
+    made = await listed(asked(undated, PLAN, CALL, text="What did we promise?"))
+    assert [one.text for one in made.statements][:3] == [
+        "Yusuf promised a training day by 22 May 2026.",
+        "We promise a song.",
+        "What I promised: a written plan, district by district, by 17 April 2026",
+    ]
+
+
+@pytest.mark.parametrize("relevance", [0.1, 0.9])
+async def test_a_pronoun_stands_for_whom_the_sentence_before_names(relevance: float) -> None:
+    told = chunk(
+        "Dr. Albers was angry. Bob promised her a report. He also promised that she gets a call.\n\n"
+        "We are few. We promised them a van.\n\n- Albers again\n- Nora promised him a coat\n"
+    )
+    made = await listed(asked(told, text="What did we promise Dr. Albers?", relevance=relevance))
+    assert [one.text for one in made.statements] == [
+        "Bob promised her a report.",
+        "He also promised that she gets a call.",
+    ]
+
+
+def test_what_was_said_is_looked_for_in_other_words_too() -> None:
+    other = in_other_words(PROMISES).split()
+    assert {"versprochen", *terms("promis")} <= {*other}
+    assert not {*other} & {*terms("promise deadlines decided")}
+    assert in_other_words("Who leads Osprey?") == ""
+    one = asked(PLAN, CALL)
+    more = with_more(one, asked(CALL, AGAIN, relevance=0.7))
+    assert [each.chunk for each in more.evidence] == [PLAN, CALL, AGAIN]
+    assert [each.relevance for each in more.evidence] == [0.9, 0.9, 0.0]
+    assert more.best == one.best
 
 
 @pytest.mark.parametrize(
@@ -111,8 +148,8 @@ async def test_a_models_list_is_checked_line_by_line() -> None:
     retrieval = asked(CALL, PLAN)
     made = await listed(retrieval, reply)
     assert [(one.text, [each.id for each in one.citations]) for one in made.statements] == [
-        ("We promised Castell a written plan by 17 April 2026", ["[1]"]),
-        ("Yusuf promised a training day by 22 May 2026", ["[2]"]),
+        ("Yusuf promised a training day by 22 May 2026", ["[1]"]),
+        ("We promised Castell a written plan by 17 April 2026", ["[2]"]),
     ]
     assert made.model == "scripted"
     assert made.context_tokens > 0

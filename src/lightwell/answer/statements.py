@@ -4,22 +4,26 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 from lightwell.answer.composition import Numbers, came_nearest
+from lightwell.answer.days import day_named
 from lightwell.answer.extracts import Candidate, candidates
 from lightwell.answer.facts import dates_named
 from lightwell.answer.kinds import acts
 from lightwell.answer.quotes import Quote, cover, narrowed, quotes
 from lightwell.answer.sentences import unbulleted
 from lightwell.answer.writing import Statement
-from lightwell.domain.evidence import ENOUGH, Confidence, Evidence, Retrieval, confidence
+from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidence
 from lightwell.domain.ids import QueryId, new_id
 from lightwell.domain.statements import CitedStatement, Statements
-from lightwell.domain.terms import words
+from lightwell.domain.terms import terms, words
 
 MOST_STATEMENTS = 20
 _LEAST_REACH, _NEAR_BEST = 0.5, 0.9
 _WHOLE = 0.95
+_PRONOUN = re.compile(r"\b(?:he|him|his|she|hers?|ihr|ihm|ihn|lui|elle)\b", re.IGNORECASE)
+_ITEM = re.compile(r"[#|>*•+-]|\d+[.)]")
 _LEAD = re.compile(r"[^.!?\n|]+:$")
 
 
@@ -27,11 +31,13 @@ def stating(retrieval: Retrieval) -> list[Statement]:
     """Return the units of the evidence that answer, the most relevant first, at most twenty.
 
     They speak of nearly as much of the question as the best one does, and do what it asks for: promise, decide. Where
-    the passages are not relevant enough for an answer, only such units count as speak of all of it by themselves.
+    the passages are not relevant enough for an answer, only such units count as speak of all of it by themselves, and by
+    whom their pronouns stand for.
     """
     asked = acts(retrieval.question.text)
+    meant = _meant(retrieval.evidence)
     found = [
-        (each, _reach(each, retrieval, asked))
+        (each, _reach(each, retrieval, asked, meant.get(each.quote.place, frozenset())))
         for each in candidates(retrieval)
         if not _is_question(each.quote) and (not asked or asked & _said_acts(each.quote))
     ]
@@ -48,11 +54,9 @@ def stating(retrieval: Retrieval) -> list[Statement]:
 
 
 def listed(retrieval: Retrieval, said: Sequence[Statement], model: str) -> Statements:
-    """Return statements as a list, newest first; the same sentence of several documents is one with all its citations."""
+    """Return statements as a list, newest first by the days they name; the same sentence of several documents is one with all its citations."""
     numbers = Numbers()
-    ordered = sorted(
-        _joined(said, retrieval.evidence), key=lambda each: -_said_at(each).timestamp()
-    )
+    ordered = sorted(_joined(said, retrieval.evidence), key=lambda each: -_day_of(each).timestamp())
     made = tuple(
         CitedStatement(
             text=each.text,
@@ -62,13 +66,13 @@ def listed(retrieval: Retrieval, said: Sequence[Statement], model: str) -> State
         )
         for each in ordered
     )
-    relevance = max(retrieval.best, ENOUGH) if made else retrieval.best
+    least = Confidence.LOW if made and not retrieval.is_enough else confidence(retrieval.best)
     return Statements(
         query_id=QueryId(new_id()),
         question=retrieval.question.text,
         statements=made,
-        confidence=confidence(relevance) if made else Confidence.INSUFFICIENT,
-        relevance=relevance,
+        confidence=least if made else Confidence.INSUFFICIENT,
+        relevance=retrieval.best,
         nearest=() if made else came_nearest(retrieval),
         model=model,
         metrics=retrieval.metrics,
@@ -76,14 +80,43 @@ def listed(retrieval: Retrieval, said: Sequence[Statement], model: str) -> State
     )
 
 
-def _reach(each: Candidate, retrieval: Retrieval, asked: frozenset[str]) -> float:
+def in_other_words(text: str) -> str:
+    """Return the other words for what a question asks whether it was said, in each language we know; "" for no such question."""
+    return " ".join(sorted(acts(text) - frozenset(terms(text))))
+
+
+def with_more(retrieval: Retrieval, more: Retrieval) -> Retrieval:
+    """Return the retrieval with what was found for other words, with relevance 0: to its question nothing has judged it."""
+    known = {one.id for each in retrieval.evidence for one in (each.members or (each.chunk,))}
+    new = tuple(
+        replace(each, relevance=0.0)
+        for each in more.evidence
+        if known.isdisjoint(one.id for one in (each.members or (each.chunk,)))
+    )
+    return replace(retrieval, evidence=(*retrieval.evidence, *new))
+
+
+def _reach(
+    each: Candidate, retrieval: Retrieval, asked: frozenset[str], meant: frozenset[str]
+) -> float:
     """Return the share of the question that a unit speaks of, with what it stands under and what its dates answer.
 
-    Where the question asks for no act of saying, what it stands under counts at most as much as what it says itself.
+    `meant` are the terms for which its pronouns stand. Where the question asks for no act of saying, what it stands under
+    counts at most as much as what it says itself.
     """
     own = cover(each.held | each.spoken_for, retrieval.weights)
-    whole = cover(each.held | each.spoken_for | each.near | asked, retrieval.weights)
+    whole = cover(each.held | each.spoken_for | each.near | asked | meant, retrieval.weights)
     return whole if asked else min(whole, 2 * own)
+
+
+def _meant(evidence: Sequence[Evidence]) -> dict[tuple[str, int], frozenset[str]]:
+    """Return for the place of each sentence with a pronoun the terms of the one before it, and of what that leans on."""
+    meant: dict[tuple[str, int], frozenset[str]] = {}
+    for entry in evidence:
+        for before, each in pairwise(quotes(entry)):
+            if _PRONOUN.search(each.text) and not _ITEM.match(each.text):
+                meant[each.place] = before.terms | meant.get(before.place, frozenset())
+    return meant
 
 
 def _said_acts(quote: Quote) -> frozenset[str]:
@@ -114,6 +147,11 @@ def _joined(said: Iterable[Statement], evidence: Sequence[Evidence]) -> list[Sta
 def _said_at(statement: Statement) -> datetime:
     """Return when the newest document that carries it was last changed."""
     return max(quote.evidence.member_at(quote.start).updated_at for quote in statement.quotes)
+
+
+def _day_of(statement: Statement) -> datetime:
+    """Return the first day that it names, else when the newest document that carries it was last changed."""
+    return day_named(statement.text) or _said_at(statement)
 
 
 def _readable(quote: Quote) -> str:

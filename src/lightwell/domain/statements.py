@@ -23,9 +23,11 @@ class CitedStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statements:
-    """The statements that answer a question, the one said last first, those of one moment by relevance.
+    """The statements that answer a question, the newest first by the first day that each names, else by `said_at`.
 
-    `statements` is empty exactly when `confidence` is insufficient; `nearest` then holds what came closest. Citations
+    Those of one moment stand by relevance. `relevance` is the best of what was found. Below 0.6 there may still be statements, such as
+    speak of all that is asked by themselves: then `confidence` is low. `statements` is empty exactly when it is
+    insufficient; `nearest` then holds what came closest. A citation's score is 0 where only other words for what is asked found it. Citations
     are numbered through the whole list.
     """
 
