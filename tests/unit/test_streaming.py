@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import QUOTED_INSTEAD, Answers
 from lightwell.answer.sentences import Pieces, cited
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Confidence, Retrieval
@@ -162,7 +162,15 @@ async def test_metadata_is_what_the_specification_asks_for() -> None:
     assert metadata.latency_ms >= 20
 
 
-@pytest.mark.parametrize("reply", ["Nordwind owns the moon [1].", "INSUFFICIENT", ""])
+async def test_where_nothing_stands_the_stream_quotes_the_documents() -> None:
+    told = await events(Answers(model=Piecewise(["Nordwind owns", " the moon [1]."])), retrieval())
+    assert [event.type for event in told] == ["token", "citation", "metadata", "done"]
+    assert tokens(told) == final(told).text
+    assert tokens(told).startswith("Nordwind receives a discount of 18 percent")
+    assert final(told).notes[-1] == QUOTED_INSTEAD
+
+
+@pytest.mark.parametrize("reply", ["The moon is not mentioned.", "INSUFFICIENT", ""])
 async def test_where_no_sentence_stands_the_stream_says_so(reply: str) -> None:
     told = await events(Answers(model=Piecewise([reply])), retrieval())
     assert [event.type for event in told] == ["token", "metadata", "done"]

@@ -2,7 +2,7 @@
 
 asked without evidence (bypass)? ─ yes ─► the model's own words, and a sentence that says so
   └ no: enough? ─ no ─► insufficient evidence, with what came nearest
-      └ yes ─► written by the model and checked, or extracted ─► statements with quotes ─► citations ─► answer
+      └ yes ─► written by the model and checked, or extracted (also where nothing written stands) ─► statements with quotes ─► citations ─► answer
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -24,6 +24,10 @@ from lightwell.ports import ChatModel, Message
 
 EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
+
+QUOTED_INSTEAD = (
+    "The documents do not carry what the model answered: their own sentences are quoted instead."
+)
 
 MOST_REPLY_TOKENS = 800
 MOST_LISTING_TOKENS = 1600
@@ -74,8 +78,12 @@ class Answers:
         shown = context(retrieval, self.budget)
         sent = writing.messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         reply = await self.model.reply(sent, most_tokens=MOST_LISTING_TOKENS)
-        said = writing.checked(reply.text, shown.passages, retrieval.question.text)
+        checker = writing.checker(shown.passages, retrieval.question.text)
+        said = [*checker.take(reply.text), *checker.end()]
         listed = statements.listed(retrieval, said, self.model.model)
+        if checker.failed and candidates:
+            listed = statements.listed(retrieval, candidates, EXTRACTS)
+            listed = replace(listed, notes=(*listed.notes, QUOTED_INSTEAD))
         return replace(listed, context_tokens=shown.tokens)
 
     @property
@@ -107,7 +115,12 @@ class Answers:
         for part in made.add(checker.end()):
             yield part
         _log.info("answer checked", kept=made.count, dropped=checker.dropped)
-        for part in made.end(checker.notes):
+        notes = checker.notes
+        if checker.failed and (instead := extracts.extracted(retrieval)):
+            made.model, notes = EXTRACTS, (*notes, QUOTED_INSTEAD)
+            for part in made.add(instead):
+                yield part
+        for part in made.end(notes):
             yield part
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:

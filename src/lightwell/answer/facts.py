@@ -348,6 +348,11 @@ def clauses(text: str) -> tuple[Clause, ...]:
     return tuple(clause for part in _CLAUSE.split(text) if (clause := _clause(words(part))).terms)
 
 
+def denies(text: str) -> bool:
+    """Return whether a text denies something, if only by a word such as `nothing`."""
+    return _clause(words(text)).denies
+
+
 def contradict(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
     """Return whether one text denies what the other affirms, in as many words."""
     return _denies_what_is_said(one, other) or _denies_what_is_said(other, one)

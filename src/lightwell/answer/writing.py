@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import resources
 
+from lightwell.answer import facts
 from lightwell.answer.check import Source, carried, carried_elsewhere, known_names, source
 from lightwell.answer.context import Context, entity_line, passage_text, relation_line
 from lightwell.answer.orders import asks_what_is_said, reports
@@ -72,8 +73,15 @@ class Checker:
     whole: tuple[Source, ...]
     known: frozenset[str]
     dropped: int = 0
+    stood: int = 0
     _pieces: Pieces = field(default_factory=Pieces)
     _refused: bool = False
+    _gave_up: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether all of a reply fell that was meant as an answer."""
+        return bool(self.dropped) and not (self.stood or self._refused or self._gave_up)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -100,12 +108,14 @@ class Checker:
             if self._refused:
                 break
             if found := self._carrying(text, numbers):
+                self.stood += 1
                 wanted = frozenset(terms(text))
                 stood.append(
                     Statement(text=text, quotes=tuple(narrowed(one, wanted) for one in found))
                 )
             else:
                 self.dropped += 1
+                self._gave_up = self._gave_up or (facts.denies(text) and not numbers)
         return stood
 
     def _carrying(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
