@@ -8,7 +8,7 @@ import pytest
 from lightwell.answer.compose import Answers
 from lightwell.domain.evidence import Answer
 from lightwell.domain.ids import QueryId, new_id
-from lightwell.domain.questions import Mode, Strategy
+from lightwell.domain.questions import Channel, Mode, Strategy
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import queries
@@ -120,3 +120,11 @@ async def test_the_depth_is_that_of_the_channels_that_found_something(
     rows = await database.rows("SELECT graph_max_depth FROM retrieval_metrics", {})
     assert rows == [(depth,)]
     assert answer.metrics.graph_depth == depth
+
+
+async def test_a_passage_alone_has_no_neighbours_to_walk_to(database: Database) -> None:
+    store = await noted(database)
+    await store.put("b", TAGS, "Acme Corp (organization): sells pumps")
+    found = await store.kb.search("What pumps does Acme Corp sell?", await store.kb.reader(TAGS))
+    assert found.metrics.channels[Channel.ENTITIES].hits == 1
+    assert found.metrics.graph_depth == 1
