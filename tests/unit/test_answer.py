@@ -147,7 +147,26 @@ def test_the_best_unit_leads_to_one_in_another_document() -> None:
     told = said(
         "Who leads the project that delivers the sensors Nordwind Energie ordered?", order, table
     )
-    assert told == [order, "| Osprey | Tarn | Priya Raman |"]
+    assert told == [order, "Project: Osprey; Delivers: Tarn; Leader: Priya Raman"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("# Bands\n\n| Band | From | To |\n|---|---|---|\n| Senior engineer | 80 | 104 |", "Band: Senior engineer; From: 80; To: 104"),
+        ("| Senior | Pay |\n|---|---|\n| **Senior** engineer | 80 | 104 |", "Senior engineer; 80; 104"),
+        ("| | Pay |\n|---|---|\n| Senior engineer | 80 |", "Senior engineer; Pay: 80"),
+        ("- **Senior engineer**: 80\n  to 104", "Senior engineer: 80 to 104"),
+        ("1. A senior engineer\n   has *80*.", "A senior engineer has 80."),
+        ("> A senior engineer has 80", "A senior engineer has 80"),
+        ("A senior engineer has 5 * 3 * 2 in snake_case_x.", "A senior engineer has 5 * 3 * 2 in snake_case_x."),
+    ],
+)  # fmt: skip
+def test_a_quotation_reads_well_and_is_cited_as_it_stands(text: str, reads: str) -> None:
+    (one,) = extracted(found("What does a senior engineer have?", chunk(text)))[:1]
+    assert one.text == reads
+    snippet = citation(1, one.quotes[0]).snippet
+    assert snippet in text and snippet == text[-len(snippet) :]  # noqa: PT018
 
 
 def test_what_stands_in_a_passage_that_hardly_bears_on_the_question_is_left_out() -> None:

@@ -8,6 +8,7 @@ from lightwell.answer import facts
 from lightwell.answer.kinds import Kind, Wanted, kinds_held, spoken_for, wanted
 from lightwell.answer.orders import asks_what_is_said, is_order
 from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, cover, narrowed, quotes
+from lightwell.answer.shown import shown
 from lightwell.answer.writing import Statement
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import ENOUGH, Evidence, Retrieval
@@ -242,4 +243,4 @@ def _led_on(best: Candidate, found: list[Candidate], retrieval: Retrieval) -> li
 
 
 def _statement(quote: Quote) -> Statement:
-    return Statement(text=quote.text, quotes=(quote,))
+    return Statement(text=shown(quote), quotes=(quote,))
