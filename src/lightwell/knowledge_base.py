@@ -273,7 +273,7 @@ class KnowledgeBase:
         return listed
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
-        """Return a brief on the entity with this name, reference or id, or the several that fit; raise `NotFound`."""
+        """Return a brief on the entity of this name, `NAME <ADDRESS>`, reference or id, or what fits; raise `NotFound`."""
 
         async def search(words: str) -> Retrieval:
             return await self.search(words, reader, limit=_READ_FOR_A_BRIEF, mode=Mode.NAIVE)

@@ -206,6 +206,8 @@ def test_a_longer_name_is_somebody_else() -> None:
         "| Castell Water | €1,204,000 | 31.4 % |",
         "#osprey, 17 March 2026",
         "Version 3, valid for Tarn 4.",
+        "Document TS-004, revision 7, 26 March 2026.",
+        "*Do we have an order from Castell Water?*",
     ],
 )
 def test_names_and_figures_alone_say_nothing(text: str) -> None:

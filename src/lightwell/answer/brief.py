@@ -27,6 +27,8 @@ _LONGEST_SAYING = 200
 _MOST_DOCUMENTS = 3
 _NOT_SAID = "not said"
 _SAID_BY_RULES = "name"
+_SHORTEST_LOOKED_FOR = 3
+"""Letters from which the trigram index finds part of an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +167,7 @@ async def _heard(library: Library, entity: Entity, found: Retrieval | None = Non
     short = await fitting.short_for(database, reader, entity)
     longer = [each.name for each in short.longer] if short.alone else []
     parts = {part for name in called for own in bearers.spellings(name) for part in own[1:][-1:]}
+    parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
     also = await briefs.addressed(database, reader, entity.id, sorted(parts)) if parts else []
     also += _chunks(found) if found else []
     passages = await briefs.passages(database, reader, entity.id, CUES, also)

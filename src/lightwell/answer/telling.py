@@ -51,10 +51,11 @@ CUES = tuple(
 
 _BYLINE = re.compile(
     r"\W*(?:(?:written|report|reported|prepared|drafted|edited|approved|kept|valid|last changed) (?:by|from|on)"
-    r"|version \d|edition\b|revision \d|(?:page|seite) \d)",
+    r"|document [\w-]+, revision|version \d|edition\b|revision \d|(?:page|seite) \d)",
     re.IGNORECASE,
 )
 _ADDRESS = re.compile(r"#\S+|\S+@\S+|\S+://\S+|\b\S+\.\S+\b")
+_QUESTION = re.compile(r"\?[\s\"'”’)*_]*$")
 _OPENS = re.compile(r"\W*\w+ (?=[^\W\d_])")
 _SMALL = frozenset(
     """die der das den dem des zum zur von vom für mit und bei aus les des une aux pour par sur dans avec est ist""".split()
@@ -146,8 +147,8 @@ def telling(text: str, called: Names) -> float:
 
 
 def says_something(text: str) -> bool:
-    """Return whether the text says more than names, dates and figures: no byline, no list of names, no preamble."""
-    if _BYLINE.match(text):
+    """Return whether the text says more than names, dates and figures: no byline, no list of names, nor a question."""
+    if _BYLINE.match(text) or _QUESTION.search(text):
         return False
     said = _ADDRESS.sub(" ", text)
     if (opening := _OPENS.match(said)) and said[opening.end()].islower():
@@ -196,7 +197,7 @@ def _awkward(text: str) -> float:
     return (
         4.0 * bool(_HEADING.match(text))
         + 1.0 * text.startswith("|")
-        + 1.0 * text.rstrip("\"'”’)*_").endswith("?")
+        + 1.0 * bool(_QUESTION.search(text))
         + 1.0 * (len(text) < _SHORT)
         + 1.0 * (len(text) > _LONG)
     )
