@@ -8,6 +8,7 @@ from lightwell.answer import facts
 from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.context import Budget, sayings
 from lightwell.answer.kinds import Kind, Wanted, kinds_held, spoken_for, wanted
+from lightwell.answer.orders import is_order
 from lightwell.answer.quotes import cover
 from lightwell.domain.chat import Saying
 from lightwell.domain.evidence import ENOUGH, INSUFFICIENT, Answer, Retrieval
@@ -149,7 +150,9 @@ def _lines(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
 
 
 def _said(description: str) -> list[str]:
-    return [said.strip() for said in description.split(DESCRIPTION_SEPARATOR) if said.strip()]
+    """Return the sayings of a description; one that orders a machine about is nobody's answer here either."""
+    said = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
+    return [each for each in said if not is_order(" ".join(each.split()), 0)]
 
 
 def _is_named(name: str, said: Sequence[str]) -> bool:
