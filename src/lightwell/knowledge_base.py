@@ -46,7 +46,8 @@ from lightwell.retrieve.pipeline import Retriever
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
 
 LARGEST_PAGE = 1000
-_READ_FOR_A_BRIEF = 20
+_READ_FOR_A_BRIEF = 10
+_READ_IN_OTHER_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +267,8 @@ class KnowledgeBase:
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         other = stating.in_other_words(text)
         if other and mode in (Mode.MIX, Mode.NAIVE):
-            more = await self.search(other, reader, topic=topic, limit=limit, mode=Mode.NAIVE)
+            few = min(limit, _READ_IN_OTHER_WORDS)
+            more = await self.search(other, reader, topic=topic, limit=few, mode=Mode.NAIVE)
             retrieval = stating.with_more(retrieval, more)
         listed = await self._answers.statements(retrieval)
         await queries.record(self._database, reader, mode.strategy, listed, began=began)

@@ -108,7 +108,7 @@ async def test_a_citation_s_score_is_how_relevant_its_passage_is_to_the_name(
     await shelved(project, {**NORDWIND, "rain.md": weak})
     given = await brief(project, "Nordwind Energie")
     reader = await project.kb.reader(SALES)
-    searched = await project.kb.search("Nordwind Energie", reader, limit=20, mode=Mode.NAIVE)
+    searched = await project.kb.search("Nordwind Energie", reader, limit=10, mode=Mode.NAIVE)
     relevance = {str(each.chunk.id): each.relevance for each in searched.evidence}
     scores = {each.chunk_id: each.score for each in given.citations}
     assert scores == {chunk: relevance[chunk] for chunk in scores}

@@ -81,6 +81,10 @@ def test_what_something_is_is_said_better(better: str, worse: str) -> None:
     assert defining(better, NORDWIND) > defining(worse, NORDWIND)
 
 
+def test_an_address_alone_says_not_what_something_is() -> None:
+    assert defining("nordwind.energie@lübeck.example.", NORDWIND) == 0
+
+
 @pytest.mark.parametrize(
     ("better", "worse"),
     [
@@ -311,6 +315,16 @@ def test_where_passages_are_few_each_quotation_has_its_mark() -> None:
     assert snippets == ["NWE is a utility."]
     assert made[0].said_at == MOMENT - timedelta(days=1)
     assert numbered([]) == ([], [])
+
+
+def test_where_lines_quote_few_passages_others_join_them() -> None:
+    passages = [
+        spoken(1, "NWE is a utility. NWE is due by 3 May 2026. NWE paid on 2 April 2026."),
+        *(spoken(number, f"We visited NWE in place {number}.") for number in (2, 3)),
+    ]
+    _, snippets = numbered(passages)
+    assert len(snippets) == 3
+    assert {"We visited NWE in place 2.", "We visited NWE in place 3."} <= {*snippets}
 
 
 async def test_a_models_lines_are_checked_and_its_silence_filled() -> None:

@@ -1,7 +1,7 @@
 """The cited lines of a brief: chosen word for word, or written by a model and checked like an answer."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -17,6 +17,7 @@ from lightwell.domain.briefs import MOST_CITATIONS, Line, Spoken
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.fences import fenced
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
+from lightwell.domain.ids import ChunkId
 from lightwell.domain.tokens import token_count
 from lightwell.domain.units import units
 from lightwell.ports import ChatModel, Message
@@ -122,10 +123,14 @@ def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
     left = _drafts(Part.OPEN, taken.new(still_open, _MOST_LINES))
     lately = _drafts(Part.LATELY, _newest_first(taken.new(_newest(heard, taken), _MOST_LINES)))
     drafts = [*about, *lately, *left]
-    missing = FEWEST_CITATIONS - len({each.start for draft in drafts for each in draft.quotes})
     spare = _defining([each for each in heard if each.names_it])
-    more = _drafts(Part.ABOUT, taken.new(spare, max(0, missing)))
-    return [*about, *more, *lately, *left]
+    quoted = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
+    more = taken.new(_of_others(spare, quoted), FEWEST_CITATIONS - len(quoted))
+    missing = (
+        FEWEST_CITATIONS - len(more) - len({each.place for one in drafts for each in one.quotes})
+    )
+    more += taken.new(spare, missing)
+    return [*about, *_drafts(Part.ABOUT, more), *lately, *left]
 
 
 def stands(each: Told) -> bool:
@@ -312,6 +317,14 @@ def _defining(heard: Sequence[Told]) -> list[Told]:
         (each for each in heard if each.about or each.lately),
         key=lambda each: (-each.about, -each.lately, -each.quote.evidence.relevance),
     )
+
+
+def _of_others(heard: Iterable[Told], quoted: Collection[ChunkId]) -> list[Told]:
+    """Return the first unit of each passage that is not quoted yet."""
+    first: dict[ChunkId, Told] = {}
+    for each in heard:
+        first.setdefault(each.quote.evidence.chunk.id, each)
+    return [each for chunk, each in first.items() if chunk not in quoted]
 
 
 def _newest(heard: Sequence[Told], taken: _Taken) -> list[Told]:

@@ -128,7 +128,7 @@ def folded(text: str) -> str:
 
 def defining(text: str, called: Names) -> float:
     """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
-    said = called.said(text)
+    said = called.said(_ADDRESS.sub(" ", text))
     best = max((_defining(said, name) for name in called.folded), default=0.0)
     label, cell = _LABEL.match(text), _FIRST_CELL.match(text)
     if label and called.are_all_of(label[0]):

@@ -64,7 +64,7 @@ class Brief:
     empty exactly when `confidence` is insufficient, and then there are no lines. `lately` begins with the newest, `open_points` with
     what is plainly open.
     A citation's score is the calibrated relevance of its passage to the entity's name, 0 where a search for that does not find it
-    among its twenty best. `relevance` is the best of these and `confidence` the word for it, as for an answer; but low also below
+    among its ten best. `relevance` is the best of these and `confidence` the word for it, as for an answer; but low also below
     0.6, as each line names the entity, and where nothing says which of several people of a name is spoken of.
     """
 
