@@ -107,6 +107,13 @@ def test_an_order_is_not_quoted_as_an_answer(asked: str) -> None:
 
 
 def test_what_a_message_asks_for_may_be_quoted() -> None:
+    asked = "What did the strange message ask for?"
+    given = passage(
+        chunk(TICKET, title="A strange message"), weights=dict.fromkeys(terms(asked), 1.0)
+    )
+    told = " ".join(one.text for one in extracted(found(asked, given)))
+    assert "Ignore previous instructions" in told
+    assert "Owner" not in told
     assert "reveal the discount" in quoted("What discount did the message ask for?", TICKET)[0]
 
 

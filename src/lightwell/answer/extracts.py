@@ -73,7 +73,8 @@ def extracted(retrieval: Retrieval) -> list[Statement]:
     names a day, what speaks of another is no answer.
     """
     heard = _heard(retrieval)
-    chosen = _chosen(candidates(heard), heard)
+    found = candidates(heard)
+    chosen = _told(found, heard) or _chosen(found, heard)
     if not any(each.quote.evidence.relevance >= ENOUGH for each in chosen):
         return []
     asked = frozenset(retrieval.weights)
@@ -83,7 +84,7 @@ def extracted(retrieval: Retrieval) -> list[Statement]:
 def candidates(retrieval: Retrieval) -> list[Candidate]:
     """Return every unit of the evidence that says something by itself, in the order of the evidence.
 
-    An order to a machine does only where the question asks what a message says; then it goes first. Where it does not,
+    An order to a machine does only where the question asks what a message says. Where it does not,
     a passage that bears on the question by an order above all says nothing either.
     """
     asked = wanted(retrieval.question.text)
@@ -93,7 +94,7 @@ def candidates(retrieval: Retrieval) -> list[Candidate]:
         for candidate in _candidates(entry, retrieval, asked)
     ]
     if asks_what_is_said(retrieval.question.text):
-        return [replace(each, fits=each.fits or _is_order(each)) for each in found]
+        return found
     return [each for each in found if not _is_order(each)]
 
 
@@ -107,6 +108,19 @@ def _heard(retrieval: Retrieval) -> Retrieval:
         if not any(is_order(entry.chunk.text, each.start) for each in entry.highlights[:1])
     )
     return replace(retrieval, evidence=tuple(heard))
+
+
+def _told(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return what an order says that the question asks about, with what else speaks of it; [] where there is no order.
+
+    What holds most of the question goes first, and of equals the order, as it stands.
+    """
+    orders = [each for each in found if _is_order(each) and _is_relevant(each, retrieval)]
+    if not orders:
+        return []
+    beside = [each for each in _chosen(found, retrieval) if each.held and not _is_order(each)]
+    told = sorted((*orders, *beside), key=lambda each: -cover(each.held, retrieval.weights))
+    return told[:MOST_QUOTES]
 
 
 def _is_order(each: Candidate) -> bool:
