@@ -199,6 +199,20 @@ def test_wrong_input_ends_with_two_and_says_what_is_wrong(
     assert "Error: " in ended.stderr or '"detail": ' in ended.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [["ask", "Why?"], ["search", "Why?"], ["brief", "Ada"], ["chat", "Why?"], ["status"]]
+)
+def test_whoever_asks_with_a_tag_that_nothing_carries_is_told(
+    run: Run, home: Path, command: list[str]
+) -> None:
+    (home / "tagged").mkdir(exist_ok=True)
+    (home / "tagged" / "note.md").write_text("The gate is closed at nine.")
+    assert run("ingest", "tagged", "--acl", "team:gate").returncode == 0
+    note = "Note: nothing that was read carries the access tag team:gat\n"
+    assert note in run(*command, "--as", "team:gat").stderr
+    assert "Note: nothing" not in run(*command, "--as", "team:gat,team:gate").stderr
+
+
 def test_the_program_itself_leaves_with_the_code(home: Path) -> None:
     ended = alone(home, "ask", "")
     assert (ended.returncode, ended.stdout) == (2, "")

@@ -97,7 +97,7 @@ async def _open(
     question(asked.text, topic=asked.topic, limit=asked.limit, mode=asked.mode)
     tags = people.tags(who)
     async with opened(settings(), meter) as kb:
-        yield kb, await kb.reader(tags)
+        yield kb, await people.reader(kb, tags)
 
 
 def _paid(meter: Meter) -> costs.Costs:

@@ -23,7 +23,7 @@ async def brief(name: str, who: Sequence[str]) -> Report:
     from lightwell.wiring import opened
 
     async with opened(settings()) as kb:
-        found = await kb.brief(name, await kb.reader(tags))
+        found = await kb.brief(name, await people.reader(kb, tags))
     match found:
         case Brief():
             return Report(document=_as_json(found), text=_text(found))

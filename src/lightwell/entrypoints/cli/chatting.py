@@ -44,7 +44,7 @@ async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
     user_message(message)
     tags = people.tags(who)
     async with opened(settings()) as kb:
-        turn = await _turn(kb, await kb.reader(tags), message, talk)
+        turn = await _turn(kb, await people.reader(kb, tags), message, talk)
     said = Text(f"conversation: {turn.conversation_id}", style="dim")
     return Report(
         document={"conversationId": str(turn.conversation_id), **as_json(turn.response)},
@@ -56,7 +56,7 @@ async def talk(talk: Talk, who: Sequence[str]) -> Report:
     """Answer line by line until the input ends, and report which conversation it was."""
     tags = people.tags(who)
     async with opened(settings()) as kb:
-        reader = await kb.reader(tags)
+        reader = await people.reader(kb, tags)
         async for line in _lines():
             if line.strip():
                 turn = await _turn(kb, reader, line, talk)

@@ -1,10 +1,17 @@
 """Who asks: access tags, or a person of the example world."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from lightwell.domain.access import Tags, tags_of
+import typer
+
+from lightwell.domain.access import Reader, Tags, tags_of
 from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.cli.show import clean
 from lightwell.world import PEOPLE
+
+if TYPE_CHECKING:
+    from lightwell.knowledge_base import KnowledgeBase
 
 _HOW = "--as team:sales (an access tag) or --as ada (a person of the example world: {})"
 
@@ -18,6 +25,15 @@ def tags(words: Sequence[str]) -> Tags:
     if not found:
         raise Invalid(f"Say who asks: {_how()}; several by commas or by repeating it")
     return tags_of(found)
+
+
+async def reader(kb: "KnowledgeBase", who: Tags) -> Reader:
+    """Return who asks, and tell the person at the terminal when nothing carries any of these tags: one may be misspelt."""
+    found = await kb.reader(who)
+    if not found.classes:
+        told = ", ".join(sorted(who))
+        typer.echo(clean(f"Note: nothing that was read carries the access tag {told}"), err=True)
+    return found
 
 
 def acl(words: Sequence[str]) -> Tags:

@@ -109,7 +109,7 @@ async def _open(
     from lightwell.wiring import opened
 
     async with opened(settings()) as kb:
-        yield kb, await kb.reader(tags)
+        yield kb, await people.reader(kb, tags)
 
 
 def named(name: str) -> str:
