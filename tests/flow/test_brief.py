@@ -69,7 +69,7 @@ async def test_a_brief_has_three_to_five_citations_word_for_word(project: Projec
     ]
     assert texts(given.open_points) == [
         "The offer to Nordwind Energie is overdue.",
-        "- [ ] Nordwind Energie: send the papers",
+        "Nordwind Energie: send the papers",
     ]
     assert [each.id for each in given.citations] == ["[1]", "[2]", "[3]", "[4]"]
     assert given.model == "extracts"
@@ -407,7 +407,7 @@ async def test_what_only_a_title_or_a_heading_names_is_in_the_brief(project: Pro
     )
     given = await brief(project, "Castell Water")
     assert "The frame contract with us ends on 30 September 2026." in texts(given.lately)
-    assert texts(given.open_points) == ["- a written plan, district by district, by 17 April 2026"]
+    assert texts(given.open_points) == ["a written plan, district by district, by 17 April 2026"]
     assert [f"{each.said_at:%Y-%m-%d}" for each in given.open_points] == ["2026-04-17"]
     assert {each.name for each in given.people} == {"Hannah Price", "Rhys Morgan"}
     assert [each.name for each in given.links if "Castell" in each.name] == []

@@ -271,7 +271,7 @@ def test_lines_are_the_words_of_the_documents_and_none_comes_twice() -> None:
         (Part.LATELY, "Yusuf of our house met Nordwind Energie in 2025."),
         (Part.OPEN, "The answer to NWE is overdue."),
         (Part.OPEN, "The contract with NWE is blocked."),
-        (Part.OPEN, "- [ ] NWE: send the offer"),
+        (Part.OPEN, "NWE: send the offer"),
     ]
 
 

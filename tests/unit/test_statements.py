@@ -180,3 +180,14 @@ async def test_what_the_model_is_sent_asks_for_a_list() -> None:
     assert "one statement per line" in system.content
     assert user.content.startswith("Evidence:\n\n[1]\n~~~\nCastell call")
     assert user.content.endswith(f"Question: {PROMISES}")
+
+
+async def test_a_statement_reads_as_an_answer_does_and_its_citation_as_the_document() -> None:
+    table = "| What | By |\n|---|---|\n| We promised **Marlowe** the report | 6 March 2026 |"
+    made = await listed(asked(chunk(table, 4)))
+    assert [(each.text, each.citations[0].snippet) for each in made.statements] == [
+        (
+            "What: We promised Marlowe the report; By: 6 March 2026",
+            "| We promised **Marlowe** the report | 6 March 2026 |",
+        )
+    ]

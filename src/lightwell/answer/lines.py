@@ -11,7 +11,8 @@ from lightwell.answer import check, writing
 from lightwell.answer.context import passage_text
 from lightwell.answer.days import day_named
 from lightwell.answer.extracts import is_heading
-from lightwell.answer.quotes import Quote, citation, quote
+from lightwell.answer.quotes import Quote, citation, quote, shortened
+from lightwell.answer.shown import shown
 from lightwell.answer.telling import Names, defining, folded, openness, says_something, telling
 from lightwell.domain.briefs import MOST_CITATIONS, Line, Spoken
 from lightwell.domain.evidence import Citation, Evidence
@@ -282,7 +283,7 @@ def _drafts(part: Part, heard: Iterable[Told]) -> list[Draft]:
     return [
         Draft(
             part=part,
-            text=citation(0, each.quote).snippet,
+            text=shortened(shown(each.quote)),
             quotes=(each.quote,),
             said_at=each.said_at,
         )

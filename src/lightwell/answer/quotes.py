@@ -92,7 +92,7 @@ def citation(number: int, quote: Quote) -> Citation:
         chunk_id=str(member.id),
         document_title=member.title,
         created_at=member.created_at,
-        snippet=_shortened(quote.text),
+        snippet=shortened(quote.text),
         score=quote.evidence.relevance,
         locator=_located(quote),
     )
@@ -111,8 +111,8 @@ def _located(quote: Quote) -> Locator:
     return chunk.layout.locate(start, start + len(quote.text))
 
 
-def _shortened(text: str) -> str:
-    """Return the text, cut at a word when it is long; what is left stands in the document word for word."""
+def shortened(text: str) -> str:
+    """Return the text, cut at a word when it is long; what is left stands there word for word."""
     if len(text) <= LONGEST_SNIPPET:
         return text
     return text[:LONGEST_SNIPPET].rsplit(maxsplit=1)[0]

@@ -13,7 +13,7 @@ _END = re.compile(
 )
 _MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _MOVED = re.compile(r"([.!?])((?:\s*\[\d[\d,;\s]*\])+)")
-_BULLET = re.compile(r"^(?:[-*+•]|\d+[.)])\s+")
+_BULLET = re.compile(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ def cited(part: str) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def unbulleted(text: str) -> str:
-    """Return a list item without its bullet or number."""
+    """Return a list item without its bullet or number, and without its box."""
     return _BULLET.sub("", text)
 
 

@@ -13,6 +13,7 @@ from lightwell.answer.facts import dates_named
 from lightwell.answer.kinds import acts
 from lightwell.answer.quotes import Quote, cover, narrowed, quotes
 from lightwell.answer.sentences import unbulleted
+from lightwell.answer.shown import shown
 from lightwell.answer.writing import Statement
 from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidence
 from lightwell.domain.ids import QueryId, new_id
@@ -155,10 +156,10 @@ def _day_of(statement: Statement) -> datetime:
 
 
 def _readable(quote: Quote) -> str:
-    """Return the quote without its bullet, after the line that its list belongs to."""
-    text = unbulleted(quote.text)
-    lead = _LEAD.search(quote.context)
-    return f"{lead[0]} {text}" if lead and text != quote.text else text
+    """Return the quote as an answer shows it, an item after the line that its list belongs to."""
+    text, lead = shown(quote), _LEAD.search(quote.context)
+    is_item = unbulleted(quote.text) != quote.text
+    return f"{lead[0]} {text}" if lead and is_item else text
 
 
 def _folded(text: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from lightwell.answer.bearers import is_address_of, likely_addresses
 from lightwell.answer.lines import Marks, Told, stands
-from lightwell.answer.quotes import citation
+from lightwell.answer.quotes import shortened
+from lightwell.answer.shown import shown
 from lightwell.answer.telling import may_be_named, names
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Spoken, Tie
@@ -142,7 +143,7 @@ def with_how(tie: Tie, heard: Sequence[Told], marks: Marks) -> Tie:
     best = next((each for each in ranked if stands(each)), None)
     if best is None or not (marks.knows(best.quote) or marks.are_left):
         return tie
-    how = marks.line(citation(0, best.quote).snippet, [best.quote], best.said_at)
+    how = marks.line(shortened(shown(best.quote)), [best.quote], best.said_at)
     return replace(tie, how=how)
 
 

@@ -127,7 +127,9 @@ def _tied(tie: Tie) -> str:
 
 
 def _pick_list(found: Candidates) -> RenderableType:
-    lines = [Text(clean(f"Which one? {len(found.candidates)} may be meant by {found.name!r}."))]
+    several = f"Which one? {len(found.candidates)} may be meant by {found.name!r}."
+    single = f"Nothing is called {found.name!r}. Is this the one?"
+    lines = [Text(clean(several if len(found.candidates) > 1 else single))]
     for each in found.candidates:
         lines += [Text(), *_candidate(each)]
     return Group(*lines, Text(), Text("Name one by its reference.", style="dim"))
