@@ -33,7 +33,10 @@ def settings(database_url: str, endpoint: FakeEndpoint) -> Settings:
             "Nordwind receives a discount of 18 percent [1]. It also gets a free car [1]. The term is nine years [4].",
             "Nordwind receives a discount of 18 percent. [1]",
         ),
-        ("Nordwind receives a discount of 25 percent [1].", INSUFFICIENT),
+        (
+            "Nordwind receives a discount of 25 percent [1].",
+            "Nordwind receives a discount of 18 percent on all items. [1]",
+        ),
         ("INSUFFICIENT", INSUFFICIENT),
     ],
 )
