@@ -26,7 +26,7 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Channel, Mode, question, sought
+from lightwell.domain.questions import Channel, Mode, Question, question, sought
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.ingest import deletion, work
@@ -46,8 +46,6 @@ from lightwell.retrieve.pipeline import Retriever
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
 
 LARGEST_PAGE = 1000
-_READ_FOR_A_BRIEF = 10
-_READ_IN_OTHER_WORDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +186,11 @@ class KnowledgeBase:
         await round_off(self._way, self.project_id)
         return report
 
+    async def _for_answer(self, asked: Question, reader: Reader) -> Retrieval:
+        """Return the evidence for an answer; raise `Invalid` where the question's mode needs a model that is not there."""
+        self._answers.check(asked.mode)
+        return await self._retriever.retrieve(asked, reader)
+
     async def _named(self, reader: Reader, names: Sequence[str] | None) -> list[DocumentId]:
         """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
         if names is None:
@@ -232,9 +235,8 @@ class KnowledgeBase:
         Mode `bypass` is the one answer without citations, and says so. Raises `Invalid` where that has no model.
         """
         began = time.perf_counter()
-        self._answers.check(mode)
         asked = question(text, topic=topic, limit=limit, mode=mode)
-        retrieval = await self._retriever.retrieve(asked, reader)
+        retrieval = await self._for_answer(asked, reader)
         answer = await self._answers.compose(retrieval)
         await queries.record(self._database, reader, mode.strategy, answer, began=began)
         return answer
@@ -248,9 +250,8 @@ class KnowledgeBase:
         before the first event.
         """
         began = time.perf_counter()
-        self._answers.check(mode)
         asked = question(text, topic=topic, limit=limit, mode=mode)
-        retrieval = await self._retriever.retrieve(asked, reader)
+        retrieval = await self._for_answer(asked, reader)
         async with aclosing(self._answers.stream(retrieval)) as events:
             async for event in events:
                 if event.answer is not None:
@@ -267,7 +268,7 @@ class KnowledgeBase:
         retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
         other = stating.in_other_words(text)
         if other and mode in (Mode.MIX, Mode.NAIVE):
-            few = min(limit, _READ_IN_OTHER_WORDS)
+            few = min(limit, stating.READ_IN_OTHER_WORDS)
             more = await self.search(other, reader, topic=topic, limit=few, mode=Mode.NAIVE)
             retrieval = stating.with_more(retrieval, more)
         listed = await self._answers.statements(retrieval)
@@ -278,7 +279,7 @@ class KnowledgeBase:
         """Return a brief on the entity of this name, `NAME <ADDRESS>`, reference or id, or what fits; raise `NotFound`."""
 
         async def search(words: str) -> Retrieval:
-            return await self.search(words, reader, limit=_READ_FOR_A_BRIEF, mode=Mode.NAIVE)
+            return await self.search(words, reader, limit=briefing.READ, mode=Mode.NAIVE)
 
         library = briefing.Library(
             database=self._database,
@@ -309,8 +310,7 @@ class KnowledgeBase:
         model = chatting.Counted(self._answers.model) if self._answers.model else None
         turns = [Message(role=each.role, content=each.content) for each in history]
         alone = await followups.standalone(said.content, turns, model)
-        asked = question(alone.text, topic=topic, mode=mode)
-        retrieval = await self._retriever.retrieve(asked, reader)
+        retrieval = await self._for_answer(question(alone.text, topic=topic, mode=mode), reader)
         answer = await replace(self._answers, model=model).compose(retrieval)
         took = round((time.perf_counter() - began) * 1000)
         graph = telling.lines(answer, retrieval, self._answers.budget)

@@ -7,7 +7,7 @@ import pytest
 from lightwell.domain.graph import Word
 from lightwell.ingest.way import round_off
 from lightwell.records.database import Database
-from lightwell.testing.endpoint import Behaves, Body, FakeEndpoint
+from lightwell.testing.endpoint import Behaves, FakeEndpoint
 from lightwell.testing.shelf import Shelf, written
 
 from .notes import Noted, noted
@@ -15,7 +15,7 @@ from .reading_model import read_by_model
 from .test_merging import A
 from .test_profile_vectors import embedded, rows
 from .test_settings_reach import Sizes
-from .test_summaries import WORDS, note, reply, summaries
+from .test_summaries import note, reply_on_both, summaries
 
 FIRMS = [f"Firm {n} (organization): sells pump {n}" for n in range(10)]
 
@@ -57,14 +57,8 @@ async def test_an_edit_pays_for_no_summary_of_something_else(database: Database)
     notes = [note(f"a{n}", A) for n in range(12)]
     other = written("n.md", "Bolt Ltd in note bolt.", A, title="Note")
 
-    def names_both(body: Body) -> str:
-        text = str(body)
-        if "Several passages" not in text and "Bolt Ltd" in text:
-            return f"E|Bolt Ltd|organization|In note bolt it {WORDS}\nEND"
-        return reply(body)
-
     script = [*[Behaves()] * 13, *[Behaves(status=500)] * 2]
-    with FakeEndpoint(names_both, script=script).running() as endpoint:
+    with FakeEndpoint(reply_on_both, script=script).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
             await project.kb.ingest(Shelf(documents=(*notes, other)))
             failed = len(summaries(endpoint))

@@ -8,13 +8,13 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import MergeStrategy, Word
 from lightwell.domain.usage import OperationType
 from lightwell.records.database import Database, Row
-from lightwell.testing.endpoint import Body, FakeEndpoint
+from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 
 from .notes import Noted, dump, noted
 from .reading_model import read_by_model
-from .test_summaries import WORDS, note, reply, summaries
+from .test_summaries import note, reply_on_both, summaries
 
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]
 BY_MODEL = MergeStrategy.LLM_SUMMARIZE
@@ -142,13 +142,7 @@ async def test_what_corrections_made_too_long_is_summarised_and_what_is_known_is
     notes = [note(f"a{n}", A) for n in range(12)]
     other = written("n.md", "Bolt Ltd in note bolt.", A, title="Note")
 
-    def names_both(body: Body) -> str:
-        text = str(body)
-        if "Several passages" not in text and "Bolt Ltd" in text:
-            return f"E|Bolt Ltd|organization|In note bolt it {WORDS}\nEND"
-        return reply(body)
-
-    with FakeEndpoint(names_both).running() as endpoint:
+    with FakeEndpoint(reply_on_both).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
             await project.kb.ingest(Shelf(documents=(*notes, other)))
             reader = await project.kb.reader(A)

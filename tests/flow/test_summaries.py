@@ -34,6 +34,14 @@ def reply(body: Body) -> str:
     return f"E|Acme Corp|organization|{said}\nEND"
 
 
+def reply_on_both(body: Body) -> str:
+    """Do as `reply` does, and read what is said of Bolt Ltd as that."""
+    text = str(body)
+    if "Several passages" not in text and "Bolt Ltd" in text:
+        return f"E|Bolt Ltd|organization|In note bolt it {WORDS}\nEND"
+    return reply(body)
+
+
 def summaries(endpoint: FakeEndpoint) -> list[Request]:
     return [one for one in endpoint.requests if "Several passages" in content(one.body, 0)]
 

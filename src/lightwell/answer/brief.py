@@ -23,6 +23,9 @@ from lightwell.ports import ChatModel
 from lightwell.records import briefs, entities, fitting
 from lightwell.records.database import Database
 
+READ = 10
+"""Passages that are looked at for a name."""
+
 _LONGEST_SAYING = 200
 _MOST_DOCUMENTS = 3
 _NOT_SAID = "not said"
@@ -123,9 +126,7 @@ def _confidence(heard: _Heard, relevance: float) -> Confidence:
 
 def _judged(heard: _Heard, found: Retrieval) -> _Heard:
     """Return what is heard with the relevance that each passage was found to have, 0 for those that were not found."""
-    known = {
-        one.id: each.relevance for each in found.evidence for one in (each.members or (each.chunk,))
-    }
+    known = {one.id: each.relevance for each in found.evidence for one in each.published}
 
     def judged(each: Told) -> Told:
         evidence = each.quote.evidence
@@ -182,7 +183,7 @@ async def _heard(library: Library, entity: Entity, found: Retrieval | None = Non
 
 
 def _chunks(found: Retrieval) -> list[ChunkId]:
-    return [one.id for each in found.evidence for one in (each.members or (each.chunk,))]
+    return [one.id for each in found.evidence for one in each.published]
 
 
 def _meant(heard: _Heard, address: str | None) -> list[_Heard]:

@@ -119,7 +119,7 @@ def _passages(answer: Answer, retrieval: Retrieval) -> dict[str, SearchResult]:
     """Return the published chunks that the answer cites, by id, in the order of its marks."""
     known: dict[str, SearchResult] = {}
     for entry in retrieval.evidence:
-        for chunk in entry.members or (entry.chunk,):
+        for chunk in entry.published:
             known[str(chunk.id)] = _passage(chunk, entry.cosine_distance)
     wanted = dict.fromkeys(citation.chunk_id for citation in answer.citations)
     return {chunk: known[chunk] for chunk in wanted}

@@ -21,6 +21,9 @@ from lightwell.domain.statements import CitedStatement, Statements
 from lightwell.domain.terms import terms, words
 
 MOST_STATEMENTS = 20
+READ_IN_OTHER_WORDS = 5
+"""Passages that are looked at for the other words of an act."""
+
 _LEAST_REACH, _NEAR_BEST = 0.5, 0.9
 _WHOLE = 0.95
 _PRONOUN = re.compile(r"\b(?:he|him|his|she|hers?|ihr|ihm|ihn|lui|elle)\b", re.IGNORECASE)
@@ -88,11 +91,11 @@ def in_other_words(text: str) -> str:
 
 def with_more(retrieval: Retrieval, more: Retrieval) -> Retrieval:
     """Return the retrieval with what was found for other words, with relevance 0: to its question nothing has judged it."""
-    known = {one.id for each in retrieval.evidence for one in (each.members or (each.chunk,))}
+    known = {one.id for each in retrieval.evidence for one in each.published}
     new = tuple(
         replace(each, relevance=0.0)
         for each in more.evidence
-        if known.isdisjoint(one.id for one in (each.members or (each.chunk,)))
+        if known.isdisjoint(one.id for one in each.published)
     )
     return replace(retrieval, evidence=(*retrieval.evidence, *new))
 

@@ -53,6 +53,11 @@ class Evidence:
     original_rank: int = 0
     new_rank: int = 0
 
+    @property
+    def published(self) -> tuple[Chunk, ...]:
+        """The published chunks that it is made of, in the order of the document."""
+        return self.members or (self.chunk,)
+
     def member_at(self, start: int) -> Chunk:
         """Return the published chunk that holds the place `chunk.text[start]`."""
         at = self.chunk.locator.start + start

@@ -173,7 +173,7 @@ def _evidence(rank: int, found: Evidence) -> Json:
         "newRank": found.new_rank,
         "chunkRefs": [each.ref for each in found.members] or [found.chunk.ref],
         "locator": _locator(found.chunk.locator),
-        "metadata": _chunk(found.chunk, found.members or (found.chunk,)),
+        "metadata": _chunk(found.chunk, found.published),
     }
 
 

@@ -12,10 +12,9 @@ from lightwell.domain.graph import LEAST_CONFIDENCE
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row, array_of
+from lightwell.stores.postgres.topics import ON_TOPIC
 
-# A question on one topic draws no other chunk: what is left out later would have taken the place of what is sought.
-_ON_TOPIC = """(%(topic)s = '' OR EXISTS (
-        SELECT FROM chunk_terms AS drawn WHERE drawn.chunk_id = mention.chunk_id AND drawn.topic_tag = %(topic)s))"""
+_ON_TOPIC = ON_TOPIC.replace("{chunk}", "mention.chunk_id")
 
 _MENTIONING = """
 SELECT DISTINCT chunk_id FROM document_entity_mentions AS mention

@@ -21,6 +21,7 @@ from lightwell.domain.ids import ChunkId, ClassId, SpaceId
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Connection, Database, Row, array_of
 from lightwell.stores.postgres.building import Approximate, build
+from lightwell.stores.postgres.topics import ON_TOPIC
 
 _LARGEST_INDEXED = 4_000
 """pgvector's limit of dimensions for an HNSW index over half-precision vectors."""
@@ -63,10 +64,6 @@ ON CONFLICT (chunk_id) DO UPDATE SET class_id = excluded.class_id, embedding = e
 _REMOVE = "DELETE FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
 
 _RECLASSIFY = "UPDATE {table} SET class_id = %(class_id)s WHERE chunk_id = ANY(%(chunks)s)"
-
-# Left out by the planner where no topic is given, since each text is planned with its values.
-_ON_TOPIC = """(%(topic)s = '' OR EXISTS (
-        SELECT FROM chunk_terms AS drawn WHERE drawn.chunk_id = {table}.chunk_id AND drawn.topic_tag = %(topic)s))"""
 
 # The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what has
 # another class by now and whose copy here has still to follow.
@@ -280,7 +277,8 @@ def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> Lite
     table = _table(space)
     composed = sql.SQL(statement).format(
         few=sql.SQL("true"),
-        on_topic=sql.SQL(_ON_TOPIC).format(table=sql.Identifier(table)),
+        # The planner leaves it out where no topic is given, since each text is planned with its values.
+        on_topic=sql.SQL(ON_TOPIC).format(chunk=sql.Identifier(table, "chunk_id")),
         table=sql.Identifier(table),
         table_name=sql.Literal(table),
         class_index=sql.Identifier(f"{table}_class"),
