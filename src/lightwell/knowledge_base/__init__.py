@@ -4,62 +4,40 @@ Every verb that reads takes the reader by position: there is no default one.
 """
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from lightwell.answer import brief as briefing
-from lightwell.answer import chat as chatting
-from lightwell.answer import graph as telling
-from lightwell.answer import statements as stating
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
 from lightwell.curate.desk import Desk
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.briefs import Brief, Candidates
-from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId, user_message
+from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Document, DocumentState
 from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
-from lightwell.domain.ids import DocumentId, JobId, ProjectId
+from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Channel, Mode, Question, question, sought
+from lightwell.domain.questions import Channel, Mode, question
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
-from lightwell.ingest import deletion, work
-from lightwell.ingest import estimate as estimating
-from lightwell.ingest import sync as following
 from lightwell.ingest.estimate import Estimate
-from lightwell.ingest.pipeline import READ_AGAIN
 from lightwell.ingest.summaries import Summarizer
-from lightwell.ingest.sync import Sync, Trouble
+from lightwell.ingest.sync import Sync
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
-from lightwell.ports import Connector, Message
-from lightwell.records import access, conversations, documents, jobs, queries
+from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
+from lightwell.knowledge_base.questions import QuestionAnswerer
+from lightwell.ports import Connector
+from lightwell.records import access, conversations, documents, jobs
 from lightwell.records.database import Database
-from lightwell.retrieve import followups
 from lightwell.retrieve.pipeline import Retriever
 
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
 
 LARGEST_PAGE = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ingestion:
-    """What one ingestion did: what the source had, and how each document's job ended."""
-
-    found: Sync
-    done: tuple[Outcome, ...]
-
-    @property
-    def troubles(self) -> tuple[Trouble, ...]:
-        """Every document that did not make it, with what to do about it."""
-        failed = (Trouble(url=one.url, message=one.error) for one in self.done if one.error)
-        return (*self.found.troubles, *failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +52,7 @@ class Status:
 
 
 class KnowledgeBase:
-    """One project's documents, open for reading and writing; `lightwell.open` makes one.
+    """One project's documents, open for reading and writing; `lightwell.opened` makes one.
 
     `summarizer` is whom merges by LLM_SUMMARIZE ask, also where documents are read by rules.
     """
@@ -92,8 +70,8 @@ class KnowledgeBase:
         self.project_id = project_id
         self._database = database
         self._way = way
-        self._retriever = retriever
-        self._answers = answers
+        self._writer = DocumentWriter(project_id=project_id, way=way)
+        self._answerer = QuestionAnswerer(database=database, retriever=retriever, answers=answers)
         self._graph = Graph(
             desk=Desk(
                 database=database,
@@ -115,9 +93,7 @@ class KnowledgeBase:
 
     async def enqueue(self, connector: Connector, system: str = "file") -> Sync:
         """Follow a source: write down what changed there and leave the work to workers."""
-        found = await following.sync(self._database, self.project_id, connector, system)
-        await follow_up(self._way, self.project_id)
-        return found
+        return await self._writer.enqueue(connector, system)
 
     async def ingest(
         self,
@@ -132,23 +108,19 @@ class KnowledgeBase:
         `begun` is told what was found and how many jobs are open, `tell` each job's end. Raises `ModelFailed` when
         a model does; what is done stays done, and the next ingestion or a worker goes on with the rest.
         """
-        found = await self.enqueue(connector, system)
-        begun(found, await jobs.open_jobs(self._database, self.project_id))
-        return Ingestion(found=found, done=await self._drained(tell))
+        return await self._writer.ingest(connector, system, begun, tell)
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
         """Return what following a source would ask of the model; nothing is asked or written down."""
-        return await estimating.estimate(self._way, self.project_id, connector, system)
+        return await self._writer.estimate(connector, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
         """Return what `reread` would ask of the model."""
-        again = await self._named(reader, names)
-        return await estimating.estimate_again(self._way, self.project_id, again)
+        return await self._writer.estimate_again(reader, names)
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
         """Enqueue what `reread` reads, leave the work to workers, and return how many documents that are."""
-        again = await self._named(reader, names)
-        return await jobs.enqueue_again(self._database, reader, again, step=READ_AGAIN)
+        return await self._writer.enqueue_again(reader, names)
 
     async def reread(
         self,
@@ -163,50 +135,22 @@ class KnowledgeBase:
         What a model has replied before is not asked again, and nothing is embedded. Until a document is read, what it
         said stands. Brings all that is enqueued to its end, as `ingest` does; raises `NotFound` and `ModelFailed`.
         """
-        await self.enqueue_again(reader, names)
-        begun(await jobs.open_jobs(self._database, self.project_id))
-        return await self._drained(tell)
+        return await self._writer.reread(reader, names, begun, tell)
 
     async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
         """Be a worker until told to stop."""
-        await work.serve(self._way, self.project_id, tell, stop)
+        await self._writer.work(stop, tell)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Turn some of the reader's documents into tombstones and rebuild what they fed, once for all of them.
 
         No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them is not there.
         """
-        report = await deletion.delete(self._way, reader, await self._named(reader, names))
-        await round_off(self._way, self.project_id)
-        return report
+        return await self._writer.delete(reader, names)
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Delete as `delete` does, and leave no tombstone: not even the documents' names."""
-        report = await deletion.erase(self._way, reader, await self._named(reader, names))
-        await round_off(self._way, self.project_id)
-        return report
-
-    async def _for_answer(self, asked: Question, reader: Reader) -> Retrieval:
-        """Return the evidence for an answer; raise `Invalid` where the question's mode needs a model that is not there."""
-        self._answers.check(asked.mode)
-        return await self._retriever.retrieve(asked, reader)
-
-    async def _named(self, reader: Reader, names: Sequence[str] | None) -> list[DocumentId]:
-        """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
-        if names is None:
-            return await documents.published(self._database, reader)
-        found = [(await documents.shown(self._database, reader, name)).id for name in names]
-        return list(dict.fromkeys(found))
-
-    async def _drained(self, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
-        done: list[Outcome] = []
-
-        def remember(outcome: Outcome) -> None:
-            done.append(outcome)
-            tell(outcome)
-
-        await work.drain(self._way, self.project_id, remember)
-        return tuple(done)
+        return await self._writer.erase(reader, names)
 
     # ── out ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -224,8 +168,8 @@ class KnowledgeBase:
 
         `without` leaves channels out, to measure what each brings.
         """
-        asked = sought(question(text, topic=topic, limit=limit, mode=mode, without=without))
-        return await self._retriever.retrieve(asked, reader)
+        asked = question(text, topic=topic, limit=limit, mode=mode, without=without)
+        return await self._answerer.search(asked, reader)
 
     async def ask(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
@@ -234,12 +178,8 @@ class KnowledgeBase:
 
         Mode `bypass` is the one answer without citations, and says so. Raises `Invalid` where that has no model.
         """
-        began = time.perf_counter()
         asked = question(text, topic=topic, limit=limit, mode=mode)
-        retrieval = await self._for_answer(asked, reader)
-        answer = await self._answers.compose(retrieval)
-        await queries.record(self._database, reader, mode.strategy, answer, began=began)
-        return answer
+        return await self._answerer.ask(asked, reader)
 
     async def stream(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
@@ -249,46 +189,21 @@ class KnowledgeBase:
         `done` carries the whole answer and comes last; a model that fails is an `error` event instead. Raises `Invalid`
         before the first event.
         """
-        began = time.perf_counter()
         asked = question(text, topic=topic, limit=limit, mode=mode)
-        retrieval = await self._for_answer(asked, reader)
-        async with aclosing(self._answers.stream(retrieval)) as events:
+        async with aclosing(self._answerer.stream(asked, reader)) as events:
             async for event in events:
-                if event.answer is not None:
-                    await queries.record(
-                        self._database, reader, mode.strategy, event.answer, began=began
-                    )
                 yield event
 
     async def statements(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 20, mode: Mode = Mode.MIX
     ) -> Statements:
         """Return what the documents state about the question, each with its citations and dates, the newest first."""
-        began = time.perf_counter()
-        retrieval = await self.search(text, reader, topic=topic, limit=limit, mode=mode)
-        other = stating.in_other_words(text)
-        if other and mode in (Mode.MIX, Mode.NAIVE):
-            few = min(limit, stating.READ_IN_OTHER_WORDS)
-            more = await self.search(other, reader, topic=topic, limit=few, mode=Mode.NAIVE)
-            retrieval = stating.with_more(retrieval, more)
-        listed = await self._answers.statements(retrieval)
-        await queries.record(self._database, reader, mode.strategy, listed, began=began)
-        return listed
+        asked = question(text, topic=topic, limit=limit, mode=mode)
+        return await self._answerer.statements(asked, reader)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
         """Return a brief on the entity of this name, `NAME <ADDRESS>`, reference or id, or what fits; raise `NotFound`."""
-
-        async def search(words: str) -> Retrieval:
-            return await self.search(words, reader, limit=briefing.READ, mode=Mode.NAIVE)
-
-        library = briefing.Library(
-            database=self._database,
-            reader=reader,
-            search=search,
-            model=self._answers.model,
-            most_tokens=self._answers.budget.most_tokens,
-        )
-        return await briefing.brief(library, name)
+        return await self._answerer.brief(name, reader)
 
     async def chat(
         self,
@@ -303,33 +218,7 @@ class KnowledgeBase:
 
         What the conversation cites of documents the reader no longer sees plays no part. Raises `NotFound`, `Invalid`.
         """
-        began = time.perf_counter()
-        self._answers.check(mode)
-        said = user_message(message)
-        history = await self.conversation(reader, conversation) if conversation else ()
-        model = chatting.Counted(self._answers.model) if self._answers.model else None
-        turns = [Message(role=each.role, content=each.content) for each in history]
-        alone = await followups.standalone(said.content, turns, model)
-        retrieval = await self._for_answer(question(alone.text, topic=topic, mode=mode), reader)
-        answer = await replace(self._answers, model=model).compose(retrieval)
-        took = round((time.perf_counter() - began) * 1000)
-        graph = telling.lines(answer, retrieval, self._answers.budget)
-        response = chatting.response(
-            answer, retrieval, (*history, said), milliseconds=took, counted=model, graph=graph
-        )
-        own = await conversations.remember(
-            self._database,
-            reader,
-            conversation,
-            response.messages[-2:],
-            chatting.cited(response),
-            told=[] if answer.citations else [each for line in graph for each in line.sayings],
-        )
-        await queries.record(
-            self._database, reader, mode.strategy, answer, began=began, conversation=own
-        )
-        notes = (alone.note, *answer.notes) if alone.note else answer.notes
-        return ChatTurn(conversation_id=own, response=response, notes=notes)
+        return await self._answerer.chat(message, reader, conversation, topic, mode)
 
     async def conversations(self, reader: Reader, *, limit: int = 100) -> list[Conversation]:
         """Return the conversations of exactly this reader's tags, the latest first."""
@@ -339,8 +228,7 @@ class KnowledgeBase:
         self, reader: Reader, conversation: ConversationId
     ) -> tuple[ChatMessage, ...]:
         """Return the latest messages of the reader's own conversation that may be read back; raise `NotFound`."""
-        held = await conversations.messages(self._database, reader, conversation)
-        return chatting.recent(held)
+        return await self._answerer.history(reader, conversation)
 
     async def forget(self, reader: Reader, conversation: ConversationId) -> None:
         """Delete one of the reader's own conversations; raise `NotFound`."""

@@ -1,0 +1,108 @@
+"""The verbs that bring documents in and take them out again."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.access import Reader
+from lightwell.domain.deletions import Deletion
+from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.ingest import deletion, work
+from lightwell.ingest import estimate as estimating
+from lightwell.ingest import sync as following
+from lightwell.ingest.estimate import Estimate
+from lightwell.ingest.pipeline import READ_AGAIN
+from lightwell.ingest.sync import Sync, Trouble
+from lightwell.ingest.way import Outcome, Way, follow_up, round_off
+from lightwell.ports import Connector
+from lightwell.records import documents, jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingestion:
+    """What one ingestion did: what the source had, and how each document's job ended."""
+
+    found: Sync
+    done: tuple[Outcome, ...]
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """Every document that did not make it, with what to do about it."""
+        failed = (Trouble(url=one.url, message=one.error) for one in self.done if one.error)
+        return (*self.found.troubles, *failed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentWriter:
+    """One project's ingestion, re-reading and deletion; `KnowledgeBase` documents each verb."""
+
+    project_id: ProjectId
+    way: Way
+
+    async def enqueue(self, connector: Connector, system: str) -> Sync:
+        found = await following.sync(self.way.database, self.project_id, connector, system)
+        await follow_up(self.way, self.project_id)
+        return found
+
+    async def ingest(
+        self,
+        connector: Connector,
+        system: str,
+        begun: Callable[[Sync, int], None],
+        tell: Callable[[Outcome], None],
+    ) -> Ingestion:
+        found = await self.enqueue(connector, system)
+        begun(found, await jobs.open_jobs(self.way.database, self.project_id))
+        return Ingestion(found=found, done=await self._drain(tell))
+
+    async def estimate(self, connector: Connector, system: str) -> Estimate:
+        return await estimating.estimate(self.way, self.project_id, connector, system)
+
+    async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
+        again = await self._named(reader, names)
+        return await estimating.estimate_again(self.way, self.project_id, again)
+
+    async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
+        again = await self._named(reader, names)
+        return await jobs.enqueue_again(self.way.database, reader, again, step=READ_AGAIN)
+
+    async def reread(
+        self,
+        reader: Reader,
+        names: Sequence[str] | None,
+        begun: Callable[[int], None],
+        tell: Callable[[Outcome], None],
+    ) -> tuple[Outcome, ...]:
+        await self.enqueue_again(reader, names)
+        begun(await jobs.open_jobs(self.way.database, self.project_id))
+        return await self._drain(tell)
+
+    async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
+        await work.serve(self.way, self.project_id, tell, stop)
+
+    async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        report = await deletion.delete(self.way, reader, await self._named(reader, names))
+        await round_off(self.way, self.project_id)
+        return report
+
+    async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
+        report = await deletion.erase(self.way, reader, await self._named(reader, names))
+        await round_off(self.way, self.project_id)
+        return report
+
+    async def _named(self, reader: Reader, names: Sequence[str] | None) -> list[DocumentId]:
+        """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
+        if names is None:
+            return await documents.published(self.way.database, reader)
+        found = [(await documents.shown(self.way.database, reader, name)).id for name in names]
+        return list(dict.fromkeys(found))
+
+    async def _drain(self, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
+        done: list[Outcome] = []
+
+        def remember(outcome: Outcome) -> None:
+            done.append(outcome)
+            tell(outcome)
+
+        await work.drain(self.way, self.project_id, remember)
+        return tuple(done)

@@ -1,0 +1,151 @@
+"""The one place that picks implementations, and opens and closes what lives."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from lightwell.answer.compose import Answers
+from lightwell.answer.context import Budget
+from lightwell.connectors.files import Files
+from lightwell.domain.access import Tags
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ProjectId
+from lightwell.ingest.rules import Rules
+from lightwell.ingest.way import Way
+from lightwell.ingest.work import new_worker
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.meter import Meter
+from lightwell.ports import Embedder, Reranker
+from lightwell.records import access, spaces
+from lightwell.records.asking import Asking
+from lightwell.records.database import Database, connected
+from lightwell.records.spaces import Space
+from lightwell.retrieve.channels import Stores
+from lightwell.retrieve.pipeline import Ranking, Retriever
+from lightwell.settings import Settings
+from lightwell.stores.postgres.graph import PostgresGraph
+from lightwell.stores.postgres.profiles import PostgresProfiles
+from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.wiring.database import database_server
+from lightwell.wiring.examination import examined
+from lightwell.wiring.models import (
+    chat_model,
+    extract_by_model,
+    ingestion_asking,
+    keyword_asking,
+    open_chat_connection,
+    open_embedder,
+    open_reranker,
+    ranking,
+    summarizer,
+)
+
+__all__ = ["examined", "files", "opened", "reading_by_rules", "retriever"]
+
+
+@asynccontextmanager
+async def opened(
+    settings: Settings | None = None,
+    meter: Meter | None = None,
+    *,
+    around: Callable[[Embedder], Embedder] = lambda embedder: embedder,
+) -> AsyncGenerator[KnowledgeBase, None]:
+    """Open the project that the settings name, its database and its models, and close them at the end.
+
+    `meter` collects what the chat model's calls cost; its budget goes before the settings'. `around` puts something
+    in front of the embedder, which measures it or remembers what it gave.
+    Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says how to mend it.
+    """
+    chosen = settings or Settings()
+    async with AsyncExitStack() as stack:
+        conninfo = await stack.enter_async_context(database_server(chosen))
+        database = await stack.enter_async_context(connected(conninfo))
+        embedder = around(await open_embedder(chosen, stack))
+        project_id = await access.project(database, chosen.tenant, chosen.project)
+        space = await _space(database, project_id, embedder)
+        paid = meter or Meter(chosen.token_budget)
+        chat = await open_chat_connection(chosen, stack)
+        ask = ingestion_asking(chosen, database, project_id, chat, paid) if chat else None
+        summaries = summarizer(chosen, ask) if ask else None
+        way = replace(
+            await reading_by_rules(database, space, embedder, chosen.lease_seconds),
+            embedded_at_once=chosen.embedding_batch_size,
+            refreshed_at_once=chosen.graph_batch_size,
+        )
+        if chosen.extraction == "model":
+            way = extract_by_model(replace(way, summarizer=summaries), chosen, ask)
+        found_by = retriever(
+            way,
+            asking=keyword_asking(chosen, database, project_id, chat, paid),
+            reranker=await open_reranker(chosen, stack, paid),
+            ranking=ranking(chosen),
+        )
+        answers = Answers(
+            model=chat_model(chat, paid),
+            budget=Budget(
+                most_tokens=chosen.context_max_tokens,
+                entities=chosen.context_entity_ratio,
+                relations=chosen.context_relation_ratio,
+                chunks=chosen.context_chunk_ratio,
+            ),
+        )
+        yield KnowledgeBase(database, project_id, way, found_by, answers, summarizer=summaries)
+
+
+async def reading_by_rules(
+    database: Database, space: Space, embedder: Embedder, lease_seconds: float = 30.0
+) -> Way:
+    """Return a way in that needs no model but the embedder, with room made for its vectors."""
+    vectors, profiles = PostgresVectors(database), PostgresProfiles(database)
+    await vectors.prepare(space.id, space.dimension)
+    await profiles.prepare(space.id, space.dimension)
+    return Way(
+        database=database,
+        vectors=vectors,
+        profiles=profiles,
+        space=space,
+        embedder=embedder,
+        extractor=Rules(),
+        worker=new_worker(lease_seconds),
+    )
+
+
+def retriever(
+    way: Way,
+    *,
+    asking: Asking | None = None,
+    reranker: Reranker | None = None,
+    ranking: Ranking | None = None,
+) -> Retriever:
+    """Return what finds evidence in what this way brings in; `asking` finds keywords where it is given."""
+    stores = Stores(
+        database=way.database,
+        vectors=way.vectors,
+        profiles=way.profiles,
+        graph=PostgresGraph(way.database),
+        space=way.space,
+    )
+    return Retriever(
+        stores=stores,
+        embedder=way.embedder,
+        asking=asking,
+        reranker=reranker,
+        ranking=ranking or Ranking(),
+    )
+
+
+def files(root: Path, tags: Tags, settings: Settings) -> Files:
+    """Return a folder or a file as a source; `tags` hold where nothing nearer names any."""
+    return Files(root=root, default_tags=tags, most_bytes=settings.most_file_bytes)
+
+
+async def _space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
+    space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
+    if (space.model, space.dimension) != (embedder.model, embedder.dimension):
+        raise Invalid(
+            f"This project's vectors were made by {space.model} with {space.dimension} dimensions, and the settings"
+            f" name {embedder.model} with {embedder.dimension}: vectors of two models cannot be compared."
+            " Name the old model again, or another project in LIGHTWELL_PROJECT"
+        )
+    return space

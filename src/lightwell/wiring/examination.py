@@ -1,0 +1,74 @@
+"""What `lightwell doctor` looks at: the database and each model."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+
+from lightwell.domain.errors import Invalid, LightwellError
+from lightwell.domain.health import Check
+from lightwell.models.meter import Meter
+from lightwell.ports import Message
+from lightwell.records.health import examination
+from lightwell.settings import Settings
+from lightwell.wiring.database import database_server
+from lightwell.wiring.models import chat_model, open_chat_connection, open_embedder, open_reranker
+
+
+async def examined(settings: Settings) -> list[Check]:
+    """Look at everything Lightwell stands on and say what is not well and how to mend it; change nothing.
+
+    Starting the embedded server and answering one word with each model is part of the look.
+    """
+    checks: list[Check] = []
+    async with AsyncExitStack() as stack:
+        try:
+            conninfo = await stack.enter_async_context(database_server(settings))
+            checks += await examination(conninfo)
+        except LightwellError as error:
+            checks.append(_unwell("database", error))
+        for name, look in _LOOKS.items():
+            try:
+                detail = await look(settings, stack)
+                checks.append(Check(name=name, ok=True, detail=detail, mend=""))
+            except LightwellError as error:
+                checks.append(_unwell(name, error))
+    return checks
+
+
+def _unwell(name: str, error: LightwellError) -> Check:
+    return Check(name=name, ok=False, detail="not usable", mend=str(error))
+
+
+async def _look_at_embedder(settings: Settings, stack: AsyncExitStack) -> str:
+    embedder = await open_embedder(settings, stack)
+    await embedder.query("light")
+    return f"{embedder.model}, {embedder.dimension} dimensions"
+
+
+async def _look_at_chat(settings: Settings, stack: AsyncExitStack) -> str:
+    model = chat_model(await open_chat_connection(settings, stack), Meter())
+    if model is None:
+        return "none; answers are extracts (set LIGHTWELL_CHAT_URL for written ones)"
+    await model.reply([Message(role="user", content="Say yes.")], most_tokens=5)
+    return model.model
+
+
+async def _look_at_reranker(settings: Settings, stack: AsyncExitStack) -> str:
+    """Ask for the order of an answer and of a sentence beside the point: some servers score what they cannot judge."""
+    reranker = await open_reranker(settings, stack, Meter())
+    if reranker is None:
+        return f"{settings.rerank}; no endpoint"
+    asked, answer = "What is the capital of France?", "Paris is the capital of France."
+    found = await reranker.rerank(asked, ["Soup is served at noon.", answer])
+    if found[0].place != 1:
+        raise Invalid(
+            "The reranker finds soup nearer to a question about France than its answer: its scores mean nothing."
+            " vLLM needs the score template of a Qwen3-Reranker (--chat-template)"
+        )
+    return settings.rerank
+
+
+_LOOKS: Mapping[str, Callable[[Settings, AsyncExitStack], Awaitable[str]]] = {
+    "embedding model": _look_at_embedder,
+    "chat model": _look_at_chat,
+    "reranker": _look_at_reranker,
+}

@@ -1,0 +1,200 @@
+"""Which models answer, embed, rank and extract: one function for each choice."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from lightwell.domain.calibration import Calibration
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.usage import OperationType
+from lightwell.ingest.extract import ModelReader
+from lightwell.ingest.reading import Form, Wanted
+from lightwell.ingest.summaries import Summarizer
+from lightwell.ingest.way import Way
+from lightwell.ingest.work import crowded
+from lightwell.models.meter import Meter, Metered
+from lightwell.ports import ChatModel, Embedder, Reranker
+from lightwell.records.asking import Asking
+from lightwell.records.database import Database
+from lightwell.retrieve.pipeline import Ranking
+from lightwell.settings import Settings
+
+if TYPE_CHECKING:
+    from lightwell.models.endpoint import Connection, Endpoint
+
+_AT_HAND = 4
+"""Calls that wait at the endpoint's gate, so that a slot is never empty."""
+
+
+async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder:
+    if settings.embedding_url is None:
+        from lightwell.models.local import MiniLM
+
+        return MiniLM()
+    from lightwell.models import endpoint, openai_embedder
+
+    connection = await stack.enter_async_context(
+        endpoint.connected(
+            _endpoint(
+                settings,
+                "LIGHTWELL_EMBEDDING",
+                (settings.embedding_url, settings.embedding_model, settings.embedding_api_key),
+            )
+        )
+    )
+    wanted = settings.embedding_dimension
+    return openai_embedder.OpenAIEmbedder(
+        connection,
+        openai_embedder.Space(
+            dimension=wanted or await openai_embedder.dimension_of(connection),
+            shortened=wanted > 0,
+            batch=settings.embedding_batch_size,
+        ),
+    )
+
+
+async def open_chat_connection(settings: Settings, stack: AsyncExitStack) -> "Connection | None":
+    if settings.chat_url is None:
+        return None
+    from lightwell.models import endpoint
+
+    named = (settings.chat_url, settings.chat_model, settings.chat_api_key)
+    return await stack.enter_async_context(
+        endpoint.connected(_endpoint(settings, "LIGHTWELL_CHAT", named))
+    )
+
+
+def chat_model(chat: "Connection | None", meter: Meter) -> ChatModel | None:
+    if chat is None:
+        return None
+    from lightwell.models import limiter, openai_chat
+
+    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
+    return Metered(inner=model, meter=meter, operation=OperationType.QUERY)
+
+
+def keyword_asking(
+    settings: Settings,
+    database: Database,
+    project_id: ProjectId,
+    chat: "Connection | None",
+    meter: Meter,
+) -> Asking | None:
+    """Return who finds keywords: nobody where no model reads documents, since then nothing is described."""
+    if chat is None or not settings.keyword_extraction or settings.extraction != "model":
+        return None
+    from lightwell.models import limiter, openai_chat
+
+    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
+    paid = Metered(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
+    return Asking(database, project_id, paid, slots=settings.endpoint_concurrency)
+
+
+async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Reranker | None:
+    if settings.rerank in ("local", "none"):
+        return None
+    from lightwell.models import rerankers
+
+    dialect = "PLAIN" if settings.rerank == "endpoint" else settings.rerank.upper()
+    endpoint = rerankers.RerankEndpoint(
+        dialect=rerankers.Dialect[dialect],
+        api_key=settings.rerank_api_key,
+        base_url=settings.rerank_url,
+        model=settings.rerank_model,
+        scores=rerankers.Scores(settings.rerank_scores),
+        concurrency=settings.endpoint_concurrency,
+        timeout_seconds=settings.rerank_timeout_ms / 1000,
+    )
+    calibration = Calibration(a=settings.rerank_scale, b=settings.rerank_shift)
+    return await stack.enter_async_context(
+        rerankers.reranking(endpoint, calibration=calibration, meter=meter)
+    )
+
+
+def ranking(settings: Settings) -> Ranking:
+    return Ranking(
+        fusion=settings.fusion,
+        reads=settings.rerank != "none",
+        least_score=settings.rerank_min_score,
+        keyword_seconds=settings.keyword_cache_seconds,
+    )
+
+
+def ingestion_asking(
+    settings: Settings,
+    database: Database,
+    project_id: ProjectId,
+    chat: "Connection",
+    meter: Meter,
+) -> Callable[[OperationType], Asking]:
+    """Return how ingestion asks: through the gate that questions go through too, after them."""
+    from lightwell.models import limiter, openai_chat
+
+    held = settings.extraction_form == "auto"
+    gate = limiter.Priority.INGESTION
+    model = openai_chat.OpenAIChat(chat, priority=gate, holds_to_schema=held)
+    slots = settings.endpoint_concurrency + _AT_HAND
+
+    def ask(operation: OperationType) -> Asking:
+        paid = Metered(inner=model, meter=meter, operation=operation)
+        return Asking(database, project_id, paid, slots=slots)
+
+    return ask
+
+
+def summarizer(settings: Settings, ask: Callable[[OperationType], Asking]) -> Summarizer:
+    return Summarizer(
+        asking=ask(OperationType.SUMMARIZATION),
+        most_tokens=settings.description_max_tokens,
+        language=settings.extraction_language.strip(),
+    )
+
+
+def extract_by_model(
+    way: Way, settings: Settings, ask: Callable[[OperationType], Asking] | None
+) -> Way:
+    if ask is None:
+        raise Invalid(
+            "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
+        )
+    reader = ModelReader(
+        ask(OperationType.INGESTION),
+        wanted(settings),
+        passes=settings.gleaning_passes,
+        instead=Form.LINES if settings.extraction_form == "auto" else None,
+    )
+    return crowded(replace(way, extractor=reader), settings.endpoint_concurrency)
+
+
+def wanted(settings: Settings) -> Wanted:
+    """Return what a model is asked to find, and how it is to write."""
+    kinds = [kind.strip().casefold() for kind in settings.entity_kinds.split(",")]
+    return Wanted(
+        kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),
+        language=settings.extraction_language.strip(),
+        form=Form.LINES if settings.extraction_form == "lines" else Form.JSON,
+    )
+
+
+def _endpoint(settings: Settings, prefix: str, named: tuple[str, str, SecretStr]) -> "Endpoint":
+    from lightwell.models.endpoint import Endpoint
+
+    url, model, key = named
+    if not model:
+        raise Invalid(
+            f"{prefix}_URL is set, and {prefix}_MODEL is not: name the model at that endpoint"
+        )
+    return Endpoint(
+        base_url=url,
+        api_key=key,
+        model=model,
+        setting=prefix,
+        concurrency=settings.endpoint_concurrency,
+        requests_per_minute=settings.endpoint_requests_per_minute or None,
+        tokens_per_minute=settings.endpoint_tokens_per_minute or None,
+        timeout_seconds=settings.endpoint_timeout_seconds,
+    )
