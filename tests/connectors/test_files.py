@@ -1,10 +1,12 @@
 import asyncio
 import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from lightwell.connectors._file_settings import of_folder
 from lightwell.connectors.files import Files
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import SourceFailed
@@ -267,3 +269,134 @@ async def test_a_file_has_the_same_tags_however_it_is_named(tmp_path: Path) -> N
         assert [change.document.acl_tags for change in changes if isinstance(change, Changed)] == [
             {"team:hr"}
         ]
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's file")
+NOBODY = 65534
+
+
+def shared(folder: Path) -> Path:
+    """Make a folder, as /tmp is, in which everybody may write."""
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+def assert_default_tags_hold(root: Path) -> None:
+    assert set(map(tuple, tags(root).values())) == {("team:default",)}
+
+
+def test_settings_above_a_folder_that_others_may_write_to_do_not_apply(tmp_path: Path) -> None:
+    everybody = shared(tmp_path / "everybody")
+    write(tmp_path, {".lightwell.yaml": "acl_tags: [user:mallory]"})
+    write(everybody, {".lightwell.yaml": "acl_tags: [user:mallory]", "mine/a.md": "x"})
+    assert_default_tags_hold(everybody / "mine")
+    assert_default_tags_hold(everybody / "mine" / "a.md")
+    told = Files(everybody / "mine", DEFAULT).ignored_settings()
+    assert [word.split(" does not apply: ")[0] for word in told] == [
+        str(everybody / ".lightwell.yaml"),
+        str(tmp_path / ".lightwell.yaml"),
+    ]
+    assert told[0].endswith(f": {everybody} can be changed by other users")
+
+
+@needs_root
+def test_settings_in_another_users_folder_above_do_not_apply(tmp_path: Path) -> None:
+    write(tmp_path, {"theirs/.lightwell.yaml": "acl_tags: [user:mallory]", "theirs/mine/a.md": "x"})
+    os.chown(tmp_path / "theirs", NOBODY, NOBODY)
+    assert_default_tags_hold(tmp_path / "theirs" / "mine")
+    (told,) = Files(tmp_path / "theirs" / "mine", DEFAULT).ignored_settings()
+    assert told.endswith(f": {tmp_path / 'theirs'} belongs to another user")
+
+
+def test_the_settings_of_the_root_itself_apply_also_in_a_shared_folder(tmp_path: Path) -> None:
+    root = shared(tmp_path / "everybody")
+    write(root, {".lightwell.yaml": "acl_tags: [team:shared]", "a.md": "x"})
+    assert tags(root) == {"a.md": ["team:shared"]}
+    assert Files(root, DEFAULT).ignored_settings() == []
+
+
+@needs_root
+def test_settings_above_that_another_user_owns_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, {".lightwell.yaml": "acl_tags: [user:mallory]", "mine/a.md": "x"})
+    os.chown(tmp_path / ".lightwell.yaml", NOBODY, NOBODY)
+    with pytest.raises(SourceFailed, match=r"\.lightwell\.yaml belongs to another user; own it"):
+        read(tmp_path / "mine")
+
+
+def make_unreadable(path: Path, kind: str) -> None:
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link":
+            (path.parent / "elsewhere.yaml").write_text("acl_tags: [user:mallory]")
+            path.symlink_to(path.parent / "elsewhere.yaml")
+        case _:
+            path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "device"])
+def test_settings_that_are_no_regular_file_are_refused(tmp_path: Path, kind: str) -> None:
+    write(tmp_path, {"in/deep/a.md": "x", "out.md": "x"})
+    make_unreadable(tmp_path / "in" / ".lightwell.yaml", kind)
+    assert told(read(tmp_path)) == [("in", "settings"), ("out.md", "changed")]
+    with pytest.raises(SourceFailed, match=r"in/\.lightwell\.yaml cannot be read"):
+        read(tmp_path / "in" / "deep")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything; run as another user")
+def test_settings_above_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, {".lightwell.yaml": "acl_tags: [team:x]", "in/a.md": "x"})
+    (tmp_path / ".lightwell.yaml").chmod(0)
+    with pytest.raises(SourceFailed, match="cannot be read: Permission denied"):
+        read(tmp_path / "in")
+
+
+def test_a_file_that_becomes_a_link_or_a_pipe_is_not_followed(tmp_path: Path) -> None:
+    write(tmp_path, {"root/a.md": "x", "root/b.md": "x", "secret.md": "x"})
+
+    async def swapped() -> list[Change]:
+        changes: list[Change] = []
+        async for change in Files(tmp_path / "root", DEFAULT).changes({}):
+            changes.append(change)
+            if len(changes) == 1:
+                (tmp_path / "root" / "b.md").unlink()
+                (tmp_path / "root" / "b.md").symlink_to(tmp_path / "secret.md")
+        return changes
+
+    assert told(asyncio.run(swapped())) == [("a.md", "changed"), ("b.md", "unreadable")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "fits"),
+    [
+        ("a/**", "a/b/c.md", True),
+        ("a/**", "a", False),
+        ("**/x.md", "x.md", True),
+        ("**/x.md", "a/b/x.md", True),
+        ("a/**/b/**/c.md", "a/b/x/b/c.md", True),
+        ("a/**/b/**/c.md", "a/x/c.md", False),
+        ("a*b*c", "axbxbxc", True),
+        ("a*b*c", "axcxc", False),
+        ("*.md", "deep/er/x.md", True),
+        ("/*.md", "deep/x.md", False),
+        ("?.md", "ab.md", False),
+        ("a?.md", "ab.md", True),
+        ("drafts", "in/drafts/x/y.md", True),
+    ],
+)
+def test_patterns_fit_what_they_say(pattern: str, path: str, *, fits: bool) -> None:
+    settings = of_folder({"ignore": [pattern]}, "here")
+    assert settings.ignores(path) is fits
+
+
+def test_no_pattern_takes_long_on_any_path() -> None:
+    patterns = ["**/" * 13 + "zz", "*a" * 50 + "z", "a/**/" * 50 + "z", "**/a*/" * 40 + "z"]
+    deep = "/".join(["aaaa"] * 60)
+    settings = of_folder({"ignore": patterns}, "here")
+    tried = threading.Thread(target=settings.ignores, args=[deep], daemon=True)
+    tried.start()
+    tried.join(60)
+    assert not tried.is_alive()

@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from typing import cast
 
 from lightwell.domain.access import Tags, tags_of
-from lightwell.domain.documents import FileSettings
+from lightwell.domain.documents import FRONT_MATTER, FileSettings
 from lightwell.domain.errors import Invalid
 
 _KEYS = ("acl_tags", "title", "topic", "topic_tag", "author", "metadata")
 _FOLDER_KEYS = (*_KEYS, "files", "ignore")
+_LONGEST_PATTERN = 1000
 _FOREIGN = frozenset(
     """aliases categories category class created cssclass cssclasses date description draft excerpt id image
     keywords lang language lastmod last_modified layout license modified parent permalink published
@@ -22,10 +23,15 @@ _FOREIGN = frozenset(
 """What other tools keep in front matter; kept as metadata where it is a plain word."""
 
 
+_Segment = re.Pattern[str] | None
+"""What one part of a path has to fit; None fits any number of parts."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What one place says; None where it is silent."""
+    """What one place says; None where it is silent. `origin` names the place."""
 
+    origin: str = ""
     acl_tags: Tags | None = None
     title: str | None = None
     topic: str | None = None
@@ -49,14 +55,16 @@ class FolderSettings:
         return [self.all, *(said for pattern, said in self.files if _matches(pattern, path))]
 
 
-def of_folder(yaml: Mapping[str, object]) -> FolderSettings:
-    """Return a folder's settings; raise `Invalid` naming the key that is wrong."""
+def of_folder(yaml: Mapping[str, object], origin: str) -> FolderSettings:
+    """Return a folder's settings, read from the file `origin`; raise `Invalid` naming the key that is wrong."""
     _refuse_unknown(yaml, _FOLDER_KEYS)
     files = _mapping(yaml.get("files"), "files")
     return FolderSettings(
-        all=_said(yaml),
-        files=[(pattern, _of_pattern(pattern, said)) for pattern, said in files.items()],
-        ignore=_words(yaml.get("ignore") or [], "ignore"),
+        all=_said(yaml, origin),
+        files=[
+            (_short(pattern), _of_pattern(pattern, said, origin)) for pattern, said in files.items()
+        ],
+        ignore=[_short(pattern) for pattern in _words(yaml.get("ignore") or [], "ignore")],
     )
 
 
@@ -64,34 +72,32 @@ def of_front_matter(yaml: Mapping[str, object]) -> Said:
     """Return what the top of a file says; raise `Invalid` for a key nobody knows."""
     _refuse_unknown(yaml, (*_KEYS, *_FOREIGN))
     foreign = {key: str(yaml[key]) for key in yaml if key in _FOREIGN and _is_plain(yaml[key])}
-    said = _said(yaml)
-    return Said(
-        acl_tags=said.acl_tags,
-        title=said.title,
-        topic=said.topic,
-        metadata={**foreign, **said.metadata},
-    )
+    said = _said(yaml, FRONT_MATTER)
+    return replace(said, metadata={**foreign, **said.metadata})
 
 
 def settled(default: Tags, said: Iterable[Said]) -> FileSettings:
     """Return what holds in the end; what comes later is nearer, and metadata adds up key by key."""
-    tags, title, topic = default, "", ""
+    tags, origin, title, topic = default, "", "", ""
     metadata: dict[str, str] = {}
     for each in said:
-        tags = tags if each.acl_tags is None else each.acl_tags
+        if each.acl_tags is not None:
+            tags, origin = each.acl_tags, each.origin
         title = title if each.title is None else each.title
         topic = topic if each.topic is None else each.topic
         metadata |= each.metadata
-    return FileSettings(acl_tags=tags, title=title, topic=topic, metadata=metadata)
+    return FileSettings(
+        acl_tags=tags, title=title, topic=topic, acl_origin=origin, metadata=metadata
+    )
 
 
-def _of_pattern(pattern: str, said: object) -> Said:
+def _of_pattern(pattern: str, said: object, origin: str) -> Said:
     keys = _mapping(said, f"files: {pattern}")
     _refuse_unknown(keys, _KEYS)
-    return _said(keys)
+    return _said(keys, origin)
 
 
-def _said(yaml: Mapping[str, object]) -> Said:
+def _said(yaml: Mapping[str, object], origin: str) -> Said:
     if "topic" in yaml and "topic_tag" in yaml:
         raise Invalid("`topic` and `topic_tag` are the same; keep one")
     metadata = {
@@ -100,6 +106,7 @@ def _said(yaml: Mapping[str, object]) -> Said:
     }
     author = _word(yaml.get("author"), "author")
     return Said(
+        origin=origin,
         acl_tags=tags_of(_words(yaml["acl_tags"] or [], "acl_tags"))
         if "acl_tags" in yaml
         else None,
@@ -145,32 +152,66 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, str | int | float | date) and not isinstance(value, bool)
 
 
+def _short(pattern: str) -> str:
+    if len(pattern) > _LONGEST_PATTERN:
+        raise Invalid(f"a pattern has at most {_LONGEST_PATTERN:,} characters; shorten it")
+    return pattern
+
+
 def _matches(pattern: str, path: str) -> bool:
-    """Return whether a path, or a folder above it, fits; without a slash the pattern holds at any depth."""
-    parts = path.split("/")
-    fits = _pattern(pattern)
-    return any(fits.fullmatch("/".join(parts[:depth])) for depth in range(1, len(parts) + 1))
+    """Return whether a path, or a folder above it, fits; without a slash the pattern holds at any depth.
+
+    The time grows with the product of the lengths, whatever the pattern: strangers write patterns.
+    """
+    wanted = _segments(pattern)
+    places = _reached(wanted, {0})
+    for part in path.split("/"):
+        places = _reached(wanted, _after(wanted, places, part))
+        if len(wanted) in places:
+            return True
+    return False
+
+
+def _after(wanted: Sequence[_Segment], places: set[int], part: str) -> set[int]:
+    """Return the places in the pattern that one more part of the path leads to."""
+    found: set[int] = set()
+    for place in places:
+        segment = wanted[place]
+        if segment is None:
+            found.add(place)
+        elif segment.fullmatch(part):
+            found.add(place + 1)
+    return found
+
+
+def _reached(wanted: Sequence[_Segment], places: set[int]) -> set[int]:
+    """Return these places and those behind each `**`, which stands for no part of the path too."""
+    behind = (place + 1 for place in places if place < len(wanted) and wanted[place] is None)
+    return places.union(behind)
 
 
 @cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    bare = pattern.strip("/")
-    prefix = "" if "/" in pattern.rstrip("/") else "(?:.*/)?"
-    return re.compile(prefix + "".join(map(_part, _GLOB.findall(bare))), re.S)
+def _segments(pattern: str) -> tuple[_Segment, ...]:
+    """Return a pattern for each part of a path, None for `**`: any number of parts, at the end one at least."""
+    parts = pattern.strip("/").split("/")
+    if "/" not in pattern.rstrip("/"):
+        parts = ["**", *parts]
+    if parts[-1] == "**":
+        parts = [*parts[:-1], "**", "*"]
+    merged = [part for at, part in enumerate(parts) if part != "**" or parts[at - 1 : at] != ["**"]]
+    return tuple(None if part == "**" else _segment(part) for part in merged)
 
 
-_GLOB = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]+")
+def _segment(glob: str) -> re.Pattern[str]:
+    """Return what one part of a path has to fit: `*` is any run of characters, `?` any one.
 
-
-def _part(sign: str) -> str:
-    match sign:
-        case "**/":
-            return "(?:.*/)?"
-        case "**":
-            return ".*"
-        case "*":
-            return "[^/]*"
-        case "?":
-            return "[^/]"
-        case _:
-            return re.escape(sign)
+    Each star takes the shortest run that the next piece follows and never tries another one, so that nothing backtracks.
+    """
+    first, *others = (
+        "".join("." if sign == "?" else re.escape(sign) for sign in piece)
+        for piece in re.split(r"\*+", glob)
+    )
+    if not others:
+        return re.compile(first, re.S)
+    middle = "".join(f"(?>.*?{piece})" for piece in others[:-1] if piece)
+    return re.compile(f"{first}{middle}.*{others[-1]}", re.S)

@@ -1,13 +1,16 @@
 """A folder of files, or a single file, as a source."""
 
 import asyncio
+import errno
 import hashlib
 import os
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from stat import S_ISREG
+from typing import BinaryIO
 
 from lightwell.connectors._file_settings import (
     FolderSettings,
@@ -21,10 +24,15 @@ from lightwell.domain.documents import FileSettings, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.ingest.formats import format_of, known_ending, unsupported
 from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, yaml_mapping
+from lightwell.ownership import reason_to_distrust
 from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
 
 SETTINGS_NAME = ".lightwell.yaml"
 MOST_BYTES = 50 * 1024 * 1024
+_CHECK = "check its permissions"
+_READ_ONLY = (
+    os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+)
 
 _NO_DOCUMENTS = frozenset(
     """.png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .ico .heic .psd .ai .eps .mp3 .wav .ogg .flac .m4a .mp4
@@ -64,7 +72,8 @@ class _Above:
 class Files:
     """Everything readable below `root`; `default_tags` hold where nothing nearer names `acl_tags`.
 
-    The settings of the folders above the root hold too: a file has the same tags however it is named.
+    The settings of the folders above the root hold too, so that a file has the same tags however it is named, up to
+    the first folder that others own or may write to.
     """
 
     root: Path
@@ -74,6 +83,17 @@ class Files:
     @property
     def scope(self) -> str:
         return self.root.resolve().as_uri()
+
+    def ignored_settings(self) -> list[str]:
+        """Return, as messages, which settings files above the root do not apply, since others may have written them."""
+        root = self.root.resolve()
+        above = root.parents[len(_trusted(root)) :]
+        reason = reason_to_distrust(above[0].stat()) if above else ""
+        return [
+            f"{folder / SETTINGS_NAME} does not apply: {above[0]} {reason}"
+            for folder in above
+            if os.path.lexists(folder / SETTINGS_NAME)
+        ]
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield every file in the order of its path, then what is gone; raise `SourceFailed` without a root.
@@ -118,9 +138,7 @@ class Files:
         except Invalid as error:
             return Broken(url=url, reason="settings", message=f"front matter: {error}")
         except OSError as error:
-            return Broken(
-                url=url, reason="unreadable", message=f"{error.strerror}; check its permissions"
-            )
+            return Broken(url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK}")
         if known.get(url) == document.content_hash:
             return Unchanged(url=url, document=_without_bytes(document))
         return Changed(document=document)
@@ -143,6 +161,7 @@ class Files:
             title=settings.title,
             topic=settings.topic,
             acl_tags=settings.acl_tags,
+            acl_origin=settings.acl_origin,
             content=content,
             content_hash=_content_hash(content, settings),
             updated_at=modified,
@@ -150,7 +169,7 @@ class Files:
         )
 
     def _read(self, path: Path) -> tuple[bytes, datetime]:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             about = os.fstat(file.fileno())
             content = file.read(self.most_bytes + 1) if about.st_size <= self.most_bytes else None
         if content is None or len(content) > self.most_bytes:
@@ -160,16 +179,26 @@ class Files:
 
 
 def _above(root: Path) -> list[_Above]:
-    """Return the folders above the root that say something, the outermost first."""
+    """Return the folders above the root that say something, the outermost first.
+
+    They end below the first one that others own or may write to: it must not say who sees this user's documents.
+    """
     found: list[_Above] = []
-    for folder in reversed(root.parents):
-        try:
-            settings = _folder_settings(folder)
-        except PermissionError:
-            continue
-        if settings:
+    for folder in _trusted(root):
+        if settings := _folder_settings(folder):
+            _refuse_distrusted(folder / SETTINGS_NAME)
             found.append(_Above(settings, folder))
-    return found
+    return found[::-1]
+
+
+def _trusted(root: Path) -> list[Path]:
+    """Return the folders above the root, the nearest first, up to the first that others own or may write to."""
+    return list(takewhile(lambda folder: not reason_to_distrust(folder.stat()), root.parents))
+
+
+def _refuse_distrusted(path: Path) -> None:
+    if reason := reason_to_distrust(path.lstat()):
+        raise Invalid(f"{path} {reason}; own it alone (`chown`, `chmod go-w`) or remove it")
 
 
 def _alone(path: Path, above: Sequence[_Above]) -> Iterator[_Found]:
@@ -187,7 +216,7 @@ def _below_folder(folder: Path, root: Path, above: Sequence[_Above]) -> Iterator
         yield _Found(folder, _source_id(folder, root), (), "settings", str(error))
         return
     except OSError as error:
-        message = f"{error.strerror}; check its permissions"
+        message = f"{error.strerror}; {_CHECK}"
         yield _Found(folder, _source_id(folder, root), (), "unreadable", message)
         return
     here = [*above, _Above(settings, folder)] if settings else above
@@ -220,15 +249,28 @@ def _leads_out(link: Path, root: Path) -> bool:
 
 
 def _folder_settings(folder: Path) -> FolderSettings | None:
+    """Return what the settings file of a folder says, None without one; raise `Invalid` where it cannot be read."""
     path = folder / SETTINGS_NAME
     try:
-        with path.open("rb") as file:
+        with _opened(path) as file:
             content = file.read(LONGEST_YAML + 1)
-        return of_folder(yaml_mapping(content.decode("utf-8-sig")))
+        return of_folder(yaml_mapping(content.decode("utf-8-sig")), str(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        mend = "replace the link by a file" if error.errno == errno.ELOOP else _CHECK
+        raise Invalid(f"{path} cannot be read: {error.strerror}; {mend}") from error
     except (Invalid, UnicodeDecodeError) as error:
         raise Invalid(f"{SETTINGS_NAME} of {folder.name!r}: {error}") from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a regular file for reading; raise `OSError` for a link, a folder, a pipe or a device, and wait for none."""
+    number = os.open(path, _READ_ONLY)
+    if not S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EISDIR, "it is not a regular file", str(path))
+    return os.fdopen(number, "rb")
 
 
 def _front_matter(content: bytes) -> Said:

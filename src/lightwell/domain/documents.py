@@ -120,13 +120,21 @@ class ChunkDraft:
     language: str
 
 
+FRONT_MATTER = "front matter"
+"""The origin of tags that a document names itself."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSettings:
-    """What front matter, `.lightwell.yaml` or the command line say of one file."""
+    """What front matter, `.lightwell.yaml` or the command line say of one file.
+
+    `acl_origin` names what set the tags: the path of a settings file or `FRONT_MATTER`, "" for the default.
+    """
 
     acl_tags: Tags
     title: str
     topic: str
+    acl_origin: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -135,7 +143,8 @@ class NewDocument:
     """A document as its source gives it, before it is read.
 
     `url` is unique in a project. `content_hash` is the SHA-256 of the bytes and of what else would
-    change the chunks (title, topic), so equal hashes need no work at all.
+    change the chunks (title, topic), so equal hashes need no work at all. `acl_origin` names what set the tags where
+    that is not the default of the source; it is not kept.
     """
 
     system: str
@@ -150,6 +159,7 @@ class NewDocument:
     content_hash: str
     updated_at: datetime | None
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    acl_origin: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

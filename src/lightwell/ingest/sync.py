@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import LightwellError
@@ -24,15 +25,25 @@ class Trouble:
     message: str
 
 
+class DocumentChange(StrEnum):
+    """What a sync did with a document that its source could hand over."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    RETAGGED = "retagged"
+    UNCHANGED = "unchanged"
+
+
 @dataclass(slots=True, kw_only=True)
 class Sync:
-    """What a sync found so far."""
+    """What a sync found so far; `documents` says it of each URL, and counts what is retagged once."""
 
     new: int = 0
     changed: int = 0
     unchanged: int = 0
     retagged: int = 0
     gone: int = 0
+    documents: dict[str, DocumentChange] = field(default_factory=dict[str, DocumentChange])
     troubles: list[Trouble] = field(default_factory=list["Trouble"])
 
 
@@ -97,10 +108,12 @@ async def _apply(
     match change:
         case Unchanged(url=url, document=document):
             found.unchanged += 1
+            found.documents[url] = DocumentChange.UNCHANGED
             if known[url].error:
                 found.troubles.append(Trouble(url=url, message=known[url].error))
             if known[url].acl_tags != document.acl_tags:
                 found.retagged += 1
+                found.documents[url] = DocumentChange.RETAGGED
                 async with database.transaction() as connection:
                     await documents.retag(connection, project_id, known[url].id, document.acl_tags)
         case Broken(url=url, message=message):
@@ -124,6 +137,9 @@ async def _register(
         registered = await documents.register(connection, project_id, waiting)
     found.new += registered.inserted
     found.changed += registered.updated
+    for document, id_ in zip(waiting, registered.documents, strict=True):
+        is_new = id_ in registered.new
+        found.documents[document.url] = DocumentChange.NEW if is_new else DocumentChange.CHANGED
 
 
 async def _end(database: Database, run: runs.RunId, found: Sync, errors: str) -> None:

@@ -16,9 +16,10 @@ from lightwell.records.publishing import reclassify, retire
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registered:
-    """What a registration did; `documents` are in the order they were given."""
+    """What a registration did; `documents` are in the order they were given, `new` are those not known before."""
 
     documents: tuple[DocumentId, ...]
+    new: frozenset[DocumentId]
     inserted: int
     updated: int
 
@@ -185,7 +186,12 @@ async def register(
             await connection.execute(_UPDATE, fields)
             await retag(connection, project_id, document_id, document.acl_tags)
         await connection.execute(_ENQUEUE, {"job": new_id(), **fields})
-    return Registered(documents=tuple(ids), inserted=len(ids) - len(found), updated=len(found))
+    return Registered(
+        documents=tuple(ids),
+        new=frozenset(ids).difference(known_ids.values()),
+        inserted=len(ids) - len(found),
+        updated=len(found),
+    )
 
 
 async def retag(

@@ -121,7 +121,7 @@ async def _carried_out(command: Coroutine[None, None, Report]) -> Report:
 def _print(text: RenderableType) -> None:
     console = _console(stderr=False)
     if console.is_terminal:
-        console.print(text)
+        console.print(text, crop=False)
         return
     with console.capture() as captured:
         console.print(text)

@@ -34,6 +34,11 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
+def unbroken(*parts: str | tuple[str, str]) -> Text:
+    """Return a line that is never broken, so that a URL in it can be clicked and copied; styled parts are pairs."""
+    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
+
+
 def place(locator: Locator, title: str) -> str:
     """Return where in the document with this title a text stands, as in `page 3, Radio › Range`; "" for all of it."""
     pages = ""
@@ -144,7 +149,7 @@ def citation(cited: Citation) -> Iterable[Text]:
     where = place(cited.locator, cited.document_title)
     title = clean(cited.document_title)
     yield Text.assemble((cited.id, "bold"), " ", title, f", {where}" if where else "")
-    yield _faint(f"    {clean(cited.source_url)}")
+    yield unbroken((f"    {clean(cited.source_url)}", "dim"))
     yield Text(f"    “{' '.join(clean(cited.snippet).split())}”")
     yield Text()
 

@@ -1,10 +1,12 @@
 """What the command line adds to a source: a topic for documents without one, and a guard against unseen ones."""
 
 import hashlib
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from lightwell.domain.documents import NewDocument
+from lightwell.domain.access import Tags
+from lightwell.domain.documents import FRONT_MATTER, NewDocument
 from lightwell.ports import Broken, Change, Changed, Connector, Unchanged
 
 _NO_TAGS = (
@@ -15,15 +17,19 @@ _NO_TAGS = (
 
 @dataclass(slots=True, kw_only=True)
 class Guarded:
-    """A source that hands over no new document that nobody could see.
+    """A source that hands over no new document that nobody could see, and counts who may see the others.
 
     One that is known and has lost its tags passes, since from now on nobody may see it; it is counted in `unseen`.
+    `tagged` counts documents by their tags; `overruled` those to which the tags `acl` do not apply, by what set theirs.
     """
 
     source: Connector
     topic: str
+    acl: Tags = frozenset()
     refused: int = 0
     unseen: list[str] = field(default_factory=list[str])
+    tagged: Counter[Tags] = field(default_factory=Counter[Tags])
+    overruled: Counter[str] = field(default_factory=Counter[str])
 
     @property
     def scope(self) -> str:
@@ -49,7 +55,14 @@ class Guarded:
                 self.refused += 1
                 return Broken(url=document.url, reason="no_tags", message=_NO_TAGS)
             self.unseen.append(document.url)
+        self._count(document)
         return self._with_topic(document, known) if self.topic else change
+
+    def _count(self, document: NewDocument) -> None:
+        self.tagged[document.acl_tags] += 1
+        if self.acl and document.acl_tags != self.acl:
+            is_own = document.acl_origin == FRONT_MATTER
+            self.overruled[document.url if is_own else document.acl_origin] += 1
 
     def _with_topic(self, document: NewDocument, known: Mapping[str, str]) -> Change:
         if not document.topic:

@@ -3,87 +3,28 @@
 import asyncio
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
+import typer
 from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 from lightwell.domain.errors import Invalid
-from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
+from lightwell.entrypoints.cli.edge import Report, errors_console, settings
+from lightwell.entrypoints.cli.ingest_report import Ingested
 from lightwell.entrypoints.cli.progress import following
 from lightwell.entrypoints.cli.show import clean, counted
 from lightwell.entrypoints.cli.source import Guarded
-from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome
 from lightwell.models.meter import Meter
 from lightwell.wiring import files, opened
 
 _LONGEST_TOPIC = 256
-_UNSEEN = (
-    "{} without access tags, which nobody may see any more; "
-    "give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
-)
 STOPPED = (
     "Stopped. What is in stays in; the rest goes on with the next `lightwell ingest` "
     "or `lightwell worker`."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ingested:
-    """What one `ingest` did over all its paths; `chunks` is None where the work was left to workers."""
-
-    found: Sequence[Sync]
-    troubles: Sequence[Trouble]
-    unseen: Sequence[str]
-    chunks: int | None
-    usage: costs.Costs = costs.NOTHING
-
-    def report(self) -> Report:
-        """Return the counts and each failure; incomplete when there is one."""
-        counts = {
-            "new": sum(each.new for each in self.found),
-            "changed": sum(each.changed for each in self.found),
-            "unchanged": sum(each.unchanged for each in self.found),
-            "retagged": sum(each.retagged for each in self.found),
-            "gone": sum(each.gone for each in self.found),
-        }
-        failed = [{"documentUrl": each.url, "errorMessage": each.message} for each in self.troubles]
-        waiting = counts["new"] + counts["changed"] if self.chunks is None else 0
-        return Report(
-            document={
-                **counts,
-                "failed": failed,
-                "unseen": list(self.unseen),
-                "chunks": self.chunks or 0,
-                "waiting": waiting,
-                "usage": self.usage.document(),
-            },
-            text=self._text(counts, waiting),
-            code=Exit.INCOMPLETE if failed or self.unseen else Exit.FINE,
-        )
-
-    def _text(self, counts: dict[str, int], waiting: int) -> RenderableType:
-        said = [f"{count} {word}" for word, count in counts.items() if count or word != "retagged"]
-        lines: list[RenderableType] = [
-            Text(f"{', '.join(said)}, {len(self.troubles)} failed", style="bold")
-        ]
-        if self.usage.summary.calls:
-            lines.append(Text(self.usage.text()))
-        if waiting:
-            lines.append(Text(f"{counted(waiting, 'document')} waiting for `lightwell worker`."))
-        for each in self.troubles:
-            lines.append(Text.assemble(("failed  ", "red"), clean(each.url), overflow="fold"))
-            lines.append(Padding(Text(clean(each.message)), (0, 0, 0, 8)))
-        for url in self.unseen:
-            lines.append(Text.assemble(("hidden  ", "red"), clean(url), overflow="fold"))
-        if self.unseen:
-            lines.append(Text(_UNSEEN.format(counted(len(self.unseen), "document"))))
-        return Group(*lines)
 
 
 async def ingest(
@@ -105,9 +46,8 @@ async def ingest(
             raise
     return Ingested(
         found=[each.found for each in ended],
-        troubles=[trouble for each in ended for trouble in each.troubles],
-        unseen=[url for source in sources for url in source.unseen],
-        chunks=sum(outcome.chunks for each in ended for outcome in each.done),
+        done=[outcome for each in ended for outcome in each.done],
+        sources=sources,
         usage=costs.Costs(summary=meter.summary, price=costs.price(chosen)),
     ).report()
 
@@ -125,12 +65,7 @@ async def enqueue(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> R
     sources = _sources(paths, acl, topic)
     async with opened(settings()) as kb:
         found = [await kb.enqueue(source) for source in sources]
-    return Ingested(
-        found=found,
-        troubles=[trouble for each in found for trouble in each.troubles],
-        unseen=[url for source in sources for url in source.unseen],
-        chunks=None,
-    ).report()
+    return Ingested(found=found, done=None, sources=sources).report()
 
 
 async def work() -> Report:
@@ -166,7 +101,10 @@ def _sources(paths: Sequence[Path], acl: Sequence[str], topic: str) -> list[Guar
     if len(topic) > _LONGEST_TOPIC:
         raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")
     tags, chosen = people.acl(acl), settings()
-    return [Guarded(source=files(path, tags, chosen), topic=topic.strip()) for path in paths]
+    found = [files(path, tags, chosen) for path in paths]
+    for message in dict.fromkeys(word for source in found for word in source.ignored_settings()):
+        typer.echo(clean(f"Note: {message}"), err=True)
+    return [Guarded(source=source, topic=topic.strip(), acl=tags) for source in found]
 
 
 def _told_to_stop() -> asyncio.Event:

@@ -1,0 +1,138 @@
+"""What an ingestion reports: each document once, who may see the documents, and what failed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from urllib.parse import unquote
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+import lightwell.entrypoints.cli.costs as costs
+from lightwell.domain.access import Tags
+from lightwell.entrypoints.cli.edge import Exit, Report
+from lightwell.entrypoints.cli.show import clean, counted, unbroken
+from lightwell.entrypoints.cli.source import Guarded
+from lightwell.ingest.sync import DocumentChange, Sync, Trouble
+from lightwell.ingest.way import Outcome
+
+_MOST_ORIGINS = 10
+_UNSEEN = (
+    "{} without access tags, which nobody may see any more; "
+    "give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """What one `ingest` did over all its paths; `done` is None where the work was left to workers."""
+
+    found: Sequence[Sync]
+    done: Sequence[Outcome] | None
+    sources: Sequence[Guarded]
+    usage: costs.Costs = costs.NOTHING
+
+    def report(self) -> Report:
+        """Return the counts and each failure; incomplete when there is one."""
+        troubles = self._troubles()
+        counts = self._counts({each.url for each in troubles})
+        waiting = counts["new"] + counts["changed"] if self.done is None else 0
+        unseen = [url for source in self.sources for url in source.unseen]
+        tagged = sum((source.tagged for source in self.sources), Counter[Tags]())
+        overruled = sum((source.overruled for source in self.sources), Counter[str]())
+        return Report(
+            document={
+                **counts,
+                "failed": [_failed(each) for each in troubles],
+                "unseen": unseen,
+                "chunks": sum(each.chunks for each in self.done or ()),
+                "waiting": waiting,
+                "tags": [
+                    {"aclTags": sorted(tags), "documents": count} for tags, count in tagged.items()
+                ],
+                "aclOverruled": [{"by": by, "documents": count} for by, count in overruled.items()],
+                "usage": self.usage.document(),
+            },
+            text=Group(
+                Text(f"{_summary(counts)}, {len(troubles)} failed", style="bold"),
+                *([Text(self.usage.text())] if self.usage.summary.calls else ()),
+                *_waiting(waiting),
+                *_tag_lines(tagged, overruled),
+                *chain.from_iterable(map(_trouble_lines, troubles)),
+                *_unseen_lines(unseen),
+            ),
+            code=Exit.INCOMPLETE if troubles or unseen else Exit.FINE,
+        )
+
+    def _troubles(self) -> list[Trouble]:
+        """Return each document that failed once, with its last message."""
+        found = {each.url: each for sync in self.found for each in sync.troubles}
+        failed = {
+            each.url: Trouble(url=each.url, message=each.error)
+            for each in self.done or ()
+            if each.error
+        }
+        return list((found | failed).values())
+
+    def _counts(self, failed: set[str]) -> dict[str, int]:
+        """Return how many documents came to what end, each counted once; `failed` ones are left out.
+
+        `finished` are those that an earlier run enqueued and this one read.
+        """
+        ends = {url: change.value for sync in self.found for url, change in sync.documents.items()}
+        for each in self.done or ():
+            if ends.get(each.url) not in (DocumentChange.NEW, DocumentChange.CHANGED):
+                ends[each.url] = "finished"
+        counts = Counter(end for url, end in ends.items() if url not in failed)
+        names = ("new", "changed", "unchanged", "retagged", "finished")
+        gone = sum(each.gone for each in self.found)
+        return {name: counts[name] for name in names} | {"gone": gone}
+
+
+def _summary(counts: dict[str, int]) -> str:
+    seldom = ("retagged", "finished")
+    return ", ".join(
+        f"{count} {name}" for name, count in counts.items() if count or name not in seldom
+    )
+
+
+def _waiting(waiting: int) -> list[Text]:
+    told = f"{counted(waiting, 'document')} waiting for `lightwell worker`."
+    return [Text(told)] if waiting else []
+
+
+def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
+    """Return who may see how many documents, and to which ones --acl did not apply."""
+    lines = [
+        Text(f"{counted(count, 'document')} for {', '.join(sorted(tags)) or 'nobody'}")
+        for tags, count in tagged.most_common(_MOST_ORIGINS)
+    ]
+    if len(tagged) > _MOST_ORIGINS:
+        lines.append(Text(f"{len(tagged) - _MOST_ORIGINS} other sets of tags: see --json"))
+    for by, count in overruled.most_common(_MOST_ORIGINS):
+        told = f"--acl did not apply to {count}: {clean(unquote(by))} sets other tags"
+        lines.append(Text(told, style="yellow"))
+    if len(overruled) > _MOST_ORIGINS:
+        rest = sum(overruled.values()) - sum(dict(overruled.most_common(_MOST_ORIGINS)).values())
+        lines.append(Text(f"--acl did not apply to {rest} others: see --json", style="yellow"))
+    return lines
+
+
+def _failed(trouble: Trouble) -> dict[str, str]:
+    return {"documentUrl": trouble.url, "errorMessage": trouble.message}
+
+
+def _trouble_lines(trouble: Trouble) -> list[RenderableType]:
+    return [
+        unbroken(("failed  ", "red"), clean(trouble.url)),
+        Padding(Text(clean(trouble.message)), (0, 0, 0, 8)),
+    ]
+
+
+def _unseen_lines(unseen: Sequence[str]) -> list[Text]:
+    lines = [unbroken(("hidden  ", "red"), clean(url)) for url in unseen]
+    if unseen:
+        lines.append(Text(_UNSEEN.format(counted(len(unseen), "document"))))
+    return lines
