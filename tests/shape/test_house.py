@@ -64,19 +64,6 @@ def test_whatever_reads_for_a_person_takes_the_reader_by_position() -> None:
         assert "reader" not in {argument.arg for argument in named}, f"{path}:{node.name}"
 
 
-def test_every_read_of_chunks_names_the_classes() -> None:
-    """A SELECT in retrieval's own module that touches what readers see filters by class."""
-    source = (ROOT / "src" / "lightwell" / "records" / "search.py").read_text("utf-8")
-    texts = [
-        node.value
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and "SELECT" in node.value
-    ]
-    queries = [text for text in texts if "FROM" in text and "%(" in text]
-    assert len(queries) >= 6
-    assert [text for text in queries if "class_id = ANY(%(classes)s)" not in text] == []
-
-
 def test_the_public_face_names_what_is_there() -> None:
     assert [name for name in lightwell.__all__ if not hasattr(lightwell, name)] == []
     assert len(set(lightwell.__all__)) == len(lightwell.__all__)

@@ -1,0 +1,122 @@
+"""Every query that a reader's answer may come from names the reader's access classes, or says why it need not."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[2] / "src" / "lightwell"
+
+PROTECTED = (
+    "source_documents",
+    "document_chunks",
+    "chunk_terms",
+    "term_counts",
+    "class_totals",
+    "document_entity_mentions",
+    "relation_mentions",
+    "profiles",
+    "described_profiles",
+    "long_profiles",
+    "merge_summaries",
+    "entity_edits",
+    "relation_edits",
+    "ingestion_jobs",
+    "conversations",
+    "conversation_turns",
+    r"\w*_vectors\w*",
+)
+"""Tables with text, names or counts that depend on documents."""
+
+READS = re.compile(r"\b(?:FROM|JOIN)\s+(?:" + "|".join(PROTECTED) + r")\b")
+WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE \w+ (?:AS \w+ )?SET|DELETE FROM)\b")
+FILTER = "ANY(%(classes)s)"
+
+UNFILTERED = {
+    "records/chunks.py:_STAGED": "ingestion reads its own job's chunks back",
+    "records/chunks.py:_TITLES": "ingestion titles the documents it publishes",
+    "records/chunks.py:_EMBEDDED": "ingestion asks which of its chunks have a vector",
+    "records/chunks.py:_SAME_HASH": "ingestion reuses the vector of equal text; a vector is a function of the text",
+    "records/chunks.py:_PUBLISHED_VECTORS": "ingestion hands vectors to the index, with their classes",
+    "records/chunks.py:_CHANGES": "the index follows chunks whose class changed",
+    "records/conversations.py:_OWN": "a conversation belongs to exactly these tags, which it compares",
+    "records/conversations.py:cursor": "a conversation belongs to exactly these tags, which it compares",
+    "records/curated.py:_CURATED": "derives profiles, one row per class",
+    "records/curated.py:_NAMED": "derives profiles, one row per class",
+    "records/curated.py:_SUMMARIES": "derives profiles, one row per class",
+    "records/descriptions.py:_ANY": "asks whether there is work, for a worker",
+    "records/descriptions.py:_SAID": "a worker reads the profiles it embeds, one class each",
+    "records/descriptions.py:_HOLD": "a worker locks the profiles it embeds",
+    "records/descriptions.py:_HOLD_SILENT": "a worker locks the profiles whose vector goes",
+    "records/descriptions.py:_STILL_SILENT": "a worker asks which of them still say nothing",
+    "records/documents.py:_KNOWN": "a connector compares its source with what is stored",
+    "records/documents.py:_FIND": "a connector's change finds its document",
+    "records/edits.py:_HERE": "an edit compares with what its one class says",
+    "records/jobs.py:_OPEN": "a worker counts the work that is left",
+    "records/replies.py:_HOLD_CHUNKS": "ingestion locks the chunks whose replies it keeps",
+}
+"""Reads by ingestion and upkeep, none of whose rows goes to a person: `module:CONSTANT` and the reason."""
+
+
+def constants(module: ast.Module) -> dict[str, str]:
+    """Return the module's own texts by name, so that a query made of parts is read whole."""
+    found: dict[str, str] = {}
+    for node in module.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id] = joined(node.value, found)
+    return found
+
+
+def joined(node: ast.AST, parts: Mapping[str, str]) -> str:
+    """Return the text of a string, with the module's own constants put into an f-string."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(joined(value, parts) for value in values)
+        case ast.FormattedValue(value=ast.Name(id=name)):
+            return parts.get(name, "?")
+        case _:
+            return "?"
+
+
+def texts(node: ast.AST, owner: str, parts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each string with the constant or function it stands in."""
+    for child in ast.iter_child_nodes(node):
+        own = owner
+        if isinstance(child, ast.Assign) and isinstance(child.targets[0], ast.Name):
+            own = child.targets[0].id
+        elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            own = child.name
+        if isinstance(child, ast.JoinedStr | ast.Constant):
+            yield own, joined(child, parts)
+        else:
+            yield from texts(child, own, parts)
+
+
+def reads() -> dict[str, str]:
+    """Return the queries on protected tables that only read: by `module:CONSTANT`, "" for those that filter."""
+    found: dict[str, str] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        module = ast.parse(path.read_text("utf-8"))
+        for owner, text in texts(module, "module", constants(module)):
+            sql = re.sub(r"--[^\n]*", "", text).strip()
+            if re.match(r"(SELECT|WITH)\b", sql) and READS.search(sql) and not WRITES.search(sql):
+                name = f"{path.relative_to(SOURCE)}:{owner}"
+                found[name] = found.get(name, "") + ("" if FILTER in sql else sql)
+    return found
+
+
+def test_every_read_of_protected_tables_names_the_reader_s_classes() -> None:
+    unfiltered = {name for name, sql in reads().items() if sql}
+    assert unfiltered - set(UNFILTERED) == set(), (
+        f"filter by `class_id = {FILTER}`, or add the query to UNFILTERED with the reason"
+    )
+
+
+def test_no_exception_outlives_its_query() -> None:
+    assert set(UNFILTERED) - {name for name, sql in reads().items() if sql} == set()
+
+
+def test_the_reads_are_found_at_all() -> None:
+    assert len(reads()) > 80
