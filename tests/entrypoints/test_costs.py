@@ -14,6 +14,7 @@ import pytest
 from lightwell.records.server import serve
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from tests.flow.reading_model import content, names
+from tests.patience import PATIENCE
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
 
@@ -59,7 +60,7 @@ def run(home: Path, endpoint: FakeEndpoint, *arguments: str) -> "subprocess.Comp
         env=inherited | named,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
         stdin=subprocess.DEVNULL,
     )
@@ -139,7 +140,7 @@ def test_a_model_that_is_not_named_is_asked_for(home: Path) -> None:
         env=inherited | {"LIGHTWELL_DATA": str(home / "data"), "LIGHTWELL_EXTRACTION": "model"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
         stdin=subprocess.DEVNULL,
     )

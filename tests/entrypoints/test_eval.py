@@ -15,6 +15,7 @@ import pytest
 
 from lightwell.records.server import serve
 from lightwell.testing.endpoint import FakeEndpoint
+from tests.patience import PATIENCE
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
 PASSAGES = {
@@ -66,7 +67,7 @@ def ran(
         env=environment | {"LIGHTWELL_DATA": str(home / "data")} | settings,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert ended.returncode == code, ended.stderr

@@ -14,6 +14,7 @@ import openpyxl
 import pytest
 
 from lightwell.records.server import serve
+from tests.patience import PATIENCE
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
 Ended = subprocess.CompletedProcess[str]
@@ -44,7 +45,7 @@ def run(home: Path, *arguments: str) -> Ended:
         env=inherited | {"LIGHTWELL_DATA": str(home / "data")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
         stdin=subprocess.DEVNULL,
     )

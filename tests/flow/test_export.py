@@ -30,6 +30,7 @@ from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records import documents
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
+from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
 from .test_noninterference import TAGS, corpora
@@ -339,7 +340,7 @@ def libreoffice(file: Path) -> str:
         ],
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE,
     )
     return (file.parent / "opened" / f"{file.stem}.fods").read_text("utf-8")
 

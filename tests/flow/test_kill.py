@@ -14,6 +14,7 @@ import pytest
 from lightwell.domain.documents import DocumentState
 from lightwell.records.database import connected
 from lightwell.testing.shelf import Shelf, written
+from tests.patience import PATIENCE
 
 from .conftest import project_on
 
@@ -61,7 +62,7 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
             time.sleep(source.uniform(0.02, 0.5))  # noqa: ASYNC251 - the other process works meanwhile
             kill(process)
         last = worker(database_url, diary)
-        assert last.wait(60) == 0
+        assert last.wait(PATIENCE) == 0
         last.communicate()
 
         reader = await project.kb.reader(["team:a"])
@@ -90,7 +91,7 @@ async def test_two_workers_share_the_work_and_lose_none(database_url: str, tmp_p
         project = await project_on(database)
         await project.kb.enqueue(Shelf(documents=documents))
         first, second = worker(database_url, diary), worker(database_url, diary)
-        assert first.wait(60) == second.wait(60) == 0
+        assert first.wait(PATIENCE) == second.wait(PATIENCE) == 0
         first.communicate()
         second.communicate()
         status = await project.kb.status(await project.kb.reader(["team:a"]))
@@ -111,10 +112,10 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
         time.sleep(0.05)  # noqa: ASYNC251 - the other process works meanwhile
         paused.send_signal(signal.SIGSTOP)
         other = worker(database_url, diary)
-        assert other.wait(60) == 0
+        assert other.wait(PATIENCE) == 0
         other.communicate()
         paused.send_signal(signal.SIGCONT)
-        assert paused.wait(60) == 0
+        assert paused.wait(PATIENCE) == 0
         paused.communicate()
         status = await project.kb.status(await project.kb.reader(["team:a"]))
         rows = await database.rows(

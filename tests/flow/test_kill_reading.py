@@ -13,6 +13,7 @@ from threading import Lock
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Behaves, Body, FakeEndpoint
 from lightwell.testing.shelf import Shelf, written
+from tests.patience import PATIENCE
 
 from .reading_model import SLOTS, names, passage, read_by_model
 
@@ -80,7 +81,7 @@ async def test_no_reply_that_arrived_is_lost(database: Database, database_url: s
             sure = {text for at, text in diary.answered if at < killed[-1] - COMMITTED_SECONDS}
             assert await kept(database) >= max(1, len(sure))
         last = worker(database_url, endpoint.base_url)
-        assert last.wait(90) == 0
+        assert last.wait(PATIENCE) == 0
         last.communicate()
 
         status = await project.kb.status(await project.kb.reader(["team:a"]))

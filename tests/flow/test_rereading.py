@@ -14,6 +14,7 @@ from lightwell.domain.graph import Word
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import Behaves, FakeEndpoint
 from lightwell.testing.shelf import Shelf, written
+from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
 from .notes import dump, noted
@@ -202,7 +203,7 @@ async def test_a_worker_killed_while_it_reads_anew_loses_nothing(
         said = await database.rows("SELECT DISTINCT chunk_id FROM document_entity_mentions", {})
         assert len(said) == len(notes)
         last = worker(database_url, endpoint.base_url)
-        assert last.wait(90) == 0
+        assert last.wait(PATIENCE) == 0
         last.communicate()
         assert await kept(database) == len(notes)
         assert len(endpoint.requests) <= len(notes) + SLOTS + 4

@@ -18,6 +18,7 @@ import pytest
 from lightwell.domain.errors import ServerFailed
 from lightwell.records import _presence
 from lightwell.records.server import serve, status
+from tests.patience import PATIENCE
 
 _USER = """
 import sys
@@ -70,7 +71,7 @@ def user(directory: Path) -> Generator[subprocess.Popen[bytes]]:
 def leave(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(20) == 0
+    assert process.wait(PATIENCE) == 0
 
 
 def pid_of(directory: Path) -> int:
@@ -307,7 +308,7 @@ def test_an_initdb_that_was_killed_midway_does_not_block(place: Path) -> None:
 
 
 def wait_for(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -19,6 +19,7 @@ from lightwell.records.database import Database, connected
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.shelf import Shelf, written
 from tests.flow.conftest import project_on
+from tests.patience import PATIENCE
 
 DIMENSION = 16
 ALL, NONE = 1_000_000, 0
@@ -319,7 +320,7 @@ async def test_nobody_waits_for_a_building_and_what_comes_meanwhile_is_in_it(
         building = asyncio.create_task(made.index(NONE).build(made.space))
         await begun(database)
         new = ChunkId(new_id())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             await made.index(NONE).prepare(made.space, DIMENSION)
             await add(made, only, {new: question()})
             assert (await ids(made, ALL, made.reader(only)))[0] == new
