@@ -156,6 +156,7 @@ def test_title_topic_author_and_metadata_are_taken_over(tmp_path: Path) -> None:
         "year": "2026",
         "author": "Ada",
         "date": "2026-01-02",
+        "tags": "x",
     }
 
 

@@ -1,5 +1,6 @@
 """What front matter and `.lightwell.yaml` say of a file: the nearest word wins."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,13 +15,13 @@ from lightwell.domain.errors import Invalid
 _KEYS = ("acl_tags", "title", "topic", "topic_tag", "author", "metadata")
 _FOLDER_KEYS = (*_KEYS, "files", "ignore")
 _LONGEST_PATTERN = 1000
-_FOREIGN = frozenset(
-    """aliases categories category class created cssclass cssclasses date description draft excerpt id image
-    keywords lang language lastmod last_modified layout license modified parent permalink published
-    publishdate series sidebar_label sidebar_position slug status subtitle summary tags template toc type
-    updated url version weight""".split()
-)
-"""What other tools keep in front matter; kept as metadata where it is a plain word."""
+MOST_TAGS = 100
+"""Access tags of one document; who needs more has a group to name."""
+
+_NO_LETTERS = re.compile(r"[\W_]+")
+_ACCESS_KEY = "acltags"
+_ACCESS_WORDS = frozenset("acl acls accesstag accesstags accesslist accesscontrol".split())
+_MOST_SLIPS = 2
 
 
 _Segment = re.Pattern[str] | None
@@ -69,10 +70,15 @@ def of_folder(yaml: Mapping[str, object], origin: str) -> FolderSettings:
 
 
 def of_front_matter(yaml: Mapping[str, object]) -> Said:
-    """Return what the top of a file says; raise `Invalid` for a key nobody knows."""
-    _refuse_unknown(yaml, (*_KEYS, *_FOREIGN))
-    foreign = {key: str(yaml[key]) for key in yaml if key in _FOREIGN and _is_plain(yaml[key])}
+    """Return what the top of a file says; a key of another tool is metadata.
+
+    Raise `Invalid` for a key that looks like a misspelt `acl_tags`, since who misses it shows the file to others.
+    """
+    for key in yaml:
+        if key != "acl_tags" and _resembles_access_key(key):
+            raise Invalid(f"{key!r} looks like a misspelt acl_tags; write acl_tags, or rename it")
     said = _said(yaml, FRONT_MATTER)
+    foreign = {key: _text(value) for key, value in yaml.items() if key not in _KEYS}
     return replace(said, metadata={**foreign, **said.metadata})
 
 
@@ -107,9 +113,7 @@ def _said(yaml: Mapping[str, object], origin: str) -> Said:
     author = _word(yaml.get("author"), "author")
     return Said(
         origin=origin,
-        acl_tags=tags_of(_words(yaml["acl_tags"] or [], "acl_tags"))
-        if "acl_tags" in yaml
-        else None,
+        acl_tags=_tags(yaml["acl_tags"]) if "acl_tags" in yaml else None,
         title=_word(yaml.get("title"), "title"),
         topic=_word(yaml.get("topic", yaml.get("topic_tag")), "topic"),
         metadata=metadata if author is None else {**metadata, "author": author},
@@ -121,6 +125,46 @@ def _refuse_unknown(yaml: Mapping[str, object], known: Sequence[str]) -> None:
         if key not in known:
             names = ", ".join(_FOLDER_KEYS if "files" in known else _KEYS)
             raise Invalid(f"nobody knows the key {key!r}; known are {names}")
+
+
+def _tags(value: object) -> Tags:
+    tags = tags_of(_words(value or [], "acl_tags"))
+    if len(tags) > MOST_TAGS:
+        raise Invalid(
+            f"'acl_tags' lists {len(tags):,} tags; name at most {MOST_TAGS}, or a tag for all of them"
+        )
+    return tags
+
+
+def _resembles_access_key(key: str) -> bool:
+    """Say whether a key is `acl_tags` in other letters, or with up to two slips."""
+    bare = _NO_LETTERS.sub("", key.casefold())[: len(_ACCESS_KEY) + _MOST_SLIPS + 1]
+    return bare in _ACCESS_WORDS or _slips(bare, _ACCESS_KEY) <= _MOST_SLIPS
+
+
+def _slips(one: str, other: str) -> int:
+    """Return the edit distance: letters to put in, leave out or exchange."""
+    row = list(range(len(other) + 1))
+    for at, sign in enumerate(one, start=1):
+        before, row[0] = row[0], at
+        for to, wanted in enumerate(other, start=1):
+            before, row[to] = (
+                row[to],
+                min(row[to] + 1, row[to - 1] + 1, before + (sign != wanted)),
+            )
+    return row[-1]
+
+
+def _text(value: object) -> str:
+    """Return a value of a key that is not ours as one line: a list by commas, what is nested as JSON."""
+    if value is None:
+        return ""
+    if _is_plain(value):
+        return " ".join(str(value).split())
+    words = cast("list[object]", value) if isinstance(value, list) else []
+    if words and all(map(_is_plain, words)):
+        return ", ".join(_text(word) for word in words)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _mapping(value: object, key: str) -> Mapping[str, object]:

@@ -24,6 +24,7 @@ from lightwell.domain.documents import FileSettings, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.ingest.formats import format_of, known_ending, unsupported
 from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, yaml_mapping
+from lightwell.ingest.isolation import document_failure
 from lightwell.ownership import reason_to_distrust
 from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
 
@@ -139,6 +140,10 @@ class Files:
             return Broken(url=url, reason="settings", message=f"front matter: {error}")
         except OSError as error:
             return Broken(url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK}")
+        except Exception as error:  # noqa: BLE001 - one file never ends the walk; it is told with its reason
+            failure = document_failure(error, url)
+            message = str(error) if failure is None else failure.message
+            return Broken(url=url, reason="internal", message=message)
         if known.get(url) == document.content_hash:
             return Unchanged(url=url, document=_without_bytes(document))
         return Changed(document=document)

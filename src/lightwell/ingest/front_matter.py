@@ -1,17 +1,24 @@
 """The YAML at the top of a markdown file, and YAML from strangers in general."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import yaml
 
 from lightwell.domain.errors import Invalid
+from lightwell.domain.texts import well_formed
 
 LONGEST_YAML = 64 * 1024
 """Characters."""
 
 _DEEPEST = 20
+_LONGEST_NUMBER = 1024
+"""Bits, about 300 digits."""
+
+_ACCESS_KEY = "acl_tags"
+"""Said twice, one of the two is not what its writer meant, and it decides who may read."""
+
 _FRONT_MATTER = re.compile(
     r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M
 )
@@ -27,13 +34,19 @@ def front_matter(text: str) -> tuple[str, int]:
 
 
 def yaml_mapping(text: str) -> Mapping[str, object]:
-    """Return what the YAML says, {} for nothing; raise `Invalid` for what is broken, hostile or no mapping."""
+    """Return what the YAML says, {} for nothing; raise `Invalid` for what is broken, hostile or no mapping.
+
+    Whatever PyYAML's constructors raise for a hostile value is `Invalid` too: they take numbers and dates at their word.
+    """
     if len(text) > LONGEST_YAML:
         raise Invalid(f"the YAML is longer than {LONGEST_YAML:,} characters; shorten it")
     try:
-        _refuse_bombs(text)
+        _refuse_hostile(text)
         loaded = cast("object", yaml.load(text, Loader=_LOADER))  # noqa: S506 - it is a safe loader
-    except (yaml.YAMLError, ValueError) as error:
+        _refuse_long_numbers(loaded)
+    except Invalid:
+        raise
+    except Exception as error:
         raise Invalid(f"the YAML cannot be read; mend it: {_problem(error)}") from error
     if loaded is None:
         return {}
@@ -43,21 +56,39 @@ def yaml_mapping(text: str) -> Mapping[str, object]:
 
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Its composer recurses in C without a limit: `_refuse_bombs` has to run before it."""
+"""Its composer recurses in C without a limit: `_refuse_hostile` has to run before it."""
 
 
-def _refuse_bombs(text: str) -> None:
-    depth = 0
+def _refuse_hostile(text: str) -> None:
+    depth = tags = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
             raise Invalid("the YAML uses aliases (`*name`); write the value out")
+        if isinstance(event, yaml.ScalarEvent):
+            well_formed(event.value, "the YAML")
+            tags += depth == 1 and event.value == _ACCESS_KEY
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise Invalid(f"the YAML is nested more than {_DEEPEST} deep; flatten it")
+    if tags > 1:
+        raise Invalid(f"the YAML says {_ACCESS_KEY} more than once; keep one")
+
+
+def _refuse_long_numbers(value: object) -> None:
+    """Raise `Invalid` for a number that Python would not write out; the value is at most `_DEEPEST` deep."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
+        raise Invalid("the YAML holds a number of more than 300 digits; quote it")
+    if isinstance(value, dict):
+        for key, inner in cast("dict[object, object]", value).items():
+            _refuse_long_numbers(key)
+            _refuse_long_numbers(inner)
+    elif isinstance(value, (list, tuple, set)):
+        for inner in cast("Iterable[object]", value):
+            _refuse_long_numbers(inner)
 
 
 def _problem(error: Exception) -> str:
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return str(error)
+        return str(error) or type(error).__name__
     return f"line {error.problem_mark.line + 1}: {error.problem}"

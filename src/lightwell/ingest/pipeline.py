@@ -14,21 +14,24 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from lightwell.domain.documents import NewDocument, ParsedDocument
-from lightwell.domain.errors import Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, new_id
 from lightwell.domain.jobs import JobState
 from lightwell.domain.terms import frequencies
 from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
+from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parse import parse
 from lightwell.ingest.together import together
-from lightwell.ingest.way import Outcome, Way, refresh, settle
+from lightwell.ingest.way import Outcome, Progress, Step, Way, refresh, settle
 from lightwell.ports import ChunkToRead
 from lightwell.records import chunks as staging
 from lightwell.records import jobs, publishing
 from lightwell.records.chunks import StagedChunk
 from lightwell.records.jobs import Claim
 from lightwell.records.publishing import PublishedTerms, PublishedText
+
+_EXTRACTED_AT_ONCE = 200
+"""Chunks between two words on progress; a model has at most as many calls under way for one batch."""
 
 READ_AGAIN = "read again"
 """The step at which a published document begins when its chunks are to be read anew, as they are."""
@@ -55,7 +58,8 @@ async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], Non
     """Bring these jobs to their end.
 
     A document that cannot be read fails by itself. Raises `ModelFailed` when a model does, `Lost` when another
-    worker has taken over: the jobs then stay where they are.
+    worker has taken over, and whatever else one of the documents makes a later step raise: the jobs then stay where
+    they are.
     """
     async with way.preparing:
         ready = await _prepared(way, batch, tell)
@@ -115,11 +119,14 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
     for claim in batch:
         try:
             cut.append(await asyncio.to_thread(_cut_up, claim))
-        except Unreadable as error:
+        except Exception as error:
+            failure = document_failure(error, claim.url)
+            if failure is None:
+                raise
             await jobs.fail(
-                way.database, claim.job_id, way.worker, code=error.code, message=str(error)
+                way.database, claim.job_id, way.worker, code=failure.code, message=failure.message
             )
-            tell(Outcome(url=claim.url, chunks=0, error=str(error)))
+            tell(Outcome(url=claim.url, chunks=0, error=failure.message))
     if not cut:
         return []
     async with way.database.step() as connection:
@@ -162,6 +169,7 @@ async def _embed(
     if not batch:
         return
     by_document = {claim.document_id: claim.job_id for claim in batch}
+    counting = _Counting(way, Step.EMBEDDING, batch, missing)
     fresh = await _reuse(way, batch[0], missing)
     for start in range(0, len(fresh), way.embedded_at_once):
         part = fresh[start : start + way.embedded_at_once]
@@ -176,6 +184,7 @@ async def _embed(
             )
             counted = Counter(by_document[chunk.document_id] for chunk in part)
             await jobs.counted(connection, counted)
+        counting.add(part)
     async with way.database.step() as connection:
         await jobs.advance(
             connection,
@@ -212,11 +221,13 @@ async def _read_and_publish(way: Way, ready: _Ready) -> None:
     if not batch:
         return
     chunks, titles = ready.chunks, ready.titles
-    said = await _extractions(way, chunks, titles)
+    said = await _extractions(way, batch, ready)
     again = {claim.document_id for claim in batch if claim.step == READ_AGAIN}
     staged = [chunk for chunk in chunks if chunk.document_id not in again]
     fresh = [claim.document_id for claim in batch if claim.document_id not in again]
-    texts = [_published(document_id, staged) for document_id in fresh]
+    texts = await asyncio.to_thread(
+        lambda: [_published(document_id, staged) for document_id in fresh]
+    )
     words = await asyncio.to_thread(
         lambda: [_words(titles[chunk.document_id], chunk) for chunk in staged]
     )
@@ -239,12 +250,41 @@ async def _read_and_publish(way: Way, ready: _Ready) -> None:
 
 
 async def _extractions(
-    way: Way, chunks: Sequence[StagedChunk], titles: Mapping[DocumentId, str]
+    way: Way, batch: Sequence[Claim], ready: _Ready
 ) -> dict[ChunkId, Extraction]:
-    to_read = [chunk_to_read(titles[chunk.document_id], chunk) for chunk in chunks]
-    return dict(
-        zip((chunk.id for chunk in chunks), await way.extractor.extract(to_read), strict=True)
-    )
+    counting = _Counting(way, Step.EXTRACTING, batch, ready.chunks)
+    said: dict[ChunkId, Extraction] = {}
+    for start in range(0, len(ready.chunks), _EXTRACTED_AT_ONCE):
+        part = ready.chunks[start : start + _EXTRACTED_AT_ONCE]
+        to_read = [chunk_to_read(ready.titles[chunk.document_id], chunk) for chunk in part]
+        extractions = await way.extractor.extract(to_read)
+        said |= zip((chunk.id for chunk in part), extractions, strict=True)
+        counting.add(part)
+    return said
+
+
+class _Counting:
+    """Counts how many of each document's chunks have passed a step, and tells so."""
+
+    def __init__(
+        self, way: Way, step: Step, batch: Sequence[Claim], chunks: Sequence[StagedChunk]
+    ) -> None:
+        self._progress = way.progress
+        self._step = step
+        self._urls = {claim.document_id: claim.url for claim in batch}
+        self._total = Counter(chunk.document_id for chunk in chunks)
+        self._done = Counter[DocumentId]()
+
+    def add(self, part: Sequence[StagedChunk]) -> None:
+        self._done.update(chunk.document_id for chunk in part)
+        for document_id in dict.fromkeys(chunk.document_id for chunk in part):
+            progress = Progress(
+                url=self._urls[document_id],
+                step=self._step,
+                done=self._done[document_id],
+                total=self._total[document_id],
+            )
+            self._progress(progress)
 
 
 async def _index(way: Way, batch: Sequence[Claim]) -> None:
@@ -270,10 +310,6 @@ async def _titles(way: Way, batch: Sequence[Claim]) -> dict[DocumentId, str]:
 
 
 def _cut_up(claim: Claim) -> _Cut:
-    if claim.attempts > jobs.MOST_ATTEMPTS:
-        raise Unreadable(
-            "crashed", "Reading this document ended its worker again and again; it is set aside"
-        )
     parsed = parse(claim.upload, claim.format, name=name_of(claim.url))
     title = title_of(claim, parsed)
     staged = [
@@ -293,13 +329,15 @@ def _cut_up(claim: Claim) -> _Cut:
 def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:
     """Put a document's text together again; between chunks only white space was left out."""
     parts = [chunk.draft for chunk in staged if chunk.document_id == document_id]
-    text = ""
+    text: list[str] = []
+    reached = 0
     for draft in parts:
-        text = text.ljust(draft.start) + draft.text
+        text += [" " * (draft.start - reached), draft.text]
+        reached = draft.end
     languages = [draft.language for draft in parts]
     return PublishedText(
         document_id=document_id,
-        text=text,
+        text="".join(text),
         language=max(set(languages), key=lambda language: (languages.count(language), language)),
         chunks=len(parts),
     )

@@ -7,6 +7,7 @@ from enum import StrEnum
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.ingest.isolation import document_failure
 from lightwell.ports import Broken, Change, Changed, Connector, Gone, Unchanged
 from lightwell.records import documents, runs
 from lightwell.records.database import Database
@@ -133,8 +134,20 @@ async def remove(database: Database, project_id: ProjectId, gone: Sequence[Docum
 async def _register(
     database: Database, project_id: ProjectId, waiting: Sequence[NewDocument], found: Sync
 ) -> None:
-    async with database.transaction() as connection:
-        registered = await documents.register(connection, project_id, waiting)
+    """Write the documents down together; where that fails for what one of them holds, each by itself."""
+    try:
+        async with database.transaction() as connection:
+            registered = await documents.register(connection, project_id, waiting)
+    except Exception as error:
+        failure = document_failure(error, waiting[0].url)
+        if failure is None:
+            raise
+        if len(waiting) == 1:
+            found.troubles.append(Trouble(url=waiting[0].url, message=failure.message))
+        else:
+            for document in waiting:
+                await _register(database, project_id, [document], found)
+        return
     found.new += registered.inserted
     found.changed += registered.updated
     for document, id_ in zip(waiting, registered.documents, strict=True):

@@ -1,9 +1,10 @@
 """What work on a project needs, and how its outcome is told."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.describing import Describer, describe
@@ -19,13 +20,31 @@ from lightwell.records.spaces import Space
 _AT_ONCE = 500
 
 
+class Step(StrEnum):
+    """What is being done with a document; each counts its chunks, parsing none."""
+
+    PARSING = "parsing"
+    EMBEDDING = "embedding"
+    EXTRACTING = "extracting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a step has come within one document: `done` of `total` chunks."""
+
+    url: str
+    step: Step
+    done: int
+    total: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
     """What a batch of jobs needs on its way in.
 
     `batches` of `jobs_at_once` are under way at once; of these, two at most are cut and embedded, so that the first
     are read while the next are prepared. `embedded_at_once` texts are handed to the embedder, and `refreshed_at_once`
-    entities and relations derived anew in one transaction.
+    entities and relations derived anew in one transaction. `progress` is told how steps come along within documents.
     """
 
     database: Database
@@ -40,6 +59,7 @@ class Way:
     jobs_at_once: int = 8
     embedded_at_once: int = 32
     refreshed_at_once: int = 500
+    progress: Callable[[Progress], None] = lambda progress: None
     preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     refreshing: Gathered["tuple[Way, ProjectId]", None] = field(
         default_factory=lambda: Gathered(_refreshed)

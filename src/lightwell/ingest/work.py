@@ -3,13 +3,14 @@
 import asyncio
 import os
 import socket
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from math import ceil
 
-from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed
+from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed, Unreadable
 from lightwell.domain.ids import ProjectId, new_id
+from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
 from lightwell.ingest.way import Outcome, Way, round_off
 from lightwell.logs import logger
@@ -20,6 +21,10 @@ LEASE_SECONDS = 30.0
 _FEW_JOBS = 4
 _POLL_SECONDS = 0.5
 _QUIET_SECONDS = 30.0
+_CRASHED = (
+    f"its reading was begun {jobs.MOST_ATTEMPTS} times and never ended: it may need more memory than there is."
+    " It is set aside"
+)
 
 _log = logger(__name__)
 
@@ -110,7 +115,7 @@ async def _given_up(under_way: Mapping[asyncio.Task[None], Way]) -> None:
         task.cancel()
     await asyncio.gather(*under_way, return_exceptions=True)
     for own in under_way.values():
-        await jobs.release(own.database, own.worker)
+        await jobs.undo_claim(own.database, own.worker)
 
 
 async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] | None:
@@ -119,36 +124,68 @@ async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] |
     try:
         batch = await jobs.claim(way.database, project_id, own.worker, limit=way.jobs_at_once)
     except asyncio.CancelledError:
-        await jobs.release(own.database, own.worker)  # the claim may have been made all the same
+        await jobs.undo_claim(own.database, own.worker)  # the claim may have been made all the same
         raise
     return (own, batch) if batch else None
 
 
 async def _brought_in(way: Way, batch: list[Claim], tell: Callable[[Outcome], None]) -> None:
-    async with _leased(way):
-        try:
+    """Bring the batch in; what stops it for no fault of its documents does not count as an attempt at them."""
+    try:
+        async with _heartbeat(way):
             for part in _parts(batch):
-                await ingest(way, part, tell)
-        except Lost:
-            _log.warning("another worker has taken over", jobs=len(batch))
+                await _ingest_part(way, part, tell)
+    except (asyncio.CancelledError, ModelFailed):
+        await jobs.undo_claim(way.database, way.worker)
+        raise
+    except Lost:
+        _log.warning("another worker has taken over", jobs=len(batch))
+    finally:
+        await jobs.release(way.database, way.worker)
+
+
+async def _ingest_part(way: Way, part: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
+    """Bring the part in; where a document of several makes that fail, free them all, so that each comes by itself next.
+
+    A document that fails by itself has failed, and so has one that was begun too often.
+    """
+    first = part[0]
+    try:
+        _refuse_crashing(first)
+        await ingest(way, part, tell)
+    except Exception as error:
+        failure = document_failure(error, first.url)
+        if failure is None:
+            raise
+        if len(part) > 1:
+            await jobs.release(way.database, way.worker, [claim.job_id for claim in part])
+            return
+        await jobs.fail(
+            way.database, first.job_id, way.worker, code=failure.code, message=failure.message
+        )
+        tell(Outcome(url=first.url, chunks=0, error=failure.message))
+
+
+def _refuse_crashing(claim: Claim) -> None:
+    if claim.attempts > jobs.MOST_ATTEMPTS:
+        raise Unreadable("crashed", _CRASHED)
 
 
 def _parts(batch: list[Claim]) -> list[list[Claim]]:
-    """Return the batch with each job that ended a worker before on its own, last."""
+    """Return the batch with each job that was begun before on its own, last."""
     fresh = [claim for claim in batch if claim.attempts == 1]
     return ([fresh] if fresh else []) + [[claim] for claim in batch if claim.attempts > 1]
 
 
 @asynccontextmanager
-async def _leased(way: Way) -> AsyncGenerator[None, None]:
-    """Keep the worker's leases fresh meanwhile, and give them back at the end."""
+async def _heartbeat(way: Way) -> AsyncGenerator[None, None]:
+    """Keep the worker's leases fresh meanwhile."""
     beating = asyncio.create_task(_beat(way))
     try:
         yield
     finally:
         beating.cancel()
         await asyncio.gather(beating, return_exceptions=True)
-        await jobs.release(way.database, way.worker)
 
 
 async def _beat(way: Way) -> None:

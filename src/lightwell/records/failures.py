@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from lightwell.domain.errors import StoreFailed
+from lightwell.domain.errors import Invalid, StoreFailed
 from lightwell.domain.texts import well_formed
 
 _NUL = "NUL (0x00)"
@@ -49,10 +49,18 @@ _TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ),
 )
 
+_TOO_LARGE = (
+    errors.ProgramLimitExceeded,
+    errors.StatementTooComplex,
+    errors.TooManyColumns,
+    errors.TooManyArguments,
+)
+"""What one document or one request does to the server; others of theirs go on."""
+
 
 @contextmanager
 def mendable() -> Generator[None]:
-    """Raise `StoreFailed` for what the server or its machine refuses within, `Invalid` for what is no text."""
+    """Raise `StoreFailed` for what the server or its machine refuses within, `Invalid` for what is no text or too large."""
     try:
         yield
     except UnicodeEncodeError as error:
@@ -61,6 +69,10 @@ def mendable() -> Generator[None]:
     except psycopg.Error as error:
         if _NUL in str(error):
             well_formed("\0", "What is to be kept or found")
+        if isinstance(error, _TOO_LARGE):
+            raise Invalid(
+                f"It is larger than PostgreSQL takes: shorten it ({_own_words(error)})"
+            ) from error
         told = _told(error)
         if told is None:
             raise

@@ -47,7 +47,7 @@ class Worker:
 
 
 MOST_ATTEMPTS = 5
-"""A job that was begun this often without an end has killed its workers; it fails by itself."""
+"""A job that was begun this often without an end fails by itself: it may have killed its workers."""
 
 _CLAIM = """
 WITH next AS (
@@ -154,8 +154,9 @@ WHERE leased_by = %(worker)s AND leased_until > now()
 """
 
 _RELEASE = """
-UPDATE ingestion_jobs SET leased_by = NULL, leased_until = NULL, attempts = greatest(attempts - 1, 0)
+UPDATE ingestion_jobs SET leased_by = NULL, leased_until = NULL, attempts = greatest(attempts - %(attempts)s, 0)
 WHERE leased_by = %(worker)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+  AND (%(jobs)s::uuid[] IS NULL OR id = ANY(%(jobs)s))
 """
 
 _JOB = """
@@ -281,9 +282,15 @@ async def heartbeat(database: Database, worker: Worker) -> int:
     return await database.run(_HEARTBEAT, {"worker": worker.name, "seconds": worker.seconds})
 
 
-async def release(database: Database, worker: Worker) -> None:
-    """Give all of the worker's open jobs back: others need not wait, and the attempt does not count."""
-    await database.run(_RELEASE, {"worker": worker.name})
+async def release(database: Database, worker: Worker, jobs: Sequence[JobId] | None = None) -> None:
+    """Free these of the worker's open jobs, None for all, so that others need not wait; the attempt counts."""
+    given = None if jobs is None else list(jobs)
+    await database.run(_RELEASE, {"worker": worker.name, "attempts": 0, "jobs": given})
+
+
+async def undo_claim(database: Database, worker: Worker) -> None:
+    """Free all of the worker's open jobs as if they had not been claimed: what stopped them was not theirs."""
+    await database.run(_RELEASE, {"worker": worker.name, "attempts": 1, "jobs": None})
 
 
 async def open_jobs(database: Database, project_id: ProjectId) -> int:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from datetime import UTC, datetime
 
 from lightwell.domain.errors import Unreadable
 
@@ -28,6 +29,16 @@ def refuse_long(characters: int) -> None:
     """Raise `Unreadable` for a text that is too long."""
     if characters > MOST_CHARACTERS:
         raise Unreadable("too_large", f"its text is over {MOST_CHARACTERS:,} characters; split it")
+
+
+def moment_in_utc(moment: datetime | None) -> datetime | None:
+    """Return the moment in UTC, where one without a zone is meant already; None where UTC has no such year."""
+    if moment is None or moment.tzinfo is None:
+        return moment and moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        return None
 
 
 def squeezed(text: str) -> str:

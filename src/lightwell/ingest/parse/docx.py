@@ -11,13 +11,14 @@ from typing import Protocol, cast
 
 import docx
 from docx.document import Document
+from docx.opc.coreprops import CoreProperties
 from docx.opc.exceptions import OpcError
 from docx.oxml.ns import qn
 
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, squeezed
+from lightwell.ingest.parse._text import clean, moment_in_utc, squeezed
 
 MOST_UNPACKED = 200 * 1024 * 1024
 MOST_RATIO = 200
@@ -110,7 +111,6 @@ def _document(document: Document) -> ParsedDocument:
     builder = Builder()
     titles = _fill(builder, cast("_Element", document.element.body), styles)
     about = document.core_properties
-    modified = about.modified and about.modified.replace(tzinfo=about.modified.tzinfo or UTC)
     return ParsedDocument(
         text=builder.text(),
         title=squeezed(clean(titles.get(0) or about.title or titles.get(1, ""))),
@@ -118,8 +118,16 @@ def _document(document: Document) -> ParsedDocument:
         sections=builder.sections(),
         pages=(),
         spans=builder.spans(),
-        updated_at=None if modified == _NO_MOMENT else modified,
+        updated_at=_modified(about),
     )
+
+
+def _modified(about: CoreProperties) -> datetime | None:
+    try:
+        modified = moment_in_utc(about.modified)
+    except (ValueError, OverflowError):
+        return None  # python-docx adds the zone's offset by itself, also to the first day there is
+    return None if modified == _NO_MOMENT else modified
 
 
 def _styles(element: _Element) -> Mapping[str, _Style]:

@@ -1,16 +1,17 @@
 """HTML: what a reader of the page sees, without navigation, scripts and whatever is hidden."""
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, decoded, squeezed
+from lightwell.ingest.parse._text import clean, decoded, moment_in_utc, squeezed
 
 MOST_NESTED = 500
 """Browsers stop at about the same depth; the parser's time grows with the square of it."""
@@ -36,6 +37,9 @@ _COMMENT_END = re.compile(r"--!?>")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style")}
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
+_NOT_OF_PAGES = frozenset("undefined idna punycode unicode-escape raw-unicode-escape utf-7".split())
+"""Python's codecs that no page is written in; broken scripts do declare `undefined`."""
+
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _UPDATED = (
     "article:modified_time",
@@ -72,8 +76,10 @@ def _decoded(content: bytes) -> str:
     declared = _CHARSET.search(content[:2048])
     if declared and not content.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         try:
-            return content.decode(declared[1].decode("ascii"))
-        except (UnicodeDecodeError, LookupError):
+            name = codecs.lookup(declared[1].decode("ascii")).name
+            if name not in _NOT_OF_PAGES:
+                return content.decode(name)
+        except (UnicodeError, LookupError):
             pass  # the declaration is wrong; the bytes decide
     return decoded(content)
 
@@ -140,10 +146,9 @@ def _line(node: LexborNode | None) -> str:
 
 def _moment(word: str) -> datetime | None:
     try:
-        moment = datetime.fromisoformat(word)
+        return moment_in_utc(datetime.fromisoformat(word))
     except ValueError:
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class _Walk:

@@ -13,7 +13,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.ingest.front_matter import front_matter, yaml_mapping
 from lightwell.ingest.parse._marks import formulas, ordered
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, decoded, squeezed
+from lightwell.ingest.parse._text import clean, decoded, moment_in_utc, squeezed
 
 _LONGEST_HEADING = 500
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
@@ -107,7 +107,7 @@ def _word(about: Mapping[str, object], key: str) -> str:
 def _moment(value: object) -> datetime | None:
     match value:
         case datetime():
-            return value if value.tzinfo else value.replace(tzinfo=UTC)
+            return moment_in_utc(value)
         case date():
             return datetime.combine(value, time(), UTC)
         case _:

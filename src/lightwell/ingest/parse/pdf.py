@@ -17,7 +17,7 @@ from lightwell.domain.documents import Page, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._marks import looks
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, narrow, refuse_long, squeezed
+from lightwell.ingest.parse._text import clean, moment_in_utc, narrow, refuse_long, squeezed
 
 MOST_PAGES = 5_000
 _MOST_BOOKMARKS = 10_000
@@ -251,6 +251,6 @@ def _moment(word: str) -> datetime | None:
     offset = timedelta(hours=int(match[8] or 0), minutes=int(match[9] or 0))
     try:
         zone = timezone(-offset if match[7] == "-" else offset) if match[7] else UTC
-        return datetime(*numbers, tzinfo=zone)  # pyright: ignore
+        return moment_in_utc(datetime(*numbers, tzinfo=zone))  # pyright: ignore
     except ValueError:
         return None

@@ -1,0 +1,43 @@
+"""Whose fault is an error: one document's, which alone pays for it, or what all documents stand on?"""
+
+import traceback
+from dataclasses import dataclass
+
+from lightwell.domain.errors import LightwellError, Lost, ModelFailed, StoreFailed
+from lightwell.logs import logger
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a document failed: a stable word for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+def document_failure(error: Exception, url: str) -> Failure | None:
+    """Return the failure of the document on whose behalf this was raised, None where it is not the document's.
+
+    A model, the database or a lost lease concerns every document. An error that nobody expected is logged with its
+    type and place, without its message, which may quote the document.
+    """
+    match error:
+        case Lost() | ModelFailed() | StoreFailed():
+            return None
+        case LightwellError():
+            return Failure(code=error.code, message=str(error))
+        case _:
+            name, place = type(error).__name__, _place(error)
+            _log.warning("a document failed unexpectedly", url=url, error=name, at=place)
+            return Failure(
+                code="internal_error",
+                message=f"an unexpected {name} ended its reading ({place}); please report it. Others are not touched",
+            )
+
+
+def _place(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "lightwell" in frame.filename] or frames
+    return f"{ours[-1].filename.rsplit('/', 1)[-1]}:{ours[-1].lineno}" if ours else "unknown"

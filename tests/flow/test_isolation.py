@@ -1,0 +1,273 @@
+"""One document never stops the others: whatever it does to a step costs that document alone."""
+
+import asyncio
+import io
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import docx
+import pytest
+
+from lightwell.answer.compose import Answers
+from lightwell.domain.documents import DocumentState, Format, NewDocument
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.graph import Extraction, Mention
+from lightwell.ingest import rules, work
+from lightwell.ingest.way import Outcome, Progress, Step
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.ports import ChunkToRead, Vectors
+from lightwell.records import jobs
+from lightwell.records.jobs import Worker
+from lightwell.testing.models import HashEmbedder
+from lightwell.testing.shelf import Shelf, written
+from lightwell.wiring import retriever
+
+from .conftest import Project
+
+TAGS = ["team:a"]
+EARLIEST = "0001-01-01T00:00:00+23:59"
+
+
+def as_html(document: NewDocument) -> NewDocument:
+    return replace(document, format=Format.HTML)
+
+
+def docx_dated(moment: str) -> bytes:
+    made, file = io.BytesIO(), io.BytesIO()
+    docx.Document().save(made)
+    with zipfile.ZipFile(made) as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).replace(b"2013-12-23T23:15:00Z", moment.encode())
+            body = b"<w:body><w:p><w:r><w:t>The pump is blue.</w:t></w:r></w:p>"
+            new.writestr(name, content.replace(b"<w:body>", body))
+    return file.getvalue()
+
+
+def wordy(content: bytes) -> NewDocument:
+    return replace(written("bad.docx", "", TAGS), content=content, format=Format.DOCX)
+
+
+async def states(project: Project) -> dict[str, DocumentState]:
+    reader = await project.kb.reader(TAGS)
+    return {
+        document.url.rsplit("/", 1)[1]: document.state
+        async for document in project.kb.documents(reader)
+    }
+
+
+ODD: dict[str, Callable[[], NewDocument]] = {
+    "html date": lambda: as_html(
+        written(
+            "bad.html",
+            f'<meta property="article:modified_time" content="{EARLIEST}"><p>Hello.',
+            TAGS,
+        )
+    ),
+    "html charset": lambda: as_html(
+        written("bad.html", '<meta charset="undefined"><p>Hello.', TAGS)
+    ),
+    "html codec": lambda: as_html(
+        written("bad.html", '<meta charset="unicode-escape"><p>Hello \\ud800 \\x00.', TAGS)
+    ),
+    "markdown date": lambda: written("bad.md", f"---\nupdated: {EARLIEST}\n---\nHello.", TAGS),
+    "docx date": lambda: wordy(docx_dated(EARLIEST)),
+    "docx late date": lambda: wordy(docx_dated("9999-12-31T23:59:59-14:00")),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+async def test_a_date_or_charset_that_cannot_be_is_left_out(project: Project, case: str) -> None:
+    good = written("good.md", "The pump is blue.", TAGS)
+    ended = await project.kb.ingest(Shelf(documents=(ODD[case](), good)))
+    assert ended.troubles == ()
+    assert set((await states(project)).values()) == {DocumentState.ACTIVE}
+
+
+@dataclass(frozen=True)
+class Fragile:
+    """An embedder and an extractor that a word of one document breaks."""
+
+    inner: HashEmbedder = field(default_factory=lambda: HashEmbedder(dimension=64))
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        if any("breaks embedding" in text for text in texts):
+            raise ZeroDivisionError("a secret of the text")
+        return await self.inner.documents(texts)
+
+    async def query(self, text: str) -> Vectors:
+        return await self.inner.query(text)
+
+    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+        return [self._said(chunk.draft.text) for chunk in chunks]
+
+    def _said(self, text: str) -> Extraction:
+        if "breaks extraction" in text:
+            raise KeyError("a secret of the text")
+        if "breaks publishing" in text:
+            return Extraction(mentions=(Mention(name="a\0b", kind="name"),), statements=())
+        if "breaks counting" in text:
+            return Extraction(
+                mentions=(Mention(name="a", kind="name", count=2**40),), statements=()
+            )
+        return Extraction(mentions=(Mention(name="Acme", kind="name"),), statements=())
+
+
+def fragile(project: Project) -> Project:
+    way = replace(project.way, embedder=Fragile(), extractor=Fragile())
+    kb = KnowledgeBase(
+        project.database, project.kb.project_id, way, retriever(way), Answers(model=None)
+    )
+    return replace(project, kb=kb, way=way)
+
+
+@pytest.mark.parametrize("step", ["embedding", "extraction", "publishing", "counting"])
+async def test_a_document_that_breaks_a_later_step_fails_alone(project: Project, step: str) -> None:
+    broken = fragile(project)
+    documents = [written(f"{n}.md", f"Note {n} is fine.", TAGS) for n in range(5)]
+    documents.insert(2, written("bad.md", f"This breaks {step}.", TAGS))
+    ended = await broken.kb.ingest(Shelf(documents=tuple(documents)))
+    assert [trouble.url for trouble in ended.troubles] == ["file:///shelf/bad.md"]
+    found = await states(broken)
+    assert found.pop("bad.md") is DocumentState.FAILED
+    assert set(found.values()) == {DocumentState.ACTIVE}
+    assert "secret" not in ended.troubles[0].message
+    rows = await project.database.rows(
+        "SELECT status, count(*), max(attempts) FROM ingestion_jobs GROUP BY 1 ORDER BY 1", {}
+    )
+    assert rows == [("complete", 5, 2), ("failed", 1, 2)]
+
+
+async def test_what_failed_unexpectedly_is_tried_again_at_the_next_ingestion(
+    project: Project,
+) -> None:
+    shelf = Shelf(documents=(written("bad.md", "This breaks embedding.", TAGS),))
+    await fragile(project).kb.ingest(shelf)
+    assert (await project.kb.ingest(shelf)).troubles == ()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        replace(written("bad.md", "Hello.", TAGS), title="a\0b"),
+        replace(written("bad.md", "Hello.", TAGS), topic="a\ud800b"),
+        replace(written("bad.md", "Hello.", TAGS), metadata={"k": "\0"}),
+        replace(
+            written("bad.md", "Hello.", TAGS),
+            acl_tags=frozenset(f"{n * 7919**40:x}" for n in range(1, 100)),
+        ),
+    ],
+)
+async def test_a_document_that_the_database_refuses_does_not_stop_its_source(
+    project: Project, wrong: NewDocument
+) -> None:
+    good = written("good.md", "The pump is blue.", TAGS)
+    ended = await project.kb.ingest(Shelf(documents=(wrong, good)))
+    assert [trouble.url for trouble in ended.troubles] == [wrong.url]
+    assert await states(project) == {"good.md": DocumentState.ACTIVE}
+
+
+async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_lease(
+    project: Project,
+) -> None:
+    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
+
+    async def failing(chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+        raise ModelFailed("It is down")
+
+    async def losing(chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+        await project.database.run("UPDATE ingestion_jobs SET leased_by = 'another'", {})
+        return [Extraction(mentions=(), statements=()) for _ in chunks]
+
+    async def attempts() -> int:
+        return (await project.database.rows("SELECT attempts FROM ingestion_jobs", {}))[0][0]
+
+    with pytest.raises(ModelFailed):
+        await work.drain(
+            replace(project.way, extractor=Extracting(failing)), project.kb.project_id, ignore
+        )
+    assert await attempts() == 0
+    stop = asyncio.Event()
+
+    async def once(chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+        stop.set()
+        return await losing(chunks)
+
+    await work.serve(
+        replace(project.way, extractor=Extracting(once)), project.kb.project_id, ignore, stop
+    )
+    assert await attempts() == 1
+
+
+async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Project) -> None:
+    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
+    await project.database.run(
+        "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": jobs.MOST_ATTEMPTS}
+    )
+    told: list[Outcome] = []
+    await work.drain(project.way, project.kb.project_id, told.append)
+    assert ["set aside" in outcome.error for outcome in told] == [True]
+
+
+@dataclass(frozen=True)
+class Extracting:
+    """An extractor made of a function."""
+
+    extracted: Callable[[Sequence[ChunkToRead]], Awaitable[list[Extraction]]]
+
+    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+        return await self.extracted(chunks)
+
+
+def ignore(outcome: Outcome) -> None:
+    del outcome
+
+
+async def test_extraction_that_takes_longer_than_a_lease_ends(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rules once ran on the event loop: no lease was renewed meanwhile, and all was read again, for ever."""
+    lease, documents = 0.6, 4
+    read, reads = rules.read, Counter[str]()
+
+    def slow(chunk: ChunkToRead) -> Extraction:
+        reads[chunk.draft.text] += 1
+        if reads[chunk.draft.text] > 2:
+            raise RuntimeError("read again and again")
+        time.sleep(lease / 2)
+        return read(chunk)
+
+    monkeypatch.setattr(rules, "read", slow)
+    shelf = tuple(written(f"{n}.md", f"Note {n} is long.", TAGS) for n in range(documents))
+    await project.kb.enqueue(Shelf(documents=shelf))
+    way = replace(project.way, worker=Worker(name="slow", seconds=lease))
+    told: list[Outcome] = []
+    await work.drain(way, project.kb.project_id, told.append)
+    assert [outcome.error for outcome in told] == [""] * documents
+    assert set(reads.values()) == {1}
+
+
+async def test_progress_within_one_document_is_told(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lightwell.ingest.pipeline._EXTRACTED_AT_ONCE", 3)
+    text = "\n\n".join(f"Paragraph {n} speaks of Acme Corp and of pump {n}." for n in range(600))
+    told: list[Progress] = []
+    await project.kb.enqueue(Shelf(documents=(written("long.txt", text, TAGS),)))
+    way = replace(project.way, progress=told.append, embedded_at_once=3)
+    await work.drain(way, project.kb.project_id, ignore)
+    for step in (Step.EMBEDDING, Step.EXTRACTING):
+        done = [each.done for each in told if each.step is step]
+        assert len(done) > 2
+        assert done == sorted(set(done))
+        assert done[-1] == next(each.total for each in told if each.step is step)
