@@ -46,7 +46,7 @@ class Worker:
     seconds: float
 
 
-MOST_ATTEMPTS = 5
+MOST_ATTEMPTS = 10
 """A job that was begun this often without an end fails by itself: it may have killed its workers."""
 
 _CLAIM = """
