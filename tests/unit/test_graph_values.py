@@ -71,14 +71,17 @@ def test_what_says_nothing_is_not_kept_before_what_does() -> None:
     assert brought_together(MergeStrategy.CONCATENATE, [("a",), ("b", "a")]) == ("a", "b")
 
 
-def test_sources_come_and_go_first_in_first_out() -> None:
-    assert ACME.has_source_chunk("a#0")
-    assert not ACME.remove_source_chunk("a#0").has_source_chunk("a#0")
-    assert ACME.add_source("a#0").sources == ("a#0", "b#0")
-    many = ACME.with_sources([f"{n}#0" for n in range(60)]).add_source("new#0")
+@pytest.mark.parametrize("sourced", [ACME, replace(USES, sources=("a#0", "b#0"))])
+def test_s0_1_sources_of_entities_and_relations_come_and_go_first_in_first_out(
+    sourced: Entity | Relation,
+) -> None:
+    assert sourced.has_source_chunk("a#0")
+    assert not sourced.remove_source_chunk("a#0").has_source_chunk("a#0")
+    assert sourced.add_source("a#0").sources == ("a#0", "b#0")
+    many = sourced.with_sources([f"{n}#0" for n in range(60)]).add_source("new#0")
     assert len(many.sources) == 50
     assert (many.sources[0], many.sources[-1]) == ("11#0", "new#0")
-    paths = ACME.with_paths([f"{n}" for n in range(60)]).add_path("new").paths
+    paths = sourced.with_paths([f"{n}" for n in range(60)]).add_path("new").paths
     assert (len(paths), paths[0], paths[-1]) == (50, "11", "new")
 
 

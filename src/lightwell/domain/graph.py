@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import ClassId, EntityId, MergeId, RelationId
+from lightwell.domain.ids import EntityId, MergeId, RelationId
 
 DESCRIPTION_SEPARATOR = " | "
 MOST_SOURCES = 50
@@ -94,24 +94,6 @@ class Extraction:
 
     mentions: tuple[Mention, ...]
     statements: tuple[Statement, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
-    """What one access class says of one entity: derived from that class's mentions, and from no other.
-
-    `description` joins the distinct descriptions in order of arrival, or is their summary.
-    `sources` are at most 50 chunk references, `paths` at most 50 document URLs, both first in first out.
-    """
-
-    entity_id: EntityId
-    class_id: ClassId
-    name: str
-    kind: str
-    description: str
-    mention_count: int
-    sources: tuple[str, ...]
-    paths: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,6 +201,22 @@ class Relation:
     def is_self_loop(self) -> bool:
         """Return whether both ends are the same."""
         return self.source == self.target
+
+    def has_source_chunk(self, chunk_ref: str) -> bool:
+        """Return whether this chunk is among the sources shown."""
+        return chunk_ref in self.sources
+
+    def remove_source_chunk(self, chunk_ref: str) -> "Relation":
+        """Return the relation without this source; the others keep their places."""
+        return self.with_sources([source for source in self.sources if source != chunk_ref])
+
+    def with_sources(self, chunk_refs: Sequence[str]) -> "Relation":
+        """Return the relation with these sources, the last fifty of them."""
+        return replace(self, sources=first_in_first_out((), chunk_refs))
+
+    def with_paths(self, paths: Sequence[str]) -> "Relation":
+        """Return the relation with these paths, the last fifty of them."""
+        return replace(self, paths=first_in_first_out((), paths))
 
     def add_source(self, chunk_ref: str) -> "Relation":
         """Return the relation with one more source; a known one keeps its place."""
@@ -328,15 +326,6 @@ def brought_together(strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]) 
 def first_in_first_out(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct sources in order of arrival, the oldest dropped beyond fifty."""
     return tuple(dict.fromkeys([*known, *added]))[-MOST_SOURCES:]
-
-
-def with_source(profile: Profile, chunk_ref: str, path: str) -> Profile:
-    """Return the profile with one more source; a known one keeps its place."""
-    return replace(
-        profile,
-        sources=first_in_first_out(profile.sources, [chunk_ref]),
-        paths=first_in_first_out(profile.paths, [path]),
-    )
 
 
 _TEXT_REF = "kg:entity:"
