@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from lightwell.domain.questions import Mode
     from lightwell.domain.statements import Statements
     from lightwell.domain.streams import StreamChunk
+    from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage
     from lightwell.knowledge_base import Ingestion, KnowledgeBase, Status
+    from lightwell.metering import UsageLog, record_usage
+    from lightwell.models.meter import Meter
     from lightwell.settings import Settings
     from lightwell.wiring import files, opened
 
@@ -36,19 +39,31 @@ __all__ = [
     "Invalid",
     "KnowledgeBase",
     "LightwellError",
+    "Meter",
     "Mode",
     "NotFound",
+    "OperationType",
     "Reader",
     "Retrieval",
     "Settings",
     "Statements",
     "Status",
     "StreamChunk",
+    "TokenSummary",
+    "TokenUsage",
+    "UsageLog",
     "files",
     "opened",
+    "record_usage",
 ]
 
 _HOMES = {
+    "record_usage": "metering",
+    "UsageLog": "metering",
+    "TokenUsage": "domain.usage",
+    "TokenSummary": "domain.usage",
+    "OperationType": "domain.usage",
+    "Meter": "models.meter",
     "StreamChunk": "domain.streams",
     "Statements": "domain.statements",
     "Mode": "domain.questions",

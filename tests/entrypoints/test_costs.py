@@ -37,7 +37,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
     def reply(body: Body) -> str:
         if "Several passages" in content(body, 0):
             return "One firm."
-        is_question = "Evidence:" in content(body, 1)
+        is_question = not content(body, 1).startswith("~")
         return "Acme Corp buys Pump 1 from Nordwind [1]." if is_question else names(body)
 
     with FakeEndpoint(reply).running() as running:
@@ -121,6 +121,31 @@ def test_a_question_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> Non
     )
     assert asked["usage"]["calls"] == 2
     assert asked["usage"]["byOperationType"].keys() == {"KEYWORD_EXTRACTION", "QUERY"}
+
+
+@pytest.mark.usefixtures("read")
+@pytest.mark.parametrize(
+    ("command", "kinds"),
+    [
+        (("search", "What does Acme Corp order?"), {"KEYWORD_EXTRACTION"}),
+        (("brief", "Acme Corp"), {"QUERY"}),
+        (("chat", "What did Acme Corp order?"), {"KEYWORD_EXTRACTION", "QUERY"}),
+    ],
+)
+def test_s1_1_every_command_that_asks_a_model_says_what_it_cost(
+    home: Path, endpoint: FakeEndpoint, command: tuple[str, ...], kinds: set[str]
+) -> None:
+    told = json.loads(run(home, endpoint, *command, "--as", "team:us").stdout)
+    assert told["usage"]["byOperationType"].keys() == kinds
+    assert told["usage"]["calls"] == len(kinds)
+
+
+@pytest.mark.usefixtures("read")
+def test_s1_1_a_stream_ends_with_what_it_cost(home: Path, endpoint: FakeEndpoint) -> None:
+    ask = ("ask", "What will Acme Corp buy?", "--stream", "--as", "team:us")
+    events = [json.loads(line) for line in run(home, endpoint, *ask).stdout.splitlines()]
+    assert [event["type"] for event in events][-2:] == ["metadata", "done"]
+    assert events[-1]["usage"]["byOperationType"].keys() == {"KEYWORD_EXTRACTION", "QUERY"}
 
 
 @pytest.mark.usefixtures("read")

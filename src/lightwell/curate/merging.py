@@ -14,6 +14,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.graph import Entity, MergeResult, MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
+from lightwell.metering import record_usage
 from lightwell.records import curated, entities, merges
 from lightwell.records.database import Database
 from lightwell.records.entities import Called
@@ -41,12 +42,14 @@ async def merge(
     given = [await entities.called(database, reader, source) for source in sources]
     merged = _sources(sources, given, target, into)
     related = await merges.ends(database, reader, [*merged, into.entity_id])
+    with record_usage() as log:
+        summaries = await _summaries(database, reader, merged, into, summarize) if summarize else {}
     new = NewMerge(
         id=MergeId(new_id()),
         sources=merged,
         target=into.named_as,
         strategy=strategy,
-        summaries=await _summaries(database, reader, merged, into, summarize) if summarize else {},
+        summaries=summaries,
     )
     async with desk.rounded_off():
         await merges.merge(database, reader, new)
@@ -57,6 +60,7 @@ async def merge(
         relations_redirected=redirected,
         source_entities_deleted=len(merged),
         relations_deduped=deduped,
+        usage=log.summary,
     )
 
 

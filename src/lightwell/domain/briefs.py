@@ -7,6 +7,7 @@ from datetime import datetime
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Citation, Confidence
 from lightwell.domain.graph import Entity
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MOST_CITATIONS = 5
 MOST_CANDIDATES = 10
@@ -78,6 +79,7 @@ class Brief:
     confidence: Confidence
     relevance: float
     model: str
+    usage: TokenSummary = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,3 +100,4 @@ class Candidates:
 
     name: str
     candidates: tuple[Candidate, ...]
+    usage: TokenSummary = NO_USAGE

@@ -10,6 +10,7 @@ from uuid import UUID
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.questions import LONGEST_QUESTION
 from lightwell.domain.texts import well_formed
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 ConversationId = NewType("ConversationId", UUID)
 
@@ -78,6 +79,7 @@ class ChatTurn:
     conversation_id: ConversationId
     response: ChatResponse
     notes: tuple[str, ...] = ()
+    usage: TokenSummary = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId
 from lightwell.domain.questions import Channel, Question
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 ENOUGH = 0.6
 """The calibrated relevance that the best evidence must reach before anything is answered."""
@@ -107,7 +108,7 @@ class Retrieval:
     each; `best` is the best calibrated relevance, 0.0 when there is no evidence. `entities` and `relations` are what
     the graph says, as the reader sees it: entities that are named, then the nearest; the weightiest relations first.
     `notes` tell of what did not go as it should, such as a
-    reranker that did not answer.
+    reranker that did not answer. `usage` is what the calls to endpoints cost.
     """
 
     question: Question
@@ -118,6 +119,7 @@ class Retrieval:
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     notes: tuple[str, ...] = ()
+    usage: TokenSummary = NO_USAGE
 
     @property
     def is_enough(self) -> bool:
@@ -168,7 +170,7 @@ class Answer:
     No citations, no answer: `citations` is empty exactly when `confidence` is insufficient. `nearest` then
     holds what came closest among what the reader may see, by score; its ids are no marks in the text. In mode `bypass`
     the text is the model's own, after a sentence that says so; it has no citations, its confidence is insufficient and
-    `nearest` is empty.
+    `nearest` is empty. `usage` is what the calls to endpoints cost, those of the retrieval included.
     """
 
     query_id: QueryId
@@ -182,3 +184,4 @@ class Answer:
     metrics: Metrics
     context_tokens: int = 0
     notes: tuple[str, ...] = ()
+    usage: TokenSummary = NO_USAGE

@@ -10,6 +10,7 @@ from itertools import chain
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import EntityId, MergeId, RelationId
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 DESCRIPTION_SEPARATOR = " | "
 MOST_SOURCES = 50
@@ -247,13 +248,17 @@ class Word:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeResult:
-    """What a merge did, in the eyes of the person who made it; `merge_id` takes it back."""
+    """What a merge did, in the eyes of the person who made it; `merge_id` takes it back.
+
+    `usage` is what the person's own summaries cost; what others see is described anew at nobody's account.
+    """
 
     merge_id: MergeId
     target_entity: Entity
     relations_redirected: int
     source_entities_deleted: int
     relations_deduped: int
+    usage: TokenSummary = NO_USAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from lightwell.domain.evidence import Citation, Confidence, Metrics
 from lightwell.domain.ids import QueryId
+from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,3 +42,4 @@ class Statements:
     metrics: Metrics
     context_tokens: int = 0
     notes: tuple[str, ...] = ()
+    usage: TokenSummary = NO_USAGE

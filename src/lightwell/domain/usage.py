@@ -60,6 +60,10 @@ def summary(usages: Iterable[TokenUsage]) -> TokenSummary:
     )
 
 
+NO_USAGE = summary([])
+"""What an operation costs that asks no endpoint."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
     """What a million tokens cost; None is unknown."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
 from lightwell.ingest import deletion, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
@@ -14,16 +15,18 @@ from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.pipeline import READ_AGAIN
 from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
+from lightwell.metering import record_usage
 from lightwell.ports import Connector
 from lightwell.records import documents, jobs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingestion:
-    """What one ingestion did: what the source had, and how each document's job ended."""
+    """What one ingestion did: what the source had, how each document's job ended, and what calls to endpoints cost."""
 
     found: Sync
     done: tuple[Outcome, ...]
+    usage: TokenSummary = NO_USAGE
 
     @property
     def troubles(self) -> tuple[Trouble, ...]:
@@ -51,9 +54,11 @@ class DocumentWriter:
         begun: Callable[[Sync, int], None],
         tell: Callable[[Outcome], None],
     ) -> Ingestion:
-        found = await self.enqueue(connector, system)
-        begun(found, await jobs.open_jobs(self.way.database, self.project_id))
-        return Ingestion(found=found, done=await self._drain(tell))
+        with record_usage(OperationType.INGESTION) as log:
+            found = await self.enqueue(connector, system)
+            begun(found, await jobs.open_jobs(self.way.database, self.project_id))
+            done = await self._drain(tell)
+        return Ingestion(found=found, done=done, usage=log.summary)
 
     async def estimate(self, connector: Connector, system: str) -> Estimate:
         return await estimating.estimate(self.way, self.project_id, connector, system)

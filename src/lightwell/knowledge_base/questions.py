@@ -17,6 +17,8 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.questions import Mode, Question, question, sought
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
+from lightwell.domain.usage import OperationType
+from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
 from lightwell.records import conversations, queries
 from lightwell.records.database import Database
@@ -33,35 +35,46 @@ class QuestionAnswerer:
     answers: Answers
 
     async def search(self, asked: Question, reader: Reader) -> Retrieval:
-        return await self.retriever.retrieve(sought(asked), reader)
+        with record_usage(OperationType.QUERY) as log:
+            found = await self.retriever.retrieve(sought(asked), reader)
+        return replace(found, usage=log.summary)
 
     async def ask(self, asked: Question, reader: Reader) -> Answer:
         began = time.perf_counter()
-        retrieval = await self._evidence(asked, reader)
-        answer = await self.answers.compose(retrieval)
+        with record_usage(OperationType.QUERY) as log:
+            retrieval = await self._evidence(asked, reader)
+            answer = await self.answers.compose(retrieval)
+        answer = replace(answer, usage=log.summary)
         await queries.record(self.database, reader, asked.mode.strategy, answer, began=began)
         return answer
 
     async def stream(self, asked: Question, reader: Reader) -> AsyncGenerator[StreamChunk, None]:
         began = time.perf_counter()
-        retrieval = await self._evidence(asked, reader)
-        async with aclosing(self.answers.stream(retrieval)) as events:
-            async for event in events:
-                if event.answer is not None:
-                    await queries.record(
-                        self.database, reader, asked.mode.strategy, event.answer, began=began
-                    )
-                yield event
+        with record_usage(OperationType.QUERY) as log:
+            retrieval = await self._evidence(asked, reader)
+        told = self.answers.stream(retrieval)
+        async with aclosing(told):
+            async for event in record_stream(told, log, OperationType.QUERY):
+                if event.answer is None:
+                    yield event
+                    continue
+                answer = replace(event.answer, usage=log.summary)
+                await queries.record(
+                    self.database, reader, asked.mode.strategy, answer, began=began
+                )
+                yield replace(event, answer=answer)
 
     async def statements(self, asked: Question, reader: Reader) -> Statements:
         began = time.perf_counter()
-        retrieval = await self.search(asked, reader)
-        other = stating.in_other_words(asked.text)
-        if other and asked.mode in (Mode.MIX, Mode.NAIVE):
-            few = min(asked.limit, stating.READ_IN_OTHER_WORDS)
-            again = question(other, topic=asked.topic, limit=few, mode=Mode.NAIVE)
-            retrieval = stating.with_more(retrieval, await self.search(again, reader))
-        listed = await self.answers.statements(retrieval)
+        with record_usage(OperationType.QUERY) as log:
+            retrieval = await self.search(asked, reader)
+            other = stating.in_other_words(asked.text)
+            if other and asked.mode in (Mode.MIX, Mode.NAIVE):
+                few = min(asked.limit, stating.READ_IN_OTHER_WORDS)
+                again = question(other, topic=asked.topic, limit=few, mode=Mode.NAIVE)
+                retrieval = stating.with_more(retrieval, await self.search(again, reader))
+            listed = await self.answers.statements(retrieval)
+        listed = replace(listed, usage=log.summary)
         await queries.record(self.database, reader, asked.mode.strategy, listed, began=began)
         return listed
 
@@ -76,7 +89,9 @@ class QuestionAnswerer:
             model=self.answers.model,
             most_tokens=self.answers.budget.most_tokens,
         )
-        return await briefing.brief(library, name)
+        with record_usage(OperationType.QUERY) as log:
+            found = await briefing.brief(library, name)
+        return replace(found, usage=log.summary)
 
     async def chat(
         self,
@@ -92,9 +107,10 @@ class QuestionAnswerer:
         history = await self.history(reader, conversation) if conversation else ()
         model = chatting.Counted(self.answers.model) if self.answers.model else None
         turns = [Message(role=each.role, content=each.content) for each in history]
-        alone = await followups.standalone(said.content, turns, model)
-        retrieval = await self._evidence(question(alone.text, topic=topic, mode=mode), reader)
-        answer = await replace(self.answers, model=model).compose(retrieval)
+        with record_usage(OperationType.QUERY) as log:
+            alone = await followups.standalone(said.content, turns, model)
+            retrieval = await self._evidence(question(alone.text, topic=topic, mode=mode), reader)
+            answer = await replace(self.answers, model=model).compose(retrieval)
         took = round((time.perf_counter() - began) * 1000)
         graph = telling.lines(answer, retrieval, self.answers.budget)
         response = chatting.response(
@@ -112,7 +128,7 @@ class QuestionAnswerer:
             self.database, reader, mode.strategy, answer, began=began, conversation=own
         )
         notes = (alone.note, *answer.notes) if alone.note else answer.notes
-        return ChatTurn(conversation_id=own, response=response, notes=notes)
+        return ChatTurn(conversation_id=own, response=response, notes=notes, usage=log.summary)
 
     async def history(
         self, reader: Reader, conversation: ConversationId

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from lightwell.domain.errors import BudgetSpent, ModelRefused
 from lightwell.domain.tokens import token_count
 from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summary
+from lightwell.metering import current_operation, note_usage
 from lightwell.ports import ChatModel, Message, Reply
 
 _OF_QUESTIONS = frozenset(
@@ -32,21 +33,28 @@ class Meter:
 
     @property
     def spent(self) -> int:
-        """Tokens, input and output together."""
+        """Tokens, input and output together, without embeddings."""
         return self._spent
 
     def note(self, operation: OperationType, model: str, asked: int, said: int) -> None:
-        """Write down what one call cost."""
+        """Write down what one call cost, also in the logs open around it."""
         self._spent += asked + said
-        self.usages.append(
-            TokenUsage(
-                operation_type=operation,
-                model_name=model,
-                input_tokens=asked,
-                output_tokens=said,
-                timestamp=datetime.now(UTC),
-            )
+        self._write(operation, model, asked, said)
+
+    def note_embeddings(self, model: str, tokens: int) -> None:
+        """Write down what one request for embeddings cost; the budget is the chat model's and does not count it."""
+        self._write(current_operation(), model, tokens, 0)
+
+    def _write(self, operation: OperationType, model: str, asked: int, said: int) -> None:
+        usage = TokenUsage(
+            operation_type=operation,
+            model_name=model,
+            input_tokens=asked,
+            output_tokens=said,
+            timestamp=datetime.now(UTC),
         )
+        self.usages.append(usage)
+        note_usage(usage)
 
     @asynccontextmanager
     async def promised(self, tokens: int) -> AsyncGenerator[None, None]:

@@ -6,17 +6,19 @@ import binascii
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import openai
 from numpy.typing import NDArray
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.tokens import token_count
 from lightwell.models import failures
 from lightwell.models.endpoint import Connection, together
 from lightwell.models.limiter import Priority
+from lightwell.models.meter import Meter
 from lightwell.ports import Vectors
 
 
@@ -50,11 +52,15 @@ async def dimension_of(connection: Connection) -> int:
 
 
 class OpenAIEmbedder:
-    """An embedding model behind the `Embedder` seam; its questions go before its documents."""
+    """An embedding model behind the `Embedder` seam; its questions go before its documents.
 
-    def __init__(self, connection: Connection, space: Space) -> None:
+    `meter` notes what requests cost: the tokens that the endpoint tells of, or those of what it was sent.
+    """
+
+    def __init__(self, connection: Connection, space: Space, meter: Meter | None = None) -> None:
         self._connection = connection
         self._space = space
+        self._meter = meter or Meter()
 
     @property
     def model(self) -> str:
@@ -95,12 +101,15 @@ class OpenAIEmbedder:
         return np.stack([vectors[place] for place in range(len(texts))])
 
     async def _given(self, texts: list[str], priority: Priority) -> dict[int, NDArray[np.float32]]:
+        tokens = sum(token_count(text) for text in texts)
         answer = await self._connection.send(
             lambda: self._ask(texts),
             priority=priority,
-            tokens=sum(token_count(text) for text in texts),
+            tokens=tokens,
             cost=lambda answer: answer.usage.total_tokens if answer.usage else None,
         )
+        told = answer.usage.total_tokens if answer.usage else 0
+        self._meter.note_embeddings(self.model, told or tokens)
         if any(not 0 <= given.index < len(texts) for given in answer.data):
             raise self._wrong("it gave vectors for texts it was not sent")
         return {given.index: self._unit(given.embedding) for given in answer.data}
@@ -155,7 +164,7 @@ class _Given(BaseModel):
 
 
 class _Cost(BaseModel):
-    total_tokens: int
+    total_tokens: Annotated[int, Field(ge=0)]
 
 
 class _Answer(BaseModel):

@@ -53,7 +53,7 @@ async def opened(
 ) -> AsyncGenerator[KnowledgeBase, None]:
     """Open the project that the settings name, its database and its models, and close them at the end.
 
-    `meter` collects what the chat model's calls cost; its budget goes before the settings'. `around` puts something
+    `meter` collects what calls of models cost; its budget goes before the settings'. `around` puts something
     in front of the embedder, which measures it or remembers what it gave.
     Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says how to mend it.
     """
@@ -61,10 +61,10 @@ async def opened(
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(chosen))
         database = await stack.enter_async_context(connected(conninfo))
-        embedder = around(await open_embedder(chosen, stack))
+        paid = meter or Meter(chosen.token_budget)
+        embedder = around(await open_embedder(chosen, stack, paid))
         project_id = await access.project(database, chosen.tenant, chosen.project)
         space = await _space(database, project_id, embedder)
-        paid = meter or Meter(chosen.token_budget)
         chat = await open_chat_connection(chosen, stack)
         ask = ingestion_asking(chosen, database, project_id, chat, paid) if chat else None
         summaries = summarizer(chosen, ask) if ask else None

@@ -39,7 +39,7 @@ def _unwell(name: str, error: LightwellError) -> Check:
 
 
 async def _look_at_embedder(settings: Settings, stack: AsyncExitStack) -> str:
-    embedder = await open_embedder(settings, stack)
+    embedder = await open_embedder(settings, stack, Meter())
     await embedder.query("light")
     return f"{embedder.model}, {embedder.dimension} dimensions"
 

@@ -30,7 +30,7 @@ _AT_HAND = 4
 """Calls that wait at the endpoint's gate, so that a slot is never empty."""
 
 
-async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder:
+async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Embedder:
     if settings.embedding_url is None:
         from lightwell.models.local import MiniLM
 
@@ -54,6 +54,7 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> Embedder:
             shortened=wanted > 0,
             batch=settings.embedding_batch_size,
         ),
+        meter,
     )
 
 

@@ -47,7 +47,7 @@ async def ask(asked: Asked, who: Sequence[str]) -> Report:
     paid = _paid(meter)
     return Report(
         document={**document, "usage": paid.document()},
-        text=Group(show.answer(answer), *_told(paid, meter)),
+        text=Group(show.answer(answer), *paid.lines()),
     )
 
 
@@ -63,14 +63,15 @@ async def statements(asked: Asked, who: Sequence[str]) -> Report:
     paid = _paid(meter)
     return Report(
         document={**document, "usage": paid.document()},
-        text=Group(show.statements(listed), *_told(paid, meter)),
+        text=Group(show.statements(listed), *paid.lines()),
     )
 
 
 async def stream(asked: Asked, who: Sequence[str], *, as_json: bool) -> Report:
     """Print the answer as it comes, and report what is left to say; raise `ModelFailed` when its model does."""
     last: StreamChunk | None = None
-    async with _open(asked, who, Meter()) as (kb, reader):
+    meter = Meter()
+    async with _open(asked, who, meter) as (kb, reader):
         events = kb.stream(
             asked.text, reader, topic=asked.topic, limit=asked.limit, mode=asked.mode
         )
@@ -86,7 +87,11 @@ async def stream(asked: Asked, who: Sequence[str], *, as_json: bool) -> Report:
     answer = None if last is None else last.answer
     if answer is None:
         return Report(document={}, text=Text(), printed=True)
-    return Report(document={}, text=Group(Text("\n"), show.told_of(answer)), printed=as_json)
+    return Report(
+        document={},
+        text=Group(Text("\n"), show.told_of(answer), *_paid(meter).lines()),
+        printed=as_json,
+    )
 
 
 @asynccontextmanager
@@ -101,11 +106,7 @@ async def _open(
 
 
 def _paid(meter: Meter) -> costs.Costs:
-    return costs.Costs(summary=meter.summary, price=costs.price(settings()))
-
-
-def _told(paid: costs.Costs, meter: Meter) -> list[Text]:
-    return [Text(paid.text(), style="dim")] if meter.usages else []
+    return costs.spent(meter.usages, settings())
 
 
 def _since(began: float) -> int:

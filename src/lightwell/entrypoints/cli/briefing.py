@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
@@ -13,6 +14,7 @@ from lightwell.domain.evidence import INSUFFICIENT, Confidence
 from lightwell.domain.graph import Entity
 from lightwell.entrypoints.cli.edge import Report, settings
 from lightwell.entrypoints.cli.show import clean
+from lightwell.models.meter import Meter
 
 Json = Mapping[str, object]
 
@@ -22,11 +24,16 @@ async def brief(name: str, who: Sequence[str]) -> Report:
     tags = people.tags(who)
     from lightwell.wiring import opened
 
-    async with opened(settings()) as kb:
+    chosen, meter = settings(), Meter()
+    async with opened(chosen, meter) as kb:
         found = await kb.brief(name, await people.reader(kb, tags))
+    paid = costs.spent(meter.usages, chosen)
+    usage = {"usage": paid.document()}
     match found:
         case Brief():
-            return Report(document=_as_json(found), text=_text(found))
+            return Report(
+                document={**_as_json(found), **usage}, text=Group(_text(found), *paid.lines())
+            )
         case Candidates():
             document = {
                 "name": found.name,
@@ -34,7 +41,7 @@ async def brief(name: str, who: Sequence[str]) -> Report:
                     {**_entity(each.entity), "apart": dict(each.apart)} for each in found.candidates
                 ],
             }
-            return Report(document=document, text=_pick_list(found))
+            return Report(document={**document, **usage}, text=_pick_list(found))
 
 
 # ── for programs ──────────────────────────────────────────────────────────────────────────────────────

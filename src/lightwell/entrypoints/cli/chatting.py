@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import (
@@ -25,6 +26,7 @@ from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.edge import Report, settings
 from lightwell.entrypoints.cli.show import clean
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.meter import Meter
 from lightwell.wiring import opened
 
 _MOST_READ = 65536
@@ -42,31 +44,36 @@ class Talk:
 async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
     """Report the response to one message, with the conversation it belongs to."""
     user_message(message)
-    tags = people.tags(who)
-    async with opened(settings()) as kb:
+    tags, chosen, meter = people.tags(who), settings(), Meter()
+    async with opened(chosen, meter) as kb:
         turn = await _turn(kb, await people.reader(kb, tags), message, talk)
     said = Text(f"conversation: {turn.conversation_id}", style="dim")
+    paid = costs.spent(meter.usages, chosen)
     return Report(
-        document={"conversationId": str(turn.conversation_id), **as_json(turn.response)},
-        text=Group(_response(turn), Text(), said),
+        document={
+            "conversationId": str(turn.conversation_id),
+            **as_json(turn.response),
+            "usage": paid.document(),
+        },
+        text=Group(_response(turn), Text(), said, *paid.lines()),
     )
 
 
 async def talk(talk: Talk, who: Sequence[str]) -> Report:
     """Answer line by line until the input ends, and report which conversation it was."""
-    tags = people.tags(who)
-    async with opened(settings()) as kb:
+    tags, chosen, meter = people.tags(who), settings(), Meter()
+    async with opened(chosen, meter) as kb:
         reader = await people.reader(kb, tags)
         async for line in _lines():
             if line.strip():
                 turn = await _turn(kb, reader, line, talk)
                 talk = replace(talk, conversation=str(turn.conversation_id))
                 typer.echo(f"{_response(turn).plain}\n")
+    paid = costs.spent(meter.usages, chosen)
+    ended = f"conversation: {talk.conversation}" if talk.conversation else "Nothing was said."
     return Report(
-        document={"conversationId": talk.conversation},
-        text=Text(
-            f"conversation: {talk.conversation}" if talk.conversation else "Nothing was said."
-        ),
+        document={"conversationId": talk.conversation, "usage": paid.document()},
+        text=Group(Text(ended), *paid.lines()),
     )
 
 

@@ -1,12 +1,13 @@
 """What models cost, said to people and to programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from lightwell.domain.usage import Price, TokenSummary, summary
+import lightwell.entrypoints.cli.shapes as shapes
+from lightwell.domain.usage import NO_USAGE, OperationType, Price, TokenSummary, TokenUsage, summary
 from lightwell.entrypoints.cli.edge import Report
 from lightwell.entrypoints.cli.show import counted, fields
 from lightwell.settings import Settings
@@ -22,29 +23,25 @@ _NO_PRICE = "unknown: set LIGHTWELL_CHAT_PRICE_INPUT and LIGHTWELL_CHAT_PRICE_OU
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What a command's calls cost."""
+    """What a command's calls cost; `price` is that of the chat model's, None when it is unknown."""
 
     summary: TokenSummary
-    price: Price
+    price: float | None
 
     def document(self) -> Mapping[str, object]:
         """Return it for programs."""
-        spent = self.summary
-        return {
-            "calls": spent.calls,
-            "totalInputTokens": spent.total_input_tokens,
-            "totalOutputTokens": spent.total_output_tokens,
-            "byOperationType": {kind.value: n for kind, n in spent.by_operation_type.items()},
-            "price": self.price.of(spent.total_input_tokens, spent.total_output_tokens),
-        }
+        return {**shapes.usage(self.summary), "price": self.price}
+
+    def lines(self) -> list[Text]:
+        """Return it for people: a line, or none where no endpoint was asked."""
+        return [Text(self.text(), style="dim")] if self.summary.calls else []
 
     def text(self) -> str:
         """Return it in a line."""
         spent = self.summary
-        price = self.price.of(spent.total_input_tokens, spent.total_output_tokens)
         return (
             f"{counted(spent.calls, 'model call')}: {spent.total_input_tokens:,} tokens sent, "
-            f"{spent.total_output_tokens:,} written" + (f", {price:.4f}" if price else "")
+            f"{spent.total_output_tokens:,} written" + (f", {self.price:.4f}" if self.price else "")
         )
 
 
@@ -53,7 +50,20 @@ def price(chosen: Settings) -> Price:
     return Price(input=chosen.chat_price_input, output=chosen.chat_price_output)
 
 
-NOTHING = Costs(summary=summary([]), price=Price(input=None, output=None))
+NOTHING = Costs(summary=NO_USAGE, price=None)
+
+
+def spent(usages: Iterable[TokenUsage], chosen: Settings) -> Costs:
+    """Return what these calls cost; embeddings and reranking have other prices, which no setting names."""
+    paid = list(usages)
+    by_chat = summary(
+        each
+        for each in paid
+        if each.operation_type is not OperationType.RERANK
+        and each.model_name != chosen.embedding_model
+    )
+    sent, written = by_chat.total_input_tokens, by_chat.total_output_tokens
+    return Costs(summary=summary(paid), price=price(chosen).of(sent, written))
 
 
 def estimated(found: "Sequence[Estimate]", chosen: Settings, *, which: str) -> Report:

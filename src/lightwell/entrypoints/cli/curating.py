@@ -26,11 +26,11 @@ from lightwell.domain.graph import (
     Word,
 )
 from lightwell.domain.ids import MergeId
-from lightwell.domain.usage import Price
-from lightwell.entrypoints.cli.costs import Costs, price
+from lightwell.entrypoints.cli.costs import spent
 from lightwell.entrypoints.cli.edge import Report, settings
 from lightwell.entrypoints.cli.show import clean, counted, fields
 from lightwell.models.meter import Meter
+from lightwell.settings import Settings
 from lightwell.wiring import opened
 
 Json = dict[str, object]
@@ -194,19 +194,19 @@ class _Costs:
     """What a correction costs: a model may have been asked for summaries."""
 
     meter: Meter
-    price: Price
+    settings: Settings
 
     def report(self, document: Json, text: RenderableType) -> Report:
         """Report what was done and, where there were calls, what they cost."""
-        usage = Costs(summary=self.meter.summary, price=self.price)
-        said = Group(text, _faint(usage.text())) if usage.summary.calls else text
+        usage = spent(self.meter.usages, self.settings)
+        said = Group(text, *usage.lines())
         return Report(document={**document, "usage": usage.document()}, text=said)
 
 
 @asynccontextmanager
 async def _paid(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader, _Costs], None]:
     tags, chosen = people.tags(who), settings()
-    costs = _Costs(meter=Meter(chosen.token_budget), price=price(chosen))
+    costs = _Costs(meter=Meter(chosen.token_budget), settings=chosen)
     async with opened(chosen, costs.meter) as kb:
         yield kb.graph, await kb.reader(tags), costs
 

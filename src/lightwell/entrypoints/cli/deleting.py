@@ -2,33 +2,36 @@
 
 from collections.abc import Sequence
 
+from rich.console import Group
 from rich.text import Text
 
+import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.deletions import Deletion
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
 from lightwell.entrypoints.cli.reading import named
+from lightwell.models.meter import Meter
 from lightwell.wiring import opened
 
 
 async def delete(names: Sequence[str], who: Sequence[str]) -> Report:
     """Delete some of the reader's documents and report what went."""
-    tags = people.tags(who)
-    async with opened(settings()) as kb:
+    tags, chosen, meter = people.tags(who), settings(), Meter()
+    async with opened(chosen, meter) as kb:
         gone = await kb.delete(await kb.reader(tags), [named(name) for name in names])
-    return _report(gone)
+    return _report(gone, costs.spent(meter.usages, chosen))
 
 
 async def erase(names: Sequence[str], who: Sequence[str]) -> Report:
     """Delete them and their tombstones, and report what went."""
-    tags = people.tags(who)
-    async with opened(settings()) as kb:
+    tags, chosen, meter = people.tags(who), settings(), Meter()
+    async with opened(chosen, meter) as kb:
         gone = await kb.erase(await kb.reader(tags), [named(name) for name in names])
-    return _report(gone)
+    return _report(gone, costs.spent(meter.usages, chosen))
 
 
-def _report(gone: Deletion) -> Report:
+def _report(gone: Deletion, paid: costs.Costs) -> Report:
     counts = {
         "chunks": gone.chunks,
         "vectors": gone.vectors,
@@ -50,7 +53,8 @@ def _report(gone: Deletion) -> Report:
             "relationsRebuilt": gone.relations_rebuilt,
             "removed": counts,
             "errors": list(gone.errors),
+            "usage": paid.document(),
         },
-        text=Text(show.clean("\n".join(lines))),
+        text=Group(Text(show.clean("\n".join(lines))), *paid.lines()),
         code=Exit.INCOMPLETE if gone.errors else Exit.FINE,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
+import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
@@ -17,6 +18,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
 from lightwell.domain.questions import Mode, question, sought
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
+from lightwell.models.meter import Meter
 
 if TYPE_CHECKING:
     from lightwell.knowledge_base import KnowledgeBase
@@ -27,11 +29,16 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 async def search(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
     """Report the passages that bear on the question, best first."""
     sought(question(text, topic=topic, limit=limit, mode=mode))
-    async with _open(who) as (kb, reader):
+    meter = Meter()
+    async with _open(who, meter) as (kb, reader):
         began = time.perf_counter()
         found = await kb.search(text, reader, topic=topic, limit=limit, mode=mode)
         document = shapes.retrieval(found, milliseconds=_since(began))
-    return Report(document=document, text=show.retrieval(found))
+    paid = costs.spent(meter.usages, settings())
+    return Report(
+        document={**document, "usage": paid.document()},
+        text=Group(show.retrieval(found), *paid.lines()),
+    )
 
 
 async def status(who: Sequence[str]) -> Report:
@@ -103,12 +110,12 @@ async def doctor() -> Report:
 
 @asynccontextmanager
 async def _open(
-    who: Sequence[str],
+    who: Sequence[str], meter: Meter | None = None
 ) -> "AsyncGenerator[tuple[KnowledgeBase, Reader], None]":
     tags = people.tags(who)
     from lightwell.wiring import opened
 
-    async with opened(settings()) as kb:
+    async with opened(settings(), meter) as kb:
         yield kb, await people.reader(kb, tags)
 
 

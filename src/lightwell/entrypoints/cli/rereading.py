@@ -35,7 +35,7 @@ async def reread(names: Sequence[str] | None, who: Sequence[str], *, budget: int
         except asyncio.CancelledError:
             console.print(Text(STOPPED))
             raise
-    return _report(done, costs.Costs(summary=meter.summary, price=costs.price(chosen)))
+    return _report(done, costs.spent(meter.usages, chosen))
 
 
 async def enqueue(names: Sequence[str] | None, who: Sequence[str]) -> Report:

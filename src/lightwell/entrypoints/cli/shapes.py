@@ -10,6 +10,7 @@ from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
+from lightwell.domain.usage import TokenSummary
 from lightwell.retrieve.fusion import RANK_OFFSET
 
 Json = Mapping[str, object]
@@ -57,7 +58,7 @@ def statements(listed: Statements, *, milliseconds: int) -> Json:
 
 
 def event(chunk: StreamChunk) -> Json:
-    """Return an event in the shape of S3's StreamChunk; `done` has the answer's notes besides."""
+    """Return an event in the shape of S3's StreamChunk; `done` has the answer's notes and usage besides."""
     return {"type": chunk.type.value} | {
         name: value
         for name, value in {
@@ -66,8 +67,19 @@ def event(chunk: StreamChunk) -> Json:
             "metadata": chunk.metadata and _metadata(chunk.metadata),
             "error": chunk.error or None,
             "notes": chunk.answer and list(chunk.answer.notes),
+            "usage": chunk.answer and usage(chunk.answer.usage),
         }.items()
         if value is not None
+    }
+
+
+def usage(spent: TokenSummary) -> Json:
+    """Return S1's TokenSummary."""
+    return {
+        "calls": spent.calls,
+        "totalInputTokens": spent.total_input_tokens,
+        "totalOutputTokens": spent.total_output_tokens,
+        "byOperationType": {kind.value: n for kind, n in spent.by_operation_type.items()},
     }
 
 

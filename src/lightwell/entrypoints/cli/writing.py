@@ -48,7 +48,7 @@ async def ingest(
         found=[each.found for each in ended],
         done=[outcome for each in ended for outcome in each.done],
         sources=sources,
-        usage=costs.Costs(summary=meter.summary, price=costs.price(chosen)),
+        usage=costs.spent(meter.usages, chosen),
     ).report()
 
 
@@ -82,18 +82,23 @@ async def work() -> Report:
         console.print(Text(clean(f"{outcome.url}: {end}")))
 
     chosen = settings()
-    async with opened(chosen) as kb:
+    meter = Meter(chosen.token_budget)
+    async with opened(chosen, meter) as kb:
         stop = _told_to_stop()
         console.print(Text(f"Working on the project {chosen.project!r}; Ctrl-C stops."))
         await kb.work(stop, tell)
     failed = sum(1 for outcome in done if outcome.error)
+    paid = costs.spent(meter.usages, chosen)
     return Report(
         document={
             "done": len(done) - failed,
             "failed": failed,
             "chunks": sum(each.chunks for each in done),
+            "usage": paid.document(),
         },
-        text=Text(f"{len(done) - failed} documents brought in, {failed} failed."),
+        text=Group(
+            Text(f"{len(done) - failed} documents brought in, {failed} failed."), *paid.lines()
+        ),
     )
 
 

@@ -1,0 +1,121 @@
+"""Rows of the specification's S1, each by its number."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr
+
+from lightwell import (
+    KnowledgeBase,
+    Meter,
+    OperationType,
+    Settings,
+    TokenSummary,
+    opened,
+    record_usage,
+)
+from lightwell.domain.briefs import Brief
+from lightwell.domain.graph import MergeStrategy
+from lightwell.domain.usage import NO_USAGE, summary
+from lightwell.testing.endpoint import Body, FakeEndpoint
+from lightwell.testing.shelf import Shelf, written
+
+from .reading_model import content, names
+
+QUESTION = "What does Acme Corp buy from Nordwind?"
+ORDERS = tuple(
+    written(f"{n}.md", f"# Order {n}\n\nAcme Corp buys Pump {n} from Nordwind.", ["team:us"])
+    for n in range(4)
+)
+QUERY, INGESTION = OperationType.QUERY, OperationType.INGESTION
+FOUND = {QUERY, OperationType.KEYWORD_EXTRACTION, OperationType.RERANK}
+
+
+def reply(body: Body) -> str:
+    """Read, summarise, find keywords and answer as a dutiful model would."""
+    if "Several passages" in content(body, 0):
+        return "One firm."
+    if "high_level_keywords" in content(body, 0):
+        return '{"high_level_keywords": ["purchases"], "low_level_keywords": ["Acme Corp"]}'
+    if content(body, 1).startswith("~"):
+        return names(body)
+    return "Acme Corp buys Pump 1 from Nordwind [1]."
+
+
+@asynccontextmanager
+async def metered(
+    database_url: str, fake: FakeEndpoint
+) -> AsyncGenerator[tuple[KnowledgeBase, Meter], None]:
+    meter = Meter()
+    chosen = Settings.model_validate(
+        {
+            "database_url": SecretStr(database_url),
+            "embedding_url": fake.base_url,
+            "embedding_model": "owl",
+            "chat_url": fake.base_url,
+            "chat_model": "reader",
+            "extraction": "model",
+            "extraction_form": "lines",
+            "rerank": "endpoint",
+            "rerank_url": fake.base_url,
+            "rerank_model": "owl-rank",
+            "rerank_timeout_ms": 20_000,
+        }
+    )
+    async with opened(chosen, meter) as kb:
+        yield kb, meter
+
+
+async def test_s1_1_every_operation_says_what_its_calls_cost(database_url: str) -> None:
+    with FakeEndpoint(reply).running() as fake:
+        async with metered(database_url, fake) as (kb, meter):
+            taken = len(fake.requests)
+
+            def agree(usage: TokenSummary, kinds: set[OperationType]) -> None:
+                nonlocal taken
+                assert usage.calls == len(fake.requests) - taken > 0
+                assert usage.by_operation_type.keys() == kinds
+                assert usage.total_input_tokens > 0
+                taken = len(fake.requests)
+
+            agree((await kb.ingest(Shelf(documents=ORDERS))).usage, {INGESTION})
+            reader = await kb.reader(["team:us"])
+            agree((await kb.search(QUESTION, reader)).usage, FOUND)
+            agree((await kb.ask(f"{QUESTION} And when?", reader)).usage, FOUND)
+            events = [event async for event in kb.stream(f"{QUESTION} And why?", reader)]
+            told = events[-1].answer
+            assert told is not None
+            agree(told.usage, FOUND)
+            agree((await kb.statements(f"{QUESTION} And how?", reader)).usage, FOUND)
+            brief = await kb.brief("Acme Corp", reader)
+            assert isinstance(brief, Brief)
+            agree(brief.usage, {QUERY, OperationType.RERANK})
+            turn = await kb.chat(f"{QUESTION} And where?", reader)
+            agree(turn.usage, FOUND)
+            followed = await kb.chat("And where?", reader, conversation=turn.conversation_id)
+            agree(followed.usage, FOUND)
+            with record_usage() as reread:
+                await kb.reread(reader, None)
+            assert reread.summary == NO_USAGE  # every reply is kept
+            merged = await kb.graph.merge(
+                reader, ["Nordwind"], "Acme Corp", strategy=MergeStrategy.LLM_SUMMARIZE
+            )
+            assert merged.usage.by_operation_type.keys() == {OperationType.SUMMARIZATION}
+            probes = 1  # for the dimension of the vectors, when the project was opened
+            assert meter.summary.calls == len(fake.requests) - probes
+
+
+async def test_s1_1_operations_side_by_side_count_their_own_calls(database_url: str) -> None:
+    with FakeEndpoint(reply).running() as fake:
+        async with metered(database_url, fake) as (kb, meter):
+            await kb.ingest(Shelf(documents=ORDERS))
+            reader = await kb.reader(["team:us"])
+            before = len(meter.usages)
+            with record_usage() as both:
+                one, other = await asyncio.gather(
+                    kb.ask(QUESTION, reader), kb.search("Who sells pumps?", reader)
+                )
+            assert one.usage.by_operation_type[QUERY] > other.usage.by_operation_type[QUERY]
+            assert one.usage.calls + other.usage.calls == both.summary.calls
+            assert both.summary == summary(meter.usages[before:])
