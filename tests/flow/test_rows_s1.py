@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from pydantic import SecretStr
 
@@ -67,43 +68,56 @@ async def metered(
         yield kb, meter
 
 
+@dataclass
+class Bill:
+    """Compares what an operation says it cost with what its endpoint was asked meanwhile."""
+
+    fake: FakeEndpoint
+    taken: int = 0
+
+    def agrees(self, usage: TokenSummary, kinds: set[OperationType]) -> None:
+        assert usage.calls == len(self.fake.requests) - self.taken > 0
+        assert usage.by_operation_type.keys() == kinds
+        assert usage.total_input_tokens > 0
+        self.taken = len(self.fake.requests)
+
+
 async def test_s1_1_every_operation_says_what_its_calls_cost(database_url: str) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with metered(database_url, fake) as (kb, meter):
-            taken = len(fake.requests)
-
-            def agree(usage: TokenSummary, kinds: set[OperationType]) -> None:
-                nonlocal taken
-                assert usage.calls == len(fake.requests) - taken > 0
-                assert usage.by_operation_type.keys() == kinds
-                assert usage.total_input_tokens > 0
-                taken = len(fake.requests)
-
-            agree((await kb.ingest(Shelf(documents=ORDERS))).usage, {INGESTION})
+            probes = len(fake.requests)  # for the dimension of the vectors
+            bill = Bill(fake, probes)
+            bill.agrees((await kb.ingest(Shelf(documents=ORDERS))).usage, {INGESTION})
             reader = await kb.reader(["team:us"])
-            agree((await kb.search(QUESTION, reader)).usage, FOUND)
-            agree((await kb.ask(f"{QUESTION} And when?", reader)).usage, FOUND)
+            bill.agrees((await kb.search(QUESTION, reader)).usage, FOUND)
+            bill.agrees((await kb.ask(f"{QUESTION} And when?", reader)).usage, FOUND)
             events = [event async for event in kb.stream(f"{QUESTION} And why?", reader)]
             told = events[-1].answer
             assert told is not None
-            agree(told.usage, FOUND)
-            agree((await kb.statements(f"{QUESTION} And how?", reader)).usage, FOUND)
+            bill.agrees(told.usage, FOUND)
+            bill.agrees((await kb.statements(f"{QUESTION} And how?", reader)).usage, FOUND)
             brief = await kb.brief("Acme Corp", reader)
             assert isinstance(brief, Brief)
-            agree(brief.usage, {QUERY, OperationType.RERANK})
+            bill.agrees(brief.usage, {QUERY, OperationType.RERANK})
             turn = await kb.chat(f"{QUESTION} And where?", reader)
-            agree(turn.usage, FOUND)
-            followed = await kb.chat("And where?", reader, conversation=turn.conversation_id)
-            agree(followed.usage, FOUND)
-            with record_usage() as reread:
+            bill.agrees(turn.usage, FOUND)
+            after = await kb.chat("And where?", reader, conversation=turn.conversation_id)
+            bill.agrees(after.usage, FOUND)
+            assert meter.summary.calls == len(fake.requests) - probes
+
+
+async def test_s1_1_what_changes_the_graph_says_what_it_cost(database_url: str) -> None:
+    with FakeEndpoint(reply).running() as fake:
+        async with metered(database_url, fake) as (kb, _):
+            await kb.ingest(Shelf(documents=ORDERS))
+            reader = await kb.reader(["team:us"])
+            with record_usage() as again:
                 await kb.reread(reader, None)
-            assert reread.summary == NO_USAGE  # every reply is kept
+            assert again.summary == NO_USAGE  # every reply is kept, and so is every vector
             merged = await kb.graph.merge(
                 reader, ["Nordwind"], "Acme Corp", strategy=MergeStrategy.LLM_SUMMARIZE
             )
             assert merged.usage.by_operation_type.keys() == {OperationType.SUMMARIZATION}
-            probes = 1  # for the dimension of the vectors, when the project was opened
-            assert meter.summary.calls == len(fake.requests) - probes
 
 
 async def test_s1_1_operations_side_by_side_count_their_own_calls(database_url: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
+from rich.console import Group
 from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
