@@ -345,6 +345,14 @@ class GraphIndex(Protocol):
         """Return up to `limit` of the reader's chunks that relate one of these to something, two of these first."""
         ...
 
+    async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
+        """Return the entities that the reader's of these chunks mention, or are given as a source of."""
+        ...
+
+    async def relations_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[RelationId]:
+        """Return the relations that the reader's of these chunks state, or are given as a source of."""
+        ...
+
     async def linked(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[EntityId]:

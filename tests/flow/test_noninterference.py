@@ -315,6 +315,43 @@ async def test_what_is_near_is_what_the_reader_s_own_documents_say(
     assert full == await near(other_database, own[-1:], tags)
 
 
+async def sourced(database: Database, corpus: Sequence[NewDocument], tags: set[str]) -> object:
+    """Return the reader's passages, what each says, and the reader's relations page by page, without ids."""
+    store = await noted(database, uuid4().hex)
+    await store.kb.ingest(Shelf(documents=tuple(corpus)))
+    reader, graph = await store.kb.reader(tags), store.kb.graph
+    found, places = list[object](), dict[str, str]()
+    async for document in store.kb.documents(reader):
+        for chunk in await store.kb.chunks(reader, document.url):
+            places[chunk.ref] = f"{chunk.url}#{chunk.index}"
+            entities = await graph.entities_of(reader, [chunk.ref])
+            relations = await graph.relations_of(reader, [chunk.ref])
+            found += [chunk.url, chunk.text, chunk.llm_cache_ids]
+            found += [(each.ref, each.description, each.chunk_count) for each in entities]
+            found += [(each.source, each.target, each.description) for each in relations]
+    after = None
+    while page := [each async for each in graph.relations(reader, after=after, limit=2)]:
+        found += [
+            replace(each, sources=tuple(places[ref] for ref in each.sources)) for each in page
+        ]
+        after = page[-1].key
+    return found
+
+
+@settings(
+    max_examples=8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(notes(), st.sets(st.sampled_from(TAGS[:3]), min_size=1, max_size=2))
+async def test_s1_7_passages_entities_and_relations_by_source_are_the_reader_s_own(
+    database: Database, other_database: Database, corpus: list[NewDocument], tags: set[str]
+) -> None:
+    own = [one for one in corpus if one.acl_tags & tags]
+    full = await sourced(database, corpus, tags)
+    assert full == await sourced(other_database, own, tags)
+
+
 def _line(one: Line) -> object:
     return (one.text, one.said_at, [_citation(each) for each in one.citations])
 

@@ -5,6 +5,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import pytest
+from psycopg import sql
 from pydantic import SecretStr
 
 from lightwell import (
@@ -17,11 +19,15 @@ from lightwell import (
     record_usage,
 )
 from lightwell.domain.briefs import Brief
-from lightwell.domain.graph import MergeStrategy
+from lightwell.domain.errors import NotFound
+from lightwell.domain.graph import MergeStrategy, Predicate, relation_key
 from lightwell.domain.usage import NO_USAGE, summary
+from lightwell.records.database import Database
+from lightwell.stores.postgres.graph import ENTITIES_OF
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.shelf import Shelf, written
 
+from .notes import noted
 from .reading_model import content, names
 
 QUESTION = "What does Acme Corp buy from Nordwind?"
@@ -133,3 +139,91 @@ async def test_s1_1_operations_side_by_side_count_their_own_calls(database_url: 
             assert one.usage.by_operation_type[QUERY] > other.usage.by_operation_type[QUERY]
             assert one.usage.calls + other.usage.calls == both.summary.calls
             assert both.summary == summary(meter.usages[before:])
+
+
+async def test_s1_7_entities_and_relations_are_found_by_the_passages_they_come_from(
+    database: Database,
+) -> None:
+    notes = await noted(database)
+    await notes.put("one", ["team:a"], "Acme (firm): sells", "Acme -> Nordwind [USES]: daily")
+    await notes.put("two", ["team:a"], "Osprey (plant): makes", "Acme -> Osprey [PART_OF]: since")
+    await notes.put("secret", ["team:b"], "Tarn (place): hides", "Acme -> Tarn [USES]: secretly")
+    graph, reader = notes.kb.graph, await notes.kb.reader(["team:a"])
+    (chunk,) = await notes.kb.chunks(reader, "file:///shelf/one.txt")
+    for name in (chunk.ref, str(chunk.id)):
+        assert [each.name for each in await graph.entities_of(reader, [name])] == [
+            "Acme",
+            "Nordwind",
+        ]
+        (stated,) = await graph.relations_of(reader, [name])
+        assert (stated.source, stated.predicate, stated.target) == (
+            "Acme",
+            Predicate.USES,
+            "Nordwind",
+        )
+    other = await notes.kb.reader(["team:b"])
+    (secret,) = await notes.kb.chunks(other, "file:///shelf/secret.txt")
+    for find in (graph.entities_of, graph.relations_of):
+        with pytest.raises(NotFound, match="There is no passage"):
+            await find(reader, [chunk.ref, secret.ref])
+
+
+async def test_s1_7_entities_and_relations_are_deleted_together_or_not_at_all(
+    database: Database,
+) -> None:
+    notes = await noted(database)
+    lines = ("Acme -> Nordwind [USES]: daily", "Acme -> Osprey [USES]: often", "Tarn (place): is")
+    await notes.put("one", ["team:a"], *lines)
+    graph, reader = notes.kb.graph, await notes.kb.reader(["team:a"])
+    keys = [relation_key("Acme USES Nordwind"), relation_key("Acme USES Osprey")]
+    with pytest.raises(NotFound):
+        await graph.delete_relations(reader, [*keys, relation_key("Acme USES Tarn")])
+    with pytest.raises(NotFound):
+        await graph.delete_entities(reader, ["Tarn", "Nobody"])
+    assert len((await graph.entity(reader, "Acme")).relations) == 2
+    gone = await graph.delete_relations(reader, keys)
+    assert [each.target for each in gone] == ["Nordwind", "Osprey"]
+    assert (await graph.entity(reader, "Acme")).relations == ()
+    were = await graph.delete_entities(reader, ["Tarn", "Nordwind"])
+    assert [each.name for each in were] == ["Tarn", "Nordwind"]
+    assert [each.name async for each in graph.entities(reader)] == ["Acme", "Osprey"]
+
+
+async def test_s1_7_relations_come_in_pages(database: Database) -> None:
+    notes = await noted(database)
+    lines = [f"Acme -> Plant {n} [{verb}]: it" for n in range(4) for verb in ("USES", "PART_OF")]
+    await notes.put("one", ["team:a"], *lines)
+    await notes.put("two", ["team:b"], "Acme -> Plant 9 [USES]: secretly")
+    graph, reader = notes.kb.graph, await notes.kb.reader(["team:a"])
+    held = [each async for each in graph.relations(reader)]
+    whole = [str(each.key) for each in held]
+    assert len(whole) == 8
+    assert held == sorted(held, key=lambda each: (each.source, each.target, each.predicate))
+    paged: list[str] = []
+    while page := [
+        str(each.key)
+        async for each in graph.relations(
+            reader, limit=3, after=relation_key(paged[-1]) if paged else None
+        )
+    ]:
+        paged += page
+    assert paged == whole
+
+
+async def test_s1_8_passages_are_looked_up_by_the_index_on_source_lists(
+    database: Database,
+) -> None:
+    notes = await noted(database)
+    await notes.put("one", ["team:a"], "Acme -> Nordwind [USES]: daily")
+    reader = await notes.kb.reader(["team:a"])
+    (chunk,) = await notes.kb.chunks(reader, "file:///shelf/one.txt")
+    await database.run(
+        "INSERT INTO profiles SELECT (jsonb_populate_record(profile, jsonb_build_object("
+        "    'subject_id', gen_random_uuid(), 'source_ids', ARRAY[gen_random_uuid()]))).*"
+        " FROM profiles AS profile CROSS JOIN generate_series(1, 2000)",
+        {},
+    )
+    await database.run("ANALYZE profiles", {})
+    asked = {"chunks": [chunk.id], "classes": list(reader.classes), "subject": "entity"}
+    plan = await database.rows(sql.SQL("EXPLAIN {}").format(sql.SQL(ENTITIES_OF)), asked)
+    assert "profiles_sources" in "\n".join(row[0] for row in plan)

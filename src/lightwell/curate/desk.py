@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lightwell.domain.summaries import Summarized
+from lightwell.ports import GraphIndex
 from lightwell.records.database import Database
 
 Summarize = Callable[[str, Sequence[str]], Awaitable[Summarized | None]]
@@ -14,12 +15,13 @@ Summarize = Callable[[str, Sequence[str]], Awaitable[Summarized | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
-    """Where corrections are made: `summarize` is None without a chat model.
+    """Where corrections are made: `summarize` is None without a chat model, `graph` knows which chunks say what.
 
     `round_off` follows each change: what was derived since a moment is summarised and embedded as after an ingestion.
     """
 
     database: Database
+    graph: GraphIndex
     summarize: Summarize | None
     round_off: Callable[[datetime], Awaitable[None]]
 

@@ -5,7 +5,7 @@ What a person says lives in the access class of the tags given with it, by defau
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lightwell.curate.desk import Desk
 from lightwell.domain.access import Reader, Tags, tags_of
@@ -15,6 +15,7 @@ from lightwell.domain.graph import (
     Entity,
     Predicate,
     Relation,
+    RelationKey,
     Statement,
     Word,
     normalized,
@@ -69,6 +70,35 @@ async def delete(desk: Desk, reader: Reader, name: str) -> Entity:
     async with desk.rounded_off():
         await edits.delete(desk.database, reader, called.entity_id)
     return was
+
+
+async def delete_entities(desk: Desk, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
+    """Delete several entities as `delete` does, rebuilding once; raise `NotFound`, with none deleted."""
+    database = desk.database
+    called = [await entities.called(database, reader, name) for name in names]
+    wanted = list(dict.fromkeys(each.entity_id for each in called))
+    were = [await entities.shown(database, reader, each) for each in wanted]
+    async with desk.rounded_off():
+        for each in wanted:
+            await edits.delete(database, reader, each)
+    return tuple(were)
+
+
+async def delete_relations(
+    desk: Desk, reader: Reader, keys: Sequence[RelationKey]
+) -> tuple[Relation, ...]:
+    """Hide several relations as `unrelate` does, rebuilding once; raise `NotFound`, with none hidden."""
+    database = desk.database
+    were: dict[tuple[Called, Called, Predicate], Relation] = {}
+    for key in keys:
+        source = await entities.called(database, reader, key.source)
+        target = await entities.called(database, reader, key.target)
+        found = await _relation(database, reader, (source, target), key.predicate)
+        were[source, target, key.predicate] = found
+    async with desk.rounded_off():
+        for source, target, predicate in were:
+            await edits.unrelate(database, reader, source, target, predicate)
+    return tuple(were.values())
 
 
 async def restore(desk: Desk, reader: Reader, name: str) -> Entity:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lightwell.curate import editing, merging, proposals
 from lightwell.curate.desk import Desk
 from lightwell.domain.access import Reader
+from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import (
     Entity,
     MergeProposal,
@@ -14,12 +15,13 @@ from lightwell.domain.graph import (
     Portrait,
     Predicate,
     Relation,
+    RelationKey,
     StandingMerge,
     Statement,
     Word,
 )
 from lightwell.domain.ids import MergeId
-from lightwell.records import entities, merges
+from lightwell.records import entities, exporting, merges, published_chunks
 from lightwell.records.database import Database
 
 _LARGEST_PAGE = 1000
@@ -60,6 +62,32 @@ class Graph:
             aliases=await entities.aliases(self._database, reader, entity),
             relations=await entities.relations(self._database, reader, entity.id),
         )
+
+    async def relations(
+        self, reader: Reader, *, after: RelationKey | None = None, limit: int = 100
+    ) -> AsyncIterator[ExportedRelation]:
+        """Yield up to `limit` of the reader's relations by the references of their ends, those after the key `after`."""
+        while limit > 0:
+            wanted = min(limit, _LARGEST_PAGE)
+            page = await exporting.relations_page(self._database, reader, after, limit=wanted)
+            for each in page:
+                yield each
+            if len(page) < wanted:
+                return
+            after, limit = page[-1].key, limit - len(page)
+
+    async def entities_of(self, reader: Reader, chunks: Sequence[str]) -> list[Entity]:
+        """Return the entities that have one of these passages, by reference or id, as a source; raise `NotFound`."""
+        wanted = await published_chunks.named(self._database, reader, chunks)
+        found = await self.desk.graph.entities_of(reader, wanted)
+        held = await entities.these(self._database, reader, found)
+        return sorted({each.id: each for each in held.values()}.values(), key=_by_reference)
+
+    async def relations_of(self, reader: Reader, chunks: Sequence[str]) -> list[Relation]:
+        """Return the relations that have one of these passages as a source, the weightiest first; raise `NotFound`."""
+        wanted = await published_chunks.named(self._database, reader, chunks)
+        found = await self.desk.graph.relations_of(reader, wanted)
+        return await entities.these_relations(self._database, reader, found)
 
     async def merge(
         self,
@@ -113,6 +141,10 @@ class Graph:
         """Hide an entity from all who share a tag with the reader, and take back what people said of it there."""
         return await editing.delete(self.desk, reader, name)
 
+    async def delete_entities(self, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
+        """Delete several entities as `delete` does, with one rebuild; raise `NotFound`, with none deleted."""
+        return await editing.delete_entities(self.desk, reader, names)
+
     async def restore(self, reader: Reader, name: str) -> Entity:
         """Show again what texts say of a deleted entity; raise `NotFound`."""
         return await editing.restore(self.desk, reader, name)
@@ -123,8 +155,18 @@ class Graph:
         """Say by hand how two entities are related; raise `NotFound` or `Invalid`."""
         return await editing.relate(self.desk, reader, statement, tags)
 
+    async def delete_relations(
+        self, reader: Reader, keys: Sequence[RelationKey]
+    ) -> tuple[Relation, ...]:
+        """Hide several relations as `unrelate` does, with one rebuild; raise `NotFound`, with none hidden."""
+        return await editing.delete_relations(self.desk, reader, keys)
+
     async def unrelate(
         self, reader: Reader, source: str, target: str, predicate: Predicate
     ) -> Relation:
         """Hide a relation from all who share a tag with the reader; raise `NotFound`."""
         return await editing.unrelate(self.desk, reader, source, target, predicate)
+
+
+def _by_reference(entity: Entity) -> tuple[str, str]:
+    return entity.ref, entity.name

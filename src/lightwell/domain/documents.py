@@ -225,7 +225,9 @@ class Layout:
 class Chunk:
     """A published slice of a document, with what is needed to cite it; `index` counts from 0.
 
-    `ingested_at` is when its document came to its end last, None while it does for the first time.
+    `ingested_at` is when its document came to its end last, None while it does for the first time. `llm_cache_ids`
+    refer to the kept replies of models that it was read from, `ENTITY_EXTRACTION:<SHA-256 of what was sent>` first, then
+    each `GLEANING:…`; () where rules read it.
     """
 
     id: ChunkId
@@ -248,6 +250,7 @@ class Chunk:
     has_code: bool = False
     has_formula: bool = False
     has_table: bool = False
+    llm_cache_ids: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:

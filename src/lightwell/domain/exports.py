@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain.documents import Locator
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import Entity, Predicate
+from lightwell.domain.graph import Entity, Predicate, RelationKey
 from lightwell.domain.ids import ChunkId
 
 _LARGEST_BATCH = 10_000
@@ -101,6 +101,11 @@ class ExportedRelation:
     chunk_count: int
     sources: tuple[str, ...]
     paths: tuple[str, ...]
+
+    @property
+    def key(self) -> RelationKey:
+        """What names it among the reader's relations."""
+        return RelationKey(source=self.source, predicate=self.predicate, target=self.target)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -229,6 +229,37 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelationKey:
+    """Which relation: `source` and `target` are names, references or ids of its ends, as the reader knows them.
+
+    As text it is `SOURCE PREDICATE TARGET`.
+    """
+
+    source: str
+    predicate: Predicate
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.predicate.value} {self.target}"
+
+
+def relation_key(text: str) -> RelationKey:
+    """Return the key that the text is; raise `Invalid` where no predicate stands between two ends."""
+    words = text.split()
+    known = frozenset(predicate.value for predicate in Predicate)
+    for place, word in enumerate(words[1:-1], start=1):
+        if word in known:
+            return RelationKey(
+                source=" ".join(words[:place]),
+                predicate=Predicate(word),
+                target=" ".join(words[place + 1 :]),
+            )
+    raise Invalid(
+        f"{text!r} names no relation; write it as SOURCE PREDICATE TARGET, with a predicate such as USES between"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Portrait:
     """What one reader sees of one entity, with its other names and its relations, the weightiest first."""
 

@@ -16,7 +16,7 @@ from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.briefs import Brief, Candidates
 from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId
 from lightwell.domain.deletions import Deletion
-from lightwell.domain.documents import Document, DocumentState
+from lightwell.domain.documents import Chunk, Document, DocumentState
 from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
@@ -31,7 +31,14 @@ from lightwell.ingest.way import Outcome, Way, follow_up, round_off
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.questions import QuestionAnswerer
 from lightwell.ports import Connector
-from lightwell.records import access, conversations, documents, jobs
+from lightwell.records import (
+    access,
+    conversations,
+    documents,
+    jobs,
+    published_chunks,
+    search,
+)
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Retriever
 
@@ -75,6 +82,7 @@ class KnowledgeBase:
         self._graph = Graph(
             desk=Desk(
                 database=database,
+                graph=retriever.stores.graph,
                 summarize=summarizer.summary if summarizer else None,
                 round_off=lambda since: round_off(way, project_id, since),
             )
@@ -256,6 +264,17 @@ class KnowledgeBase:
         """Return the published text of the reader's document; raise `NotFound`."""
         document = await documents.shown(self._database, reader, name)
         return await documents.text(self._database, reader, document.id)
+
+    async def chunks(
+        self, reader: Reader, name: str, *, after: int = 0, limit: int = 100
+    ) -> list[Chunk]:
+        """Return up to `limit` passages of the reader's document by index, without the first `after`; raise `NotFound`."""
+        document = await documents.shown(self._database, reader, name)
+        wanted = await published_chunks.of_document(
+            self._database, reader, document.id, after=after, limit=min(limit, LARGEST_PAGE)
+        )
+        held = await search.chunks(self._database, reader, wanted)
+        return [held[each] for each in wanted if each in held]
 
     async def job(self, reader: Reader, job_id: JobId) -> Job:
         """Return the job of one of the reader's documents; raise `NotFound`."""

@@ -16,8 +16,10 @@ from lightwell.domain.graph import (
     MOST_SOURCES,
     Entity,
     Predicate,
+    RelationKey,
     joined,
     shown_ref,
+    stored_ref,
 )
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records.database import Connection, Database, Row
@@ -112,6 +114,17 @@ ORDER BY subject.entity_ref COLLATE "C", object.entity_ref COLLATE "C", predicat
          subject.name COLLATE "C", object.name COLLATE "C"
 """  # noqa: S608 - only our own words
 
+_RELATION_PAGE = f"""
+SELECT page.* FROM ({_RELATIONS}) AS page (
+    source_ref, source_name, source_kind, predicate, target_ref, target_name, target_kind, keywords, descriptions,
+    weight, mentions, refs, urls, comparisons, use_cases)
+WHERE %(is_first)s OR (source_ref COLLATE "C", target_ref COLLATE "C", predicate COLLATE "C")
+    > (%(source)s::text, %(target)s::text, %(predicate)s::text)
+ORDER BY source_ref COLLATE "C", target_ref COLLATE "C", predicate COLLATE "C", source_name COLLATE "C",
+         target_name COLLATE "C"
+LIMIT %(limit)s
+"""  # noqa: S608 - only our own words
+
 _CHUNKS = """
 SELECT chunk_id, chunk_ref, global_ref, title, source_url, chunk_index, page_number, last_page, section_path,
        start_offset, end_offset, chunk_text, token_count, chunk.language, topic_tag
@@ -176,6 +189,25 @@ async def snapshot(
         if await found.fetchone() is None:
             raise NotFound(f"There is no project {reader.project_id}")
         yield Snapshot(connection, reader, batch_size)
+
+
+async def relations_page(
+    database: Database, reader: Reader, after: RelationKey | None, *, limit: int
+) -> list[ExportedRelation]:
+    """Return up to `limit` of the reader's relations in the order of an export, those after the key `after`."""
+    rows = await database.rows(
+        _RELATION_PAGE,
+        {
+            "classes": list(reader.classes),
+            "most_sources": MOST_SOURCES,
+            "is_first": after is None,
+            "source": stored_ref(after.source) if after else "",
+            "target": stored_ref(after.target) if after else "",
+            "predicate": after.predicate.value if after else "",
+            "limit": limit,
+        },
+    )
+    return [_relation(row) for row in rows]
 
 
 def _entity(row: Row) -> Entity:

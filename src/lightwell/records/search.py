@@ -117,7 +117,11 @@ ORDER BY named.normalized_name, named.entity_id
 _CHUNKS = """
 SELECT chunk_id, document_id, global_ref, chunk_index, chunk_text, token_count, title, source_url, source_system,
        source_type, topic_tag, chunk.language, page_number, last_page, section_path, start_offset, end_offset,
-       layout, document.created_at, document.updated_at, ingested_at, has_code, has_formula, has_table
+       layout, document.created_at, document.updated_at, ingested_at, has_code, has_formula, has_table,
+       CASE WHEN llm_cache_ids <> '{}' THEN ARRAY(
+           SELECT cache_type || ':' || content_hash
+           FROM unnest(llm_cache_ids) WITH ORDINALITY AS noted (id, place) JOIN extraction_cache USING (id)
+           ORDER BY place) END
 FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
@@ -261,4 +265,5 @@ def _chunk(row: Row) -> Chunk:
         has_code=row[21],
         has_formula=row[22],
         has_table=row[23],
+        llm_cache_ids=tuple(row[24] or ()),
     )

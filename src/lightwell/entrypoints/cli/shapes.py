@@ -251,11 +251,26 @@ def _chunk(chunk: Chunk, members: Sequence[Chunk]) -> Json:
         "hasTable": any(each.has_table for each in members),
         "language": chunk.language,
         "tokenCount": chunk.tokens,
+        "llmCacheIds": [each for member in members for each in member.llm_cache_ids],
         "topic": chunk.topic,
         "createdAt": _time(chunk.created_at),
         "documentUpdatedAt": _time(chunk.updated_at),
         "ingestedAt": _time(chunk.ingested_at),
     }
+
+
+def chunks(held: Sequence[Chunk]) -> list[Json]:
+    """Return a document's passages, each with its text, its place and what it was read from."""
+    return [
+        {
+            "chunkId": str(each.id),
+            "chunkRef": each.ref,
+            "content": each.text,
+            "locator": _locator(each.locator),
+            "metadata": _chunk(each, (each,)),
+        }
+        for each in held
+    ]
 
 
 def _locator(place: Locator) -> Json:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
-from lightwell.domain.graph import LEAST_CONFIDENCE
+from lightwell.domain.graph import LEAST_CONFIDENCE, Subject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row, array_of
@@ -38,6 +38,27 @@ ORDER BY bool_or(relation.source_id = ANY(%(entities)s) AND relation.target_id =
          max(mention.confidence) DESC, mention.chunk_id
 LIMIT %(limit)s
 """.replace("{on_topic}", _ON_TOPIC)
+
+# Source lists hold at most fifty, mentions hold all; what a person gave as a source stands in the lists alone.
+_SOURCED = """
+WITH seen AS (
+    SELECT array_agg(chunk_id) AS chunks
+    FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+    WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+)
+SELECT {subject} AS subject_id FROM {mentions}
+WHERE chunk_id = ANY((SELECT chunks FROM seen)::uuid[]) AND class_id = ANY(%(classes)s) AND {subject} IS NOT NULL
+UNION
+SELECT subject_id FROM profiles
+WHERE source_ids && (SELECT chunks FROM seen) AND subject = %(subject)s AND class_id = ANY(%(classes)s)
+"""
+
+ENTITIES_OF = _SOURCED.replace("{subject}", "entity_id").replace(
+    "{mentions}", "document_entity_mentions"
+)
+RELATIONS_OF = _SOURCED.replace("{subject}", "relation_id").replace(
+    "{mentions}", "relation_mentions"
+)
 
 _LINKED = """
 SELECT other FROM (
@@ -125,6 +146,14 @@ class PostgresGraph:
     ) -> list[ChunkId]:
         return await self._drawn(_RELATING, reader, limit, topic, entities=list(entities))
 
+    async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
+        rows = await self._sourced(ENTITIES_OF, reader, chunks, Subject.ENTITY)
+        return [EntityId(row[0]) for row in rows]
+
+    async def relations_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[RelationId]:
+        rows = await self._sourced(RELATIONS_OF, reader, chunks, Subject.RELATION)
+        return [RelationId(row[0]) for row in rows]
+
     async def linked(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[EntityId]:
@@ -157,6 +186,14 @@ class PostgresGraph:
             _COUNTS, {"entities": linking, "classes": list(reader.classes)}, binary=True
         )
         return _neighbourhood(chunks, mentioned, counted, relations)
+
+    async def _sourced(
+        self, query: LiteralString, reader: Reader, chunks: Sequence[ChunkId], subject: Subject
+    ) -> list[Row]:
+        return await self._database.rows(
+            query,
+            {"chunks": list(chunks), "classes": list(reader.classes), "subject": subject.value},
+        )
 
     async def _drawn(
         self, query: LiteralString, reader: Reader, limit: int, topic: str, **given: object

@@ -1,0 +1,59 @@
+"""Published chunks by name: by reference or id, or all of a document, as far as the reader sees them."""
+
+from collections.abc import Sequence
+
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import ChunkId, DocumentId
+from lightwell.records.database import Database
+
+_NAMED = """
+SELECT chunk_id, chunk_ref
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE document.project_id = %(project_id)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+  AND (chunk.chunk_ref = ANY(%(names)s) AND document.global_ref = ANY(%(documents)s)
+       OR chunk.chunk_id::text = ANY(%(names)s))
+ORDER BY chunk.chunk_id
+"""
+
+_OF_DOCUMENT = """
+SELECT chunk_id
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE document_id = %(document)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+ORDER BY chunk.chunk_index LIMIT %(limit)s OFFSET %(after)s
+"""
+
+
+async def named(database: Database, reader: Reader, names: Sequence[str]) -> list[ChunkId]:
+    """Return the reader's chunks with these references or ids, in order of arrival; raise `NotFound` for the first other."""
+    wanted = list(dict.fromkeys(name.strip() for name in names))
+    rows = await database.rows(
+        _NAMED,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "names": wanted,
+            "documents": [name.rpartition("#")[0] for name in wanted],
+        },
+    )
+    known = {str(each) for row in rows for each in row}
+    for name in wanted:
+        if name not in known:
+            raise NotFound(f"There is no passage {name!r} that you may see")
+    return [ChunkId(row[0]) for row in rows]
+
+
+async def of_document(
+    database: Database, reader: Reader, document_id: DocumentId, *, after: int, limit: int
+) -> list[ChunkId]:
+    """Return up to `limit` of the document's chunks by index, without the first `after` of them."""
+    rows = await database.rows(
+        _OF_DOCUMENT,
+        {
+            "document": document_id,
+            "classes": list(reader.classes),
+            "after": after,
+            "limit": limit,
+        },
+    )
+    return [ChunkId(row[0]) for row in rows]
