@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Candidates, Line, Tie
 from lightwell.domain.chat import ChatTurn
 from lightwell.domain.documents import NewDocument
-from lightwell.domain.errors import Invalid, LightwellError
+from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import Subject, Word
@@ -79,6 +80,7 @@ class View:
     documents: object
     errors: object
     entities: object
+    work: object
 
 
 async def view(project: Project, reader: Reader, asked: Sequence[str]) -> View:
@@ -110,6 +112,18 @@ async def view(project: Project, reader: Reader, asked: Sequence[str]) -> View:
         documents=[(d.url, d.title, d.chunk_count, d.state) async for d in kb.documents(reader)],
         errors=errors,
         entities=near,
+        work=await work(project, reader),
+    )
+
+
+async def work(project: Project, reader: Reader) -> object:
+    """All that jobs, ingestion runs and cursors say, without ids and times."""
+    jobs = await project.kb.jobs.list(reader)
+    runs = await project.kb.jobs.runs(reader)
+    return (
+        sorted((each.url, each.state, each.step, each.progress, each.error) for each in jobs),
+        [(each.scope, each.state, each.inserted, each.updated, each.deleted) for each in runs],
+        [(each.system, each.key) for each in await project.kb.jobs.cursors(reader)],
     )
 
 
@@ -183,6 +197,24 @@ async def test_deleting_what_is_invisible_changes_nothing(database: Database) ->
     await project.kb.ingest(Shelf(documents=tuple(visible)))
     reader = await project.kb.reader(["team:a"])
     assert await view(project, reader, asked) == before
+
+
+async def test_s2_2_runs_and_jobs_say_nothing_of_what_went_out_of_sight(
+    database: Database, other_database: Database
+) -> None:
+    """Also not that there was a run, once what it changed is for others."""
+    plain = written("p.md", "The dam was built in 1931.", ["team:a"])
+    debt = "Merlin owes money to Nordwind."
+    full = await store(database, [plain])
+    own = await store(other_database, [plain])
+    for tags in (["team:b"], ["team:a"], ["team:b"]):
+        await full.kb.ingest(Shelf(documents=(plain, written("s.md", debt, tags))))
+    reader = await full.kb.reader(["team:a"])
+    assert await work(full, reader) == await work(own, await own.kb.reader(["team:a"]))
+    other = await full.kb.reader(["team:b"])
+    (job,) = await full.kb.jobs.list(other)
+    with pytest.raises(NotFound, match="that you may see"):
+        await full.kb.job(reader, job.id)
 
 
 async def test_the_view_would_feel_a_visible_document(database: Database) -> None:

@@ -4,9 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from lightwell.domain.access import Tags
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import LightwellError
-from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.ids import DocumentId, ProjectId, RunId
+from lightwell.domain.jobs import QueuedJob
+from lightwell.domain.runs import RunChange
 from lightwell.ingest.isolation import document_failure
 from lightwell.ports import Broken, Change, Changed, Connector, Gone, Unchanged
 from lightwell.records import documents, runs
@@ -37,7 +40,10 @@ class DocumentChange(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class Sync:
-    """What a sync found so far; `documents` says it of each URL, and counts what is retagged once."""
+    """What a sync found so far; `documents` says it of each URL, and counts what is retagged once.
+
+    `jobs` are those of new and changed documents, in the order in which they were found.
+    """
 
     new: int = 0
     changed: int = 0
@@ -46,6 +52,16 @@ class Sync:
     gone: int = 0
     documents: dict[str, DocumentChange] = field(default_factory=dict[str, DocumentChange])
     troubles: list[Trouble] = field(default_factory=list["Trouble"])
+    jobs: list[QueuedJob] = field(default_factory=list[QueuedJob])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """Where a sync writes what it finds."""
+
+    database: Database
+    project_id: ProjectId
+    run: RunId
 
 
 async def sync(
@@ -56,21 +72,22 @@ async def sync(
     Narrowed access and deletions hold when this returns. A crash loses nothing: what was written down stays, and
     the next sync finds the rest.
     """
-    run = await runs.begin(database, project_id, system)
+    run, began = await runs.begin(database, project_id, system, connector.scope)
     known = await documents.known(database, project_id, system, connector.scope)
     found = Sync()
     try:
-        await _follow(database, project_id, connector, known, found)
+        target = _Target(database=database, project_id=project_id, run=run)
+        await _follow(target, connector, known, found)
     except LightwellError as error:
         await _end(database, run, found, str(error))
         raise
     await _end(database, run, found, "")
+    await runs.move_cursor(database, project_id, system, connector.scope, began.isoformat())
     return found
 
 
 async def _follow(
-    database: Database,
-    project_id: ProjectId,
+    target: _Target,
     connector: Connector,
     known: Mapping[str, Known],
     found: Sync,
@@ -86,22 +103,21 @@ async def _follow(
                     len(waiting) >= _AT_ONCE
                     or sum(len(one.content) for one in waiting) > _LARGEST_BATCH
                 ):
-                    await _register(database, project_id, waiting, found)
+                    await _register(target, waiting, found)
                     waiting = []
             case Gone(url=url):
                 gone.append(known[url].id)
             case _:
-                await _apply(database, project_id, change, known, found)
+                await _apply(target, change, known, found)
     if waiting:
-        await _register(database, project_id, waiting, found)
+        await _register(target, waiting, found)
     found.gone += len(gone)
     for start in range(0, len(gone), _AT_ONCE):
-        await remove(database, project_id, gone[start : start + _AT_ONCE])
+        await _remove(target, gone[start : start + _AT_ONCE])
 
 
 async def _apply(
-    database: Database,
-    project_id: ProjectId,
+    target: _Target,
     change: Change,
     known: Mapping[str, Known],
     found: Sync,
@@ -115,29 +131,32 @@ async def _apply(
             if known[url].acl_tags != document.acl_tags:
                 found.retagged += 1
                 found.documents[url] = DocumentChange.RETAGGED
-                async with database.transaction() as connection:
-                    await documents.retag(connection, project_id, known[url].id, document.acl_tags)
+                await _retag(target, known[url].id, document.acl_tags)
         case Broken(url=url, message=message):
             found.troubles.append(Trouble(url=url, message=message))
             if url in known:
-                await documents.broken(database, known[url].id, message)
+                await documents.broken(target.database, known[url].id, message)
         case Changed() | Gone():
             return
 
 
-async def remove(database: Database, project_id: ProjectId, gone: Sequence[DocumentId]) -> None:
+async def _retag(target: _Target, document_id: DocumentId, tags: Tags) -> None:
+    async with target.database.transaction() as connection:
+        await documents.retag(connection, target.project_id, document_id, tags)
+        await runs.note(connection, target.run, [document_id], RunChange.UPDATED)
+
+
+async def _remove(target: _Target, gone: Sequence[DocumentId]) -> None:
     """Turn documents into tombstones; no read finds them once this returns."""
-    async with database.transaction() as connection:
-        await documents.tombstone(connection, project_id, gone)
+    async with target.database.transaction() as connection:
+        await documents.tombstone(connection, target.project_id, gone)
+        await runs.note(connection, target.run, gone, RunChange.DELETED)
 
 
-async def _register(
-    database: Database, project_id: ProjectId, waiting: Sequence[NewDocument], found: Sync
-) -> None:
+async def _register(target: _Target, waiting: Sequence[NewDocument], found: Sync) -> None:
     """Write the documents down together; where that fails for what one of them holds, each by itself."""
     try:
-        async with database.transaction() as connection:
-            registered = await documents.register(connection, project_id, waiting)
+        registered = await _written(target, waiting)
     except Exception as error:
         failure = document_failure(error, waiting[0].url)
         if failure is None:
@@ -146,16 +165,26 @@ async def _register(
             found.troubles.append(Trouble(url=waiting[0].url, message=failure.message))
         else:
             for document in waiting:
-                await _register(database, project_id, [document], found)
+                await _register(target, [document], found)
         return
-    found.new += registered.inserted
-    found.changed += registered.updated
-    for document, id_ in zip(waiting, registered.documents, strict=True):
-        is_new = id_ in registered.new
-        found.documents[document.url] = DocumentChange.NEW if is_new else DocumentChange.CHANGED
+    found.new += sum(each.is_new for each in registered)
+    found.changed += sum(not each.is_new for each in registered)
+    found.jobs += registered
+    for each in registered:
+        found.documents[each.url] = DocumentChange.NEW if each.is_new else DocumentChange.CHANGED
 
 
-async def _end(database: Database, run: runs.RunId, found: Sync, errors: str) -> None:
+async def _written(target: _Target, waiting: Sequence[NewDocument]) -> list[QueuedJob]:
+    async with target.database.transaction() as connection:
+        registered = await documents.register(connection, target.project_id, waiting)
+        new = [each.document_id for each in registered if each.is_new]
+        changed = [each.document_id for each in registered if not each.is_new]
+        await runs.note(connection, target.run, new, RunChange.INSERTED)
+        await runs.note(connection, target.run, changed, RunChange.UPDATED)
+    return registered
+
+
+async def _end(database: Database, run: RunId, found: Sync, errors: str) -> None:
     await runs.end(
         database,
         run,

@@ -29,12 +29,14 @@ from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import Sync
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
+from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
 from lightwell.ports import Connector
 from lightwell.records import (
     access,
     conversations,
     documents,
+    job_control,
     jobs,
     published_chunks,
     search,
@@ -79,6 +81,7 @@ class KnowledgeBase:
         self._way = way
         self._writer = DocumentWriter(project_id=project_id, way=way)
         self._answerer = QuestionAnswerer(database=database, retriever=retriever, answers=answers)
+        self._jobs = Jobs(database=database)
         self._graph = Graph(
             desk=Desk(
                 database=database,
@@ -92,6 +95,11 @@ class KnowledgeBase:
     def graph(self) -> Graph:
         """What people see and correct of entities and relations."""
         return self._graph
+
+    @property
+    def jobs(self) -> Jobs:
+        """Jobs and ingestion runs: list, show, retry, cancel."""
+        return self._jobs
 
     async def reader(self, tags: Iterable[str]) -> Reader:
         """Return who these access tags make of the asking person; raise `Invalid` for a malformed tag."""
@@ -278,7 +286,7 @@ class KnowledgeBase:
 
     async def job(self, reader: Reader, job_id: JobId) -> Job:
         """Return the job of one of the reader's documents; raise `NotFound`."""
-        return await jobs.job(self._database, reader, job_id)
+        return await job_control.shown(self._database, reader, job_id)
 
     async def status(self, reader: Reader) -> Status:
         """Return what the reader's part of the store holds."""

@@ -8,21 +8,19 @@ from psycopg.types.json import Jsonb
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import Document, DocumentState, NewDocument
 from lightwell.domain.errors import NotFound
-from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, ProjectId, global_ref, new_id
+from lightwell.domain.ids import (
+    ClassId,
+    DocumentId,
+    GlobalRef,
+    JobId,
+    ProjectId,
+    global_ref,
+    new_id,
+)
+from lightwell.domain.jobs import QueuedJob
 from lightwell.records import access, conversations
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.publishing import reclassify, retire
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
-    """What a registration did; `documents` are in the order they were given, `new` are those not known before."""
-
-    documents: tuple[DocumentId, ...]
-    new: frozenset[DocumentId]
-    inserted: int
-    updated: int
-
 
 _KNOWN = """
 SELECT source_url, document_id, content_hash, acl_tags, error_message FROM source_documents
@@ -57,8 +55,13 @@ WHERE document_id = %(id)s
 
 _CANCEL = """
 UPDATE ingestion_jobs
-SET status = 'cancelled', upload = NULL, leased_by = NULL, leased_until = NULL, completed_at = now()
+SET status = 'cancelled', leased_by = NULL, leased_until = NULL, completed_at = now()
 WHERE document_id = ANY(%(documents)s) AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+"""
+
+# Failed and cancelled jobs keep their bytes for a retry, until a newer version or the deletion of the document.
+_DROP_UPLOADS = """
+UPDATE ingestion_jobs SET upload = NULL WHERE document_id = ANY(%(documents)s) AND upload IS NOT NULL
 """
 
 _ENQUEUE = """
@@ -159,8 +162,8 @@ async def known(
 
 async def register(
     connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
-) -> Registered:
-    """Write the documents down with a job each; what is new of their access holds at once.
+) -> list[QueuedJob]:
+    """Write the documents down with a job each, in order; what is new of their access holds at once.
 
     A document is the same one when its reference or its URL is. Unfinished jobs of an older version are cancelled.
     """
@@ -172,12 +175,16 @@ async def register(
     known_ids: dict[str, DocumentId] = {}
     for row in found:
         known_ids[row[1]] = known_ids[row[2]] = DocumentId(row[0])
-    await connection.execute(_CANCEL, {"documents": list(known_ids.values())})
-    ids: list[DocumentId] = []
+    replaced = {"documents": list(known_ids.values())}
+    await connection.execute(_CANCEL, replaced)
+    await connection.execute(_DROP_UPLOADS, replaced)
+    queued: list[QueuedJob] = []
     for document, ref in zip(documents, refs, strict=True):
         old = known_ids.get(document.url) or known_ids.get(ref)
-        document_id = old or DocumentId(new_id())
-        ids.append(document_id)
+        document_id, job_id = old or DocumentId(new_id()), JobId(new_id())
+        queued.append(
+            QueuedJob(id=job_id, document_id=document_id, url=document.url, is_new=old is None)
+        )
         fields = _fields(project_id, document_id, document)
         if old is None:
             fields["class_id"] = await access.class_of(connection, project_id, document.acl_tags)
@@ -185,13 +192,8 @@ async def register(
         else:
             await connection.execute(_UPDATE, fields)
             await retag(connection, project_id, document_id, document.acl_tags)
-        await connection.execute(_ENQUEUE, {"job": new_id(), **fields})
-    return Registered(
-        documents=tuple(ids),
-        new=frozenset(ids).difference(known_ids.values()),
-        inserted=len(ids) - len(found),
-        updated=len(found),
-    )
+        await connection.execute(_ENQUEUE, {"job": job_id, **fields})
+    return queued
 
 
 async def retag(
@@ -217,6 +219,7 @@ async def tombstone(
     """Empty these documents of all they said; only their references and URLs are left."""
     ids = {"documents": list(documents)}
     await connection.execute(_CANCEL, ids)
+    await connection.execute(_DROP_UPLOADS, ids)
     await retire(connection, project_id, documents, staged=True)
     await connection.execute(_TOMBSTONE, ids)
     await conversations.forget_cited(connection, documents)

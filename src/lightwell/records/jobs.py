@@ -11,9 +11,9 @@ from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Format
-from lightwell.domain.errors import Lost, NotFound
+from lightwell.domain.errors import Lost
 from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId, new_id
-from lightwell.domain.jobs import Job, JobState
+from lightwell.domain.jobs import JobState
 from lightwell.records.database import Connection, Database, Row
 
 
@@ -135,7 +135,7 @@ RETURNING document_id
 _FAIL = """
 WITH failed AS (
     UPDATE ingestion_jobs
-    SET status = 'failed', error_code = %(code)s, error_message = %(message)s, upload = NULL,
+    SET status = 'failed', error_code = %(code)s, error_message = %(message)s,
         leased_by = NULL, leased_until = NULL, completed_at = now()
     WHERE id = %(job)s AND leased_by = %(worker)s AND leased_until > now()
     RETURNING document_id
@@ -157,13 +157,6 @@ _RELEASE = """
 UPDATE ingestion_jobs SET leased_by = NULL, leased_until = NULL, attempts = greatest(attempts - %(attempts)s, 0)
 WHERE leased_by = %(worker)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
   AND (%(jobs)s::uuid[] IS NULL OR id = ANY(%(jobs)s))
-"""
-
-_JOB = """
-SELECT job.id, job.project_id, job.document_id, job.status, job.progress, job.total_chunks, job.processed_chunks,
-       job.error_message, job.attempts, job.created_at, job.started_at, job.completed_at
-FROM ingestion_jobs AS job JOIN source_documents USING (document_id)
-WHERE job.id = %(job)s AND class_id = ANY(%(classes)s)
 """
 
 _OPEN = """
@@ -305,14 +298,6 @@ async def open_for(database: Database, reader: Reader) -> int:
     return int(rows[0][0])
 
 
-async def job(database: Database, reader: Reader, job_id: JobId) -> Job:
-    """Return a job of a document that the reader sees, or raise `NotFound`."""
-    rows = await database.rows(_JOB, {"job": job_id, "classes": list(reader.classes)})
-    if not rows:
-        raise NotFound(f"There is no job {job_id}")
-    return _job(rows[0])
-
-
 def _claim(row: Row) -> Claim:
     return Claim(
         job_id=JobId(row[0]),
@@ -327,21 +312,4 @@ def _claim(row: Row) -> Claim:
         step=row[9],
         attempts=row[10],
         upload=bytes(row[11]),
-    )
-
-
-def _job(row: Row) -> Job:
-    return Job(
-        id=JobId(row[0]),
-        project_id=ProjectId(row[1]),
-        document_id=DocumentId(row[2]),
-        state=JobState(row[3]),
-        progress=row[4],
-        total_chunks=row[5],
-        processed_chunks=row[6],
-        error=row[7],
-        attempts=row[8],
-        created_at=row[9],
-        started_at=row[10],
-        completed_at=row[11],
     )

@@ -1,11 +1,24 @@
-"""Ingestion runs: one sync of one source, from start to end."""
+"""Ingestion runs: one sync of one source from start to end, the documents it changed, and where it left off."""
 
-from lightwell.domain.ids import ProjectId, RunId, new_id
-from lightwell.records.database import Database
+from collections.abc import Sequence
+from datetime import datetime
+
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import DocumentId, ProjectId, RunId, new_id
+from lightwell.domain.runs import Cursor, Run, RunChange, RunState
+from lightwell.records.database import Connection, Database, Row
 
 _BEGIN = """
-INSERT INTO ingestion_runs (run_id, project_id, source_system, status)
-VALUES (%(run)s, %(project_id)s, %(system)s, 'running')
+INSERT INTO ingestion_runs (run_id, project_id, source_system, scope, status)
+VALUES (%(run)s, %(project_id)s, %(system)s, %(scope)s, 'running')
+RETURNING started_at
+"""
+
+_NOTE = """
+INSERT INTO ingestion_run_documents (run_id, document_id, change)
+SELECT %(run)s, document_id, %(change)s FROM unnest(%(documents)s::uuid[]) AS given (document_id)
+ON CONFLICT (document_id, run_id) DO UPDATE SET change = excluded.change
 """
 
 _END = """
@@ -15,12 +28,55 @@ SET finished_at = now(), status = %(status)s, inserted = %(inserted)s, updated =
 WHERE run_id = %(run)s
 """
 
+_MOVE_CURSOR = """
+INSERT INTO ingestion_cursors (project_id, source_system, cursor_key, cursor_value)
+VALUES (%(project_id)s, %(system)s, %(key)s, %(value)s)
+ON CONFLICT (project_id, source_system, cursor_key)
+DO UPDATE SET cursor_value = excluded.cursor_value, updated_at = now()
+"""
 
-async def begin(database: Database, project_id: ProjectId, system: str) -> RunId:
-    """Write down that a sync has begun."""
+_RUNS = """
+SELECT run.run_id, run.source_system, run.scope, run.status, run.started_at, run.finished_at,
+       count(*) FILTER (WHERE noted.change = 'inserted'), count(*) FILTER (WHERE noted.change = 'updated'),
+       count(*) FILTER (WHERE noted.change = 'deleted'), run.error_summary
+FROM ingestion_runs AS run
+JOIN ingestion_run_documents AS noted USING (run_id)
+JOIN source_documents AS document USING (document_id)
+WHERE run.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s)
+  AND (%(run)s::uuid IS NULL OR run.run_id = %(run)s) AND (%(before)s::uuid IS NULL OR run.run_id < %(before)s)
+GROUP BY run.run_id
+ORDER BY run.run_id DESC LIMIT %(limit)s
+"""
+
+_CURSORS = """
+SELECT cursor.source_system, cursor.cursor_key, cursor.cursor_value, cursor.updated_at
+FROM ingestion_cursors AS cursor
+WHERE cursor.project_id = %(project_id)s
+  AND EXISTS (SELECT FROM source_documents AS document
+              WHERE document.project_id = cursor.project_id AND document.source_system = cursor.source_system
+                AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+                AND starts_with(document.source_url, cursor.cursor_key))
+ORDER BY cursor.source_system, cursor.cursor_key
+"""
+
+
+async def begin(
+    database: Database, project_id: ProjectId, system: str, scope: str
+) -> tuple[RunId, datetime]:
+    """Write down that a sync has begun; return its id and when that was."""
     run = RunId(new_id())
-    await database.run(_BEGIN, {"run": run, "project_id": project_id, "system": system})
-    return run
+    fields = {"run": run, "project_id": project_id, "system": system, "scope": scope}
+    rows = await database.rows(_BEGIN, fields)
+    return run, rows[0][0]
+
+
+async def note(
+    connection: Connection, run: RunId, documents: Sequence[DocumentId], change: RunChange
+) -> None:
+    """Write down what a run did to these documents, in the transaction that does it."""
+    if documents:
+        fields = {"run": run, "documents": list(documents), "change": change.value}
+        await connection.execute(_NOTE, fields)
 
 
 async def end(
@@ -31,10 +87,60 @@ async def end(
         _END,
         {
             "run": run,
-            "status": "failed" if errors else "complete",
+            "status": RunState.FAILED.value if errors else RunState.COMPLETE.value,
             "inserted": inserted,
             "updated": updated,
             "deleted": deleted,
             "errors": errors,
         },
+    )
+
+
+async def move_cursor(
+    database: Database, project_id: ProjectId, system: str, key: str, value: str
+) -> None:
+    """Write down where the last complete sync of this part of a source left off."""
+    fields = {"project_id": project_id, "system": system, "key": key, "value": value}
+    await database.run(_MOVE_CURSOR, fields)
+
+
+async def listed(
+    database: Database, reader: Reader, *, before: RunId | None, limit: int
+) -> list[Run]:
+    """Return up to `limit` runs that changed documents which the reader sees, the latest first; `before` pages on."""
+    parameters = {**_parameters(reader), "run": None, "before": before, "limit": limit}
+    return [_run(row) for row in await database.rows(_RUNS, parameters)]
+
+
+async def shown(database: Database, reader: Reader, run: RunId) -> Run:
+    """Return a run that changed documents which the reader sees; raise `NotFound`."""
+    parameters = {**_parameters(reader), "run": run, "before": None, "limit": 1}
+    rows = await database.rows(_RUNS, parameters)
+    if not rows:
+        raise NotFound(f"There is no run {run} that you may see")
+    return _run(rows[0])
+
+
+async def cursors(database: Database, reader: Reader) -> list[Cursor]:
+    """Return where each source left off of which the reader sees a document, by system and key."""
+    rows = await database.rows(_CURSORS, _parameters(reader))
+    return [Cursor(system=row[0], key=row[1], value=row[2], updated_at=row[3]) for row in rows]
+
+
+def _parameters(reader: Reader) -> dict[str, object]:
+    return {"project_id": reader.project_id, "classes": list(reader.classes)}
+
+
+def _run(row: Row) -> Run:
+    return Run(
+        id=RunId(row[0]),
+        system=row[1],
+        scope=row[2],
+        state=RunState(row[3]),
+        started_at=row[4],
+        finished_at=row[5],
+        inserted=row[6],
+        updated=row[7],
+        deleted=row[8],
+        error=row[9],
     )

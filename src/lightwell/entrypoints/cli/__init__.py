@@ -1,4 +1,4 @@
-"""The command line: what can be said is in `commands`, `ask`, `chat`, `documents`, `evaluate` and `graph`, what it does in the files beside them.
+"""The command line: what can be said is in `commands`, `ask`, `chat`, `documents`, `evaluate`, `graph` and `jobs`, what it does in the files beside them.
 
 They import the rest inside their functions, so that `--help` and a mistyped option need no model and no database.
 """
@@ -9,6 +9,7 @@ from lightwell.entrypoints.cli.commands import app
 from lightwell.entrypoints.cli.documents import documents
 from lightwell.entrypoints.cli.evaluate import evaluation
 from lightwell.entrypoints.cli.graph import graph
+from lightwell.entrypoints.cli.jobs import jobs, runs
 
 __all__ = ["main"]
 
@@ -17,6 +18,8 @@ app.add_typer(talk)
 app.add_typer(evaluation)
 app.add_typer(documents, name="documents")
 app.add_typer(graph, name="graph")
+app.add_typer(jobs, name="jobs")
+app.add_typer(runs, name="runs")
 
 
 def main() -> None:

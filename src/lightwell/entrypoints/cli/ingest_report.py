@@ -12,6 +12,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 from lightwell.domain.access import Tags
+from lightwell.domain.jobs import QueuedJob
 from lightwell.entrypoints.cli.edge import Exit, Report
 from lightwell.entrypoints.cli.show import clean, counted, unbroken
 from lightwell.entrypoints.cli.source import Guarded
@@ -47,6 +48,7 @@ class Ingested:
                 **counts,
                 "failed": [_failed(each) for each in troubles],
                 "unseen": unseen,
+                "jobs": [_job(job) for each in self.found for job in each.jobs],
                 "chunks": sum(each.chunks for each in self.done or ()),
                 "waiting": waiting,
                 "tags": [
@@ -118,6 +120,14 @@ def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
         rest = sum(overruled.values()) - sum(dict(overruled.most_common(_MOST_ORIGINS)).values())
         lines.append(Text(f"--acl did not apply to {rest} others: see --json", style="yellow"))
     return lines
+
+
+def _job(job: QueuedJob) -> dict[str, str]:
+    return {
+        "jobId": str(job.id),
+        "documentId": str(job.document_id),
+        "documentUrl": job.url,
+    }
 
 
 def _failed(trouble: Trouble) -> dict[str, str]:

@@ -7,6 +7,7 @@ from lightwell.answer.quotes import nearest
 from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
+from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
@@ -145,6 +146,31 @@ def document(held: Document) -> Json:
 def documents(held: Iterable[Document], *, following: str | None) -> Json:
     """Return a page of documents; `nextAfter` is what `--after` takes for the next page, null on the last."""
     return {"documents": [document(each) for each in held], "nextAfter": following}
+
+
+def job(held: Job) -> Json:
+    """Return a job in the shape of S3's IngestStatusResponse, with what else is known of it.
+
+    S3 has no word for a cancelled job: its `status` is `failed`, and `jobState` says `cancelled`.
+    """
+    is_cancelled = held.state is JobState.CANCELLED
+    return {
+        "jobId": str(held.id),
+        "documentId": str(held.document_id),
+        "documentUrl": held.url,
+        "status": JobState.FAILED.value if is_cancelled else held.state.value,
+        "jobState": held.state.value,
+        "currentStep": held.step,
+        "progress": held.progress,
+        "totalChunks": held.total_chunks,
+        "processedChunks": held.processed_chunks,
+        "errorCode": held.error_code,
+        "errorMessage": "The job was cancelled" if is_cancelled else held.error,
+        "attempts": held.attempts,
+        "createdAt": _time(held.created_at),
+        "startedAt": _time(held.started_at),
+        "completedAt": _time(held.completed_at),
+    }
 
 
 def citation(cited: Citation) -> Json:

@@ -1,0 +1,64 @@
+"""The verbs on jobs and runs: what is under way, what ended how, retry and cancel."""
+
+from dataclasses import dataclass
+
+from lightwell.domain.access import Reader
+from lightwell.domain.ids import JobId, RunId
+from lightwell.domain.jobs import Job, JobState
+from lightwell.domain.runs import Cursor, Run
+from lightwell.records import documents, job_control, runs
+from lightwell.records.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """One project's jobs and ingestion runs, as far as they concern documents that the reader sees."""
+
+    database: Database
+
+    async def list(
+        self,
+        reader: Reader,
+        *,
+        state: JobState | None = None,
+        document: str = "",
+        before: JobId | None = None,
+        limit: int = 100,
+    ) -> tuple[Job, ...]:
+        """Return up to `limit` jobs, the latest first, those older than `before`; raise `NotFound` for the document."""
+        shown = await documents.shown(self.database, reader, document) if document else None
+        found = await job_control.listed(
+            self.database,
+            reader,
+            state=state,
+            document=shown and shown.id,
+            before=before,
+            limit=limit,
+        )
+        return tuple(found)
+
+    async def show(self, reader: Reader, job: JobId) -> Job:
+        """Return a job; raise `NotFound`."""
+        return await job_control.shown(self.database, reader, job)
+
+    async def retry(self, reader: Reader, job: JobId) -> Job:
+        """Queue a failed or cancelled job again, at the step where it ended; raise `NotFound` or `Invalid`."""
+        return await job_control.retry(self.database, reader, job)
+
+    async def cancel(self, reader: Reader, job: JobId) -> Job:
+        """End a job that is under way or waits; what its document showed before stays. Raises `NotFound` or `Invalid`."""
+        return await job_control.cancel(self.database, reader, job)
+
+    async def runs(
+        self, reader: Reader, *, before: RunId | None = None, limit: int = 100
+    ) -> tuple[Run, ...]:
+        """Return up to `limit` syncs that changed documents which the reader sees, the latest first."""
+        return tuple(await runs.listed(self.database, reader, before=before, limit=limit))
+
+    async def run(self, reader: Reader, run: RunId) -> Run:
+        """Return a sync that changed documents which the reader sees; raise `NotFound`."""
+        return await runs.shown(self.database, reader, run)
+
+    async def cursors(self, reader: Reader) -> tuple[Cursor, ...]:
+        """Return where each source left off of which the reader sees a document."""
+        return tuple(await runs.cursors(self.database, reader))

@@ -1,0 +1,176 @@
+"""What people see of jobs, and do about them: list, show, retry, cancel.
+
+A failed or cancelled job keeps what a retry needs, the document's bytes or its staged chunks, until the document
+has a newer job or is deleted.
+"""
+
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.ids import DocumentId, JobId, ProjectId
+from lightwell.domain.jobs import Job, JobState
+from lightwell.records.database import Connection, Database, Row
+
+_COLUMNS = """
+job.id, job.project_id, job.document_id, document.source_url, job.status, job.current_step, job.progress,
+job.total_chunks, job.processed_chunks, job.error_code, job.error_message, job.attempts, job.created_at,
+job.started_at, job.completed_at
+"""
+
+_JOB = f"""
+SELECT {_COLUMNS}
+FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
+WHERE job.id = %(job)s AND document.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s)
+  AND NOT document.is_deleted
+"""  # noqa: S608 - only our own column names
+
+_JOB_TO_CHANGE = f"{_JOB} FOR UPDATE OF job"
+
+_JOBS = f"""
+SELECT {_COLUMNS}
+FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
+WHERE document.project_id = %(project_id)s AND document.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+  AND (%(before)s::uuid IS NULL OR job.id < %(before)s) AND (%(state)s::text IS NULL OR job.status = %(state)s)
+  AND (%(document)s::uuid IS NULL OR job.document_id = %(document)s)
+ORDER BY job.id DESC LIMIT %(limit)s
+"""  # noqa: S608 - only our own column names
+
+_LATEST = """
+SELECT job.id FROM ingestion_jobs AS job JOIN source_documents AS document USING (document_id)
+WHERE job.document_id = %(document)s AND document.class_id = ANY(%(classes)s)
+ORDER BY job.id DESC LIMIT 1
+"""
+
+# A step goes on only with what it needs: the bytes, the staged chunks, or the published ones.
+_RETRY = """
+UPDATE ingestion_jobs AS job
+SET status = CASE current_step WHEN '' THEN 'queued' WHEN 'embed' THEN 'embedding' ELSE 'extracting' END,
+    error_code = '', error_message = '', attempts = 0, completed_at = NULL
+WHERE job.id = %(job)s
+  AND CASE WHEN current_step = '' THEN upload IS NOT NULL
+           ELSE EXISTS (SELECT FROM document_chunks AS chunk
+                        WHERE chunk.document_id = job.document_id
+                          AND (chunk.class_id = 0) = (job.current_step IN ('embed', 'read'))) END
+"""
+
+_WAITING = """
+UPDATE source_documents SET status = 'pending', error_code = '', error_message = ''
+WHERE document_id = %(document)s
+"""
+
+_CANCEL = """
+UPDATE ingestion_jobs
+SET status = 'cancelled', leased_by = NULL, leased_until = NULL, completed_at = now()
+WHERE id = %(job)s
+"""
+
+# What is published stays; the next sync of the source finds a document that failed, and enqueues it again.
+_CANCELLED = """
+UPDATE source_documents
+SET status = 'failed', error_code = 'cancelled',
+    error_message = 'its ingestion was cancelled; retry the job, or ingest its source again'
+WHERE document_id = %(document)s
+"""
+
+_STILL_ACTIVE = "UPDATE source_documents SET status = 'active' WHERE document_id = %(document)s"
+
+_READ_AGAIN, _PUBLISHED = "read again", "index"
+
+
+async def shown(database: Database, reader: Reader, job_id: JobId) -> Job:
+    """Return a job of a document that the reader sees; raise `NotFound`."""
+    rows = await database.rows(_JOB, {**_parameters(reader), "job": job_id})
+    return _found(rows, job_id)
+
+
+async def listed(
+    database: Database,
+    reader: Reader,
+    *,
+    state: JobState | None,
+    document: DocumentId | None,
+    before: JobId | None,
+    limit: int,
+) -> list[Job]:
+    """Return up to `limit` jobs of documents that the reader sees, the latest first; `before` pages on."""
+    parameters = {
+        **_parameters(reader),
+        "state": state and state.value,
+        "document": document,
+        "before": before,
+        "limit": limit,
+    }
+    return [_job(row) for row in await database.rows(_JOBS, parameters)]
+
+
+async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
+    """Put a failed or cancelled job back into the queue, at the step where it ended; raise `NotFound` or `Invalid`."""
+    async with database.transaction() as connection:
+        job = await _to_change(connection, reader, job_id)
+        if job.state not in (JobState.FAILED, JobState.CANCELLED):
+            raise Invalid(
+                f"The job is {job.state.value}: only one that failed or was cancelled is retried"
+            )
+        keys = {"job": job_id, "document": job.document_id, "classes": list(reader.classes)}
+        (latest,) = await (await connection.execute(_LATEST, keys)).fetchall()
+        if latest[0] != job_id:
+            raise Invalid(f"The document has a newer job, {latest[0]}: retry that one")
+        retried = await connection.execute(_RETRY, keys)
+        if not retried.rowcount:
+            raise Invalid(
+                "What the job was to read is no longer kept: run `lightwell ingest` on its source again"
+            )
+        await connection.execute(_WAITING, keys)
+    return await shown(database, reader, job_id)
+
+
+async def cancel(database: Database, reader: Reader, job_id: JobId) -> Job:
+    """End a job that is not at its end; raise `NotFound`, or `Invalid` where it is.
+
+    What the document showed before stays. A worker that has the job in hand gives it up at its next step.
+    """
+    async with database.transaction() as connection:
+        job = await _to_change(connection, reader, job_id)
+        if not job.state.is_open:
+            raise Invalid(f"The job is {job.state.value} already: there is nothing to cancel")
+        if job.step == _PUBLISHED:
+            raise Invalid("The document is published already: delete it to take it out")
+        keys = {"job": job_id, "document": job.document_id}
+        await connection.execute(_CANCEL, keys)
+        is_reread = job.step == _READ_AGAIN
+        await connection.execute(_STILL_ACTIVE if is_reread else _CANCELLED, keys)
+    return await shown(database, reader, job_id)
+
+
+async def _to_change(connection: Connection, reader: Reader, job_id: JobId) -> Job:
+    found = await connection.execute(_JOB_TO_CHANGE, {**_parameters(reader), "job": job_id})
+    return _found(await found.fetchall(), job_id)
+
+
+def _parameters(reader: Reader) -> dict[str, object]:
+    return {"project_id": reader.project_id, "classes": list(reader.classes)}
+
+
+def _found(rows: list[Row], job_id: JobId) -> Job:
+    if not rows:
+        raise NotFound(f"There is no job {job_id} that you may see")
+    return _job(rows[0])
+
+
+def _job(row: Row) -> Job:
+    return Job(
+        id=JobId(row[0]),
+        project_id=ProjectId(row[1]),
+        document_id=DocumentId(row[2]),
+        url=row[3],
+        state=JobState(row[4]),
+        step=row[5],
+        progress=row[6],
+        total_chunks=row[7],
+        processed_chunks=row[8],
+        error_code=row[9],
+        error=row[10],
+        attempts=row[11],
+        created_at=row[12],
+        started_at=row[13],
+        completed_at=row[14],
+    )
