@@ -56,6 +56,7 @@ def test_a_brief_for_people_and_for_programs(run: Run) -> None:
         "Nordwind Energie is a utility in Lübeck."
     ]
     assert set(document) == {
+        "queryId",
         "entity",
         "about",
         "lately",
@@ -135,7 +136,7 @@ def test_what_did_not_go_as_it_should_is_told_beside_the_response(
     given = run("chat", "When was the dam built?", "--json")
     assert given.stderr.endswith(f"Note: {UNANSWERED}\n")
     assert set(said(given)) == {
-        *("conversationId", "response", "messages", "sources", "model"),
+        *("conversationId", "queryId", "response", "messages", "sources", "model"),
         *("totalDuration", "promptEvalCount", "evalCount"),
     }
 

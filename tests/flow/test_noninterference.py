@@ -3,7 +3,7 @@
 import csv
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
+from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.briefs import Candidates, Line, Tie
 from lightwell.domain.chat import ChatTurn
 from lightwell.domain.documents import NewDocument
@@ -215,6 +216,52 @@ async def test_s2_2_runs_and_jobs_say_nothing_of_what_went_out_of_sight(
     (job,) = await full.kb.jobs.list(other)
     with pytest.raises(NotFound, match="that you may see"):
         await full.kb.job(reader, job.id)
+
+
+async def analytics(project: Project, reader: Reader) -> object:
+    """All that a user is told of their own questions, without ids, hashes and times."""
+    hidden = {"id", "session_id", "timestamp", "query_hash", "channels"}
+    logged = [asdict(each) for each in await project.kb.analytics.queries(reader)]
+    summary = asdict(await project.kb.analytics.summary(reader))
+    return (
+        [
+            {name: each[name] for name in each if name not in hidden and not name.endswith("_ms")}
+            | {"hits": {channel: found["hits"] for channel, found in each["channels"].items()}}
+            for each in logged
+        ],
+        {name: value for name, value in summary.items() if not name.endswith("_ms")},
+        [(each.rating, each.comment) for each in await project.kb.analytics.feedback(reader)],
+        [each.queries for each in await project.kb.analytics.sessions(reader)],
+    )
+
+
+@settings(
+    max_examples=5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(corpora(), st.lists(questions(), min_size=1, max_size=3))
+async def test_s3_4_sessions_metrics_and_feedback_feel_nothing_invisible(
+    database: Database, other_database: Database, corpus: list[NewDocument], asked: list[str]
+) -> None:
+    """Nor what others with the same access ask and say."""
+    tags = {"team:a", "user:d"}
+    seen: list[object] = []
+    for one, held in (
+        (database, corpus),
+        (other_database, [each for each in corpus if each.acl_tags & tags]),
+    ):
+        project = await store(one, held)
+        reader = await project.kb.reader(tags)
+        if held is corpus:
+            await project.kb.ask(asked[0], await project.kb.reader(["team:a", "user:e"]))
+        for text in asked:
+            answer = await project.kb.ask(text, reader)
+            await project.kb.search(text, reader)
+            request = FeedbackRequest(query_id=answer.query_id, rating=3, comment=text)
+            await project.kb.analytics.give_feedback(reader, request)
+        seen.append(await analytics(project, reader))
+    assert seen[0] == seen[1]
 
 
 async def test_the_view_would_feel_a_visible_document(database: Database) -> None:

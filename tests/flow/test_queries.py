@@ -13,6 +13,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import queries
 from lightwell.records.database import Database
+from lightwell.records.queries import Asking
 from lightwell.testing.models import HashEmbedder, ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 
@@ -42,7 +43,8 @@ async def test_the_threshold_is_met_by_the_best_score_whatever_was_said(
         metrics=replace(answer.metrics, rerank_top=top),
     )
     reader = await project.kb.reader(TAGS)
-    await queries.record(project.database, reader, Strategy.HYBRID, other, began=0.0)
+    log = queries.log_of(Strategy.HYBRID, other)
+    await queries.record(project.database, Asking(reader=reader, began=0.0), log)
     rows = await project.database.rows(
         "SELECT confidence_threshold_met FROM retrieval_metrics WHERE query_id = %(query)s",
         {"query": other.query_id},

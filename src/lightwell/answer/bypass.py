@@ -7,7 +7,6 @@ from lightwell.answer.sentences import Pieces, unmarked
 from lightwell.answer.streaming import Part
 from lightwell.answer.writing import Prompt
 from lightwell.domain.evidence import Answer, Confidence, Retrieval
-from lightwell.domain.ids import QueryId, new_id
 from lightwell.ports import Message
 
 NOT_FROM_DOCUMENTS = (
@@ -44,7 +43,7 @@ async def told(
 
 def _answer(retrieval: Retrieval, model: str, text: str) -> Answer:
     return Answer(
-        query_id=QueryId(new_id()),
+        query_id=retrieval.query_id,
         question=retrieval.question.text,
         text=text,
         citations=(),

@@ -14,7 +14,6 @@ from lightwell.domain.evidence import (
     Retrieval,
     confidence,
 )
-from lightwell.domain.ids import QueryId, new_id
 
 _MOST_NEAREST = 3
 
@@ -80,7 +79,7 @@ class Composition:
     def _answer(self, notes: Sequence[str]) -> Answer:
         found = self.retrieval
         return Answer(
-            query_id=QueryId(new_id()),
+            query_id=found.query_id,
             question=found.question.text,
             text=self.text or INSUFFICIENT,
             citations=tuple(self._numbers.citations),

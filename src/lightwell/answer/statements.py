@@ -16,7 +16,6 @@ from lightwell.answer.sentences import unbulleted
 from lightwell.answer.shown import shown
 from lightwell.answer.writing import Statement
 from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidence
-from lightwell.domain.ids import QueryId, new_id
 from lightwell.domain.statements import CitedStatement, Statements
 from lightwell.domain.terms import terms, words
 
@@ -72,7 +71,7 @@ def listed(retrieval: Retrieval, said: Sequence[Statement], model: str) -> State
     )
     least = Confidence.LOW if made and not retrieval.is_enough else confidence(retrieval.best)
     return Statements(
-        query_id=QueryId(new_id()),
+        query_id=retrieval.query_id,
         question=retrieval.question.text,
         statements=made,
         confidence=least if made else Confidence.INSUFFICIENT,

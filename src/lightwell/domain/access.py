@@ -13,6 +13,7 @@ Tags = frozenset[str]
 
 _TAG = re.compile(r"[^\s,:]+(:[^\s,:]+)*")
 _LONGEST_TAG = 200
+_USER = "user:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +22,13 @@ class Reader:
 
     `classes` are the ids, ascending, of the access classes whose tags meet the reader's. Every read
     takes a reader and filters by these classes inside its own query. Without tags it is empty.
+    `user` is the id of the person who asks, "" where only the tags are known: analytics are that user's own.
     """
 
     project_id: ProjectId
     tags: Tags
     classes: tuple[ClassId, ...]
+    user: str = ""
 
 
 def tags_of(words: Iterable[str]) -> Tags:
@@ -36,6 +39,12 @@ def tags_of(words: Iterable[str]) -> Tags:
         if len(tag) > _LONGEST_TAG or not _TAG.fullmatch(tag):
             raise Invalid(f"{tag!r} is not an access tag; write it like team:sales or user:ada")
     return tags
+
+
+def user_of(tags: Tags) -> str:
+    """Return the user that the tags name, `tg_123` of `user:tg_123`; "" where they name none or several."""
+    users = [tag.removeprefix(_USER) for tag in tags if tag.startswith(_USER)]
+    return users[0] if len(users) == 1 else ""
 
 
 def visible(record: Tags, request: Tags) -> bool:

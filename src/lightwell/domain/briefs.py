@@ -1,12 +1,13 @@
 """A brief on one entity, and what tells entities apart that fit one name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Citation, Confidence
 from lightwell.domain.graph import Entity
+from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MOST_CITATIONS = 5
@@ -80,6 +81,7 @@ class Brief:
     relevance: float
     model: str
     usage: TokenSummary = NO_USAGE
+    query_id: QueryId = field(default_factory=new_query_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,3 +103,4 @@ class Candidates:
     name: str
     candidates: tuple[Candidate, ...]
     usage: TokenSummary = NO_USAGE
+    query_id: QueryId = field(default_factory=new_query_id)

@@ -8,6 +8,7 @@ from typing import NewType
 from uuid import UUID
 
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.ids import QueryId
 from lightwell.domain.questions import LONGEST_QUESTION
 from lightwell.domain.texts import well_formed
 from lightwell.domain.usage import NO_USAGE, TokenSummary
@@ -78,6 +79,7 @@ class ChatTurn:
 
     conversation_id: ConversationId
     response: ChatResponse
+    query_id: QueryId
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.graph import Entity, Relation
-from lightwell.domain.ids import QueryId
+from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.questions import Channel, Question
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
@@ -100,6 +100,24 @@ class Metrics:
     total_ms: int = 0
 
 
+NO_METRICS = Metrics(
+    vector_ms=0,
+    vector_hits=0,
+    vector_top=0.0,
+    vector_mean=0.0,
+    graph_ms=0,
+    graph_hits=0,
+    graph_depth=0,
+    concepts=0,
+    fusion_ms=0,
+    overlap=0,
+    fused_top=0.0,
+    rerank_ms=0,
+    rerank_top=0.0,
+)
+"""Of a question for which nothing was looked up."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
     """Evidence, best first, and how it was found.
@@ -120,6 +138,7 @@ class Retrieval:
     relations: tuple[Relation, ...] = ()
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
+    query_id: QueryId = field(default_factory=new_query_id)
 
     @property
     def is_enough(self) -> bool:

@@ -15,6 +15,8 @@ MergeId = NewType("MergeId", UUID)
 JobId = NewType("JobId", UUID)
 RunId = NewType("RunId", UUID)
 QueryId = NewType("QueryId", UUID)
+SessionId = NewType("SessionId", UUID)
+FeedbackId = NewType("FeedbackId", UUID)
 
 GlobalRef = NewType("GlobalRef", str)
 """`<system>:<type>:<id>`, stable across syncs and renames: `linear:issue:ENG-42`."""
@@ -32,6 +34,11 @@ SpaceId = NewType("SpaceId", int)
 def new_id() -> UUID:
     """Return a UUID v7: unique, and later ones sort after earlier ones."""
     return uuid7()
+
+
+def new_query_id() -> QueryId:
+    """Return the id of a question that is asked now."""
+    return QueryId(new_id())
 
 
 def global_ref(system: str, kind: str, source_id: str) -> GlobalRef:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import SessionId
 from lightwell.domain.texts import well_formed
 
 LONGEST_QUESTION = 2000
@@ -103,6 +104,39 @@ class Question:
     @property
     def channels(self) -> frozenset[Channel]:
         return self.mode.channels - self.without
+
+    @property
+    def strategy(self) -> Strategy:
+        """Return where it looks, in S3's words: without the graph's channels in passages only."""
+        return self.mode.strategy if self.channels & GRAPH_CHANNELS else Strategy.VECTOR_ONLY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryRequest:
+    """S3's QueryRequest: `session_id` is an open session of the asking user's, that the query belongs to."""
+
+    query: str
+    session_id: SessionId | None = None
+    top_k: int = 5
+    include_graph: bool = True
+    topic_filter: str = ""
+    mode: Mode = Mode.MIX
+
+    def question(self) -> Question:
+        """Return the question; raise `Invalid` with S3's message, or when nowhere is left to look."""
+        without = frozenset[Channel]() if self.include_graph else GRAPH_CHANNELS
+        asked = question(
+            self.query,
+            topic=self.topic_filter,
+            limit=self.top_k,
+            mode=self.mode,
+            without=without,
+        )
+        if self.mode is not Mode.BYPASS and not asked.channels:
+            raise Invalid(
+                f"Mode {self.mode.value} looks in the graph only: leave includeGraph true, or use mode naive or mix"
+            )
+        return asked
 
 
 def question(

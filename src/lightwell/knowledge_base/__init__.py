@@ -21,13 +21,14 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Channel, Mode, question
+from lightwell.domain.questions import Channel, Mode, QueryRequest, question
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import Sync
 from lightwell.ingest.way import Outcome, Way, follow_up, round_off
+from lightwell.knowledge_base.analytics import Analytics
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
@@ -82,6 +83,7 @@ class KnowledgeBase:
         self._writer = DocumentWriter(project_id=project_id, way=way)
         self._answerer = QuestionAnswerer(database=database, retriever=retriever, answers=answers)
         self._jobs = Jobs(database=database)
+        self._analytics = Analytics(database=database)
         self._graph = Graph(
             desk=Desk(
                 database=database,
@@ -101,9 +103,17 @@ class KnowledgeBase:
         """Jobs and ingestion runs: list, show, retry, cancel."""
         return self._jobs
 
-    async def reader(self, tags: Iterable[str]) -> Reader:
-        """Return who these access tags make of the asking person; raise `Invalid` for a malformed tag."""
-        return await access.reader(self._database, self.project_id, tags_of(tags))
+    @property
+    def analytics(self) -> Analytics:
+        """A user's own sessions, questions and feedback."""
+        return self._analytics
+
+    async def reader(self, tags: Iterable[str], *, user: str = "") -> Reader:
+        """Return who these access tags make of the asking person; raise `Invalid` for a malformed tag.
+
+        `user` is the person's id, for analytics only; without it the one that a single `user:` tag names.
+        """
+        return await access.reader(self._database, self.project_id, tags_of(tags), user)
 
     # ── in ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -207,6 +217,19 @@ class KnowledgeBase:
         """
         asked = question(text, topic=topic, limit=limit, mode=mode)
         async with aclosing(self._answerer.stream(asked, reader)) as events:
+            async for event in events:
+                yield event
+
+    async def query(self, request: QueryRequest, reader: Reader) -> Answer:
+        """Return the answer to S3's QueryRequest; raise `Invalid`, or `NotFound` for a session that is not the user's own."""
+        return await self._answerer.ask(request.question(), reader, request.session_id)
+
+    async def query_stream(
+        self, request: QueryRequest, reader: Reader
+    ) -> AsyncGenerator[StreamChunk, None]:
+        """Yield the answer that `query` returns as events, as `stream` does."""
+        asked = request.question()
+        async with aclosing(self._answerer.stream(asked, reader, request.session_id)) as events:
             async for event in events:
                 yield event
 

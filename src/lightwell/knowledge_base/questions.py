@@ -13,15 +13,17 @@ from lightwell.answer.compose import Answers
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Brief, Candidates
 from lightwell.domain.chat import ChatMessage, ChatTurn, ConversationId, user_message
-from lightwell.domain.evidence import Answer, Retrieval
+from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
+from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import Mode, Question, question, sought
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.domain.usage import OperationType
 from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
-from lightwell.records import conversations, queries
+from lightwell.records import analytics, conversations, queries
 from lightwell.records.database import Database
+from lightwell.records.queries import Asking, QueryLog
 from lightwell.retrieve import followups
 from lightwell.retrieve.pipeline import Retriever
 
@@ -35,52 +37,65 @@ class QuestionAnswerer:
     answers: Answers
 
     async def search(self, asked: Question, reader: Reader) -> Retrieval:
-        with record_usage(OperationType.QUERY) as log:
-            found = await self.retriever.retrieve(sought(asked), reader)
-        return replace(found, usage=log.summary)
+        asking = Asking(reader=reader, began=time.perf_counter())
+        with record_usage(OperationType.QUERY) as usage:
+            found = await self._search(asked, reader)
+        log = QueryLog(
+            id=found.query_id,
+            question=asked.text,
+            strategy=asked.strategy,
+            metrics=found.metrics,
+            documents=frozenset(each.chunk.document_ref for each in found.evidence),
+        )
+        await self._log(asking, log)
+        return replace(found, usage=usage.summary)
 
-    async def ask(self, asked: Question, reader: Reader) -> Answer:
-        began = time.perf_counter()
-        with record_usage(OperationType.QUERY) as log:
+    async def ask(
+        self, asked: Question, reader: Reader, session: SessionId | None = None
+    ) -> Answer:
+        asking = await self._asking(reader, session)
+        with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._evidence(asked, reader)
             answer = await self.answers.compose(retrieval)
-        answer = replace(answer, usage=log.summary)
-        await queries.record(self.database, reader, asked.mode.strategy, answer, began=began)
-        return answer
+        await self._log(asking, queries.log_of(asked.strategy, answer))
+        return replace(answer, usage=usage.summary)
 
-    async def stream(self, asked: Question, reader: Reader) -> AsyncGenerator[StreamChunk, None]:
-        began = time.perf_counter()
-        with record_usage(OperationType.QUERY) as log:
+    async def stream(
+        self, asked: Question, reader: Reader, session: SessionId | None = None
+    ) -> AsyncGenerator[StreamChunk, None]:
+        asking = await self._asking(reader, session)
+        with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._evidence(asked, reader)
         told = self.answers.stream(retrieval)
         async with aclosing(told):
-            async for event in record_stream(told, log, OperationType.QUERY):
+            async for event in record_stream(told, usage, OperationType.QUERY):
                 if event.answer is None:
                     yield event
                     continue
-                answer = replace(event.answer, usage=log.summary)
-                await queries.record(
-                    self.database, reader, asked.mode.strategy, answer, began=began
-                )
-                yield replace(event, answer=answer)
+                await self._log(asking, queries.log_of(asked.strategy, event.answer))
+                yield replace(event, answer=replace(event.answer, usage=usage.summary))
 
     async def statements(self, asked: Question, reader: Reader) -> Statements:
-        began = time.perf_counter()
-        with record_usage(OperationType.QUERY) as log:
-            retrieval = await self.search(asked, reader)
+        asking = Asking(reader=reader, began=time.perf_counter())
+        with record_usage(OperationType.QUERY) as usage:
+            retrieval = await self._search(asked, reader)
             other = stating.in_other_words(asked.text)
             if other and asked.mode in (Mode.MIX, Mode.NAIVE):
                 few = min(asked.limit, stating.READ_IN_OTHER_WORDS)
                 again = question(other, topic=asked.topic, limit=few, mode=Mode.NAIVE)
-                retrieval = stating.with_more(retrieval, await self.search(again, reader))
+                retrieval = stating.with_more(retrieval, await self._search(again, reader))
             listed = await self.answers.statements(retrieval)
-        listed = replace(listed, usage=log.summary)
-        await queries.record(self.database, reader, asked.mode.strategy, listed, began=began)
-        return listed
+        await self._log(asking, queries.log_of(asked.strategy, listed))
+        return replace(listed, usage=usage.summary)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
+        asking = Asking(reader=reader, began=time.perf_counter())
+        found: list[Retrieval] = []
+
         async def search(words: str) -> Retrieval:
-            return await self.search(question(words, limit=briefing.READ, mode=Mode.NAIVE), reader)
+            asked = question(words, limit=briefing.READ, mode=Mode.NAIVE)
+            found.append(await self._search(asked, reader))
+            return found[-1]
 
         library = briefing.Library(
             database=self.database,
@@ -89,9 +104,19 @@ class QuestionAnswerer:
             model=self.answers.model,
             most_tokens=self.answers.budget.most_tokens,
         )
-        with record_usage(OperationType.QUERY) as log:
-            found = await briefing.brief(library, name)
-        return replace(found, usage=log.summary)
+        with record_usage(OperationType.QUERY) as usage:
+            made = await briefing.brief(library, name)
+        cited = made.citations if isinstance(made, Brief) else ()
+        log = QueryLog(
+            id=made.query_id,
+            question=name,
+            strategy=Mode.NAIVE.strategy,
+            metrics=found[-1].metrics if found else NO_METRICS,
+            citations=len(cited),
+            documents=frozenset(each.document_ref for each in cited),
+        )
+        await self._log(asking, log)
+        return replace(made, usage=usage.summary)
 
     async def chat(
         self,
@@ -107,7 +132,7 @@ class QuestionAnswerer:
         history = await self.history(reader, conversation) if conversation else ()
         model = chatting.Counted(self.answers.model) if self.answers.model else None
         turns = [Message(role=each.role, content=each.content) for each in history]
-        with record_usage(OperationType.QUERY) as log:
+        with record_usage(OperationType.QUERY) as usage:
             alone = await followups.standalone(said.content, turns, model)
             retrieval = await self._evidence(question(alone.text, topic=topic, mode=mode), reader)
             answer = await replace(self.answers, model=model).compose(retrieval)
@@ -124,17 +149,35 @@ class QuestionAnswerer:
             chatting.cited(response),
             told=[] if answer.citations else [each for line in graph for each in line.sayings],
         )
-        await queries.record(
-            self.database, reader, mode.strategy, answer, began=began, conversation=own
-        )
+        asking = Asking(reader=reader, began=began, conversation=own)
+        await self._log(asking, queries.log_of(mode.strategy, answer))
         notes = (alone.note, *answer.notes) if alone.note else answer.notes
-        return ChatTurn(conversation_id=own, response=response, notes=notes, usage=log.summary)
+        return ChatTurn(
+            conversation_id=own,
+            response=response,
+            query_id=answer.query_id,
+            notes=notes,
+            usage=usage.summary,
+        )
 
     async def history(
         self, reader: Reader, conversation: ConversationId
     ) -> tuple[ChatMessage, ...]:
         held = await conversations.messages(self.database, reader, conversation)
         return chatting.recent(held)
+
+    async def _search(self, asked: Question, reader: Reader) -> Retrieval:
+        return await self.retriever.retrieve(sought(asked), reader)
+
+    async def _asking(self, reader: Reader, session: SessionId | None) -> Asking:
+        """Return who asks from now on; raise `NotFound` where the session is not an open one of theirs."""
+        began = time.perf_counter()
+        if session is not None:
+            await analytics.check_session(self.database, reader, session)
+        return Asking(reader=reader, began=began, session=session)
+
+    async def _log(self, asking: Asking, log: QueryLog) -> None:
+        await queries.record(self.database, asking, log)
 
     async def _evidence(self, asked: Question, reader: Reader) -> Retrieval:
         """Return the evidence for an answer; raise `Invalid` where the question's mode needs a model that is not there."""

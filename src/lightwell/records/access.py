@@ -1,6 +1,6 @@
 """Tenants, projects, access classes: the walls, and who stands behind them."""
 
-from lightwell.domain.access import Reader, Tags
+from lightwell.domain.access import Reader, Tags, user_of
 from lightwell.domain.ids import ClassId, ProjectId, new_id
 from lightwell.records.database import Connection, Database
 
@@ -59,7 +59,12 @@ async def class_of(connection: Connection, project_id: ProjectId, tags: Tags) ->
     return ClassId(found[0])
 
 
-async def reader(database: Database, project_id: ProjectId, tags: Tags) -> Reader:
-    """Return the reader whose classes are those that share a tag with these."""
+async def reader(database: Database, project_id: ProjectId, tags: Tags, user: str = "") -> Reader:
+    """Return the reader whose classes are those that share a tag with these; `user` "" is whom the tags name."""
     rows = await database.rows(_VISIBLE, {"project_id": project_id, "tags": sorted(tags)})
-    return Reader(project_id=project_id, tags=tags, classes=tuple(ClassId(row[0]) for row in rows))
+    return Reader(
+        project_id=project_id,
+        tags=tags,
+        classes=tuple(ClassId(row[0]) for row in rows),
+        user=user or user_of(tags),
+    )

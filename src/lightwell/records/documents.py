@@ -18,7 +18,7 @@ from lightwell.domain.ids import (
     new_id,
 )
 from lightwell.domain.jobs import QueuedJob
-from lightwell.records import access, conversations
+from lightwell.records import access, analytics, conversations
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.publishing import reclassify, retire
 
@@ -223,6 +223,7 @@ async def tombstone(
     await retire(connection, project_id, documents, staged=True)
     await connection.execute(_TOMBSTONE, ids)
     await conversations.forget_cited(connection, documents)
+    await analytics.forget_comments(connection, documents)
 
 
 async def listed(database: Database, reader: Reader, *, after: str, limit: int) -> list[Document]:

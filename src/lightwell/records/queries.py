@@ -2,13 +2,14 @@
 
 import hashlib
 import time
+from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import ConversationId
-from lightwell.domain.evidence import ENOUGH, Answer, Metrics
-from lightwell.domain.ids import ProjectId, new_id
+from lightwell.domain.evidence import ENOUGH, Answer, Citation, Metrics
+from lightwell.domain.ids import ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.domain.statements import Statements
 from lightwell.records.database import Database
@@ -16,14 +17,18 @@ from lightwell.records.database import Database
 # A conversation is one session, known by a hash: what was said in it cannot be joined to.
 _SESSION = """
 INSERT INTO analytics_sessions (id, project_id, user_hash, conversation_hash, ended_at)
-VALUES (%(session)s, %(project_id)s, %(user)s, %(conversation)s, now())
+VALUES (%(new_session)s, %(project_id)s, %(user)s, %(conversation)s, now())
 ON CONFLICT (conversation_hash) DO UPDATE SET ended_at = now()
 RETURNING id
 """
 
 _QUERY = """
-INSERT INTO rag_queries (id, project_id, session_id, query_hash, execution_time_ms, vector_hits, graph_hits, strategy_used)
-VALUES (%(query)s, %(project_id)s, %(session)s, %(hash)s, %(total_ms)s, %(vector_hits)s, %(graph_hits)s, %(strategy)s)
+INSERT INTO rag_queries (
+    id, project_id, session_id, query_hash, execution_time_ms, vector_hits, graph_hits, strategy_used, document_ids)
+VALUES (
+    %(query)s, %(project_id)s, %(session)s, %(hash)s, %(total_ms)s, %(vector_hits)s, %(graph_hits)s, %(strategy)s,
+    ARRAY(SELECT document_id FROM source_documents
+          WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND global_ref = ANY(%(refs)s)))
 """
 
 _METRICS = """
@@ -38,37 +43,78 @@ VALUES (
 """
 
 
-async def record(
-    database: Database,
-    reader: Reader,
-    strategy: Strategy,
-    answer: Answer | Statements,
-    *,
-    began: float,
-    conversation: ConversationId | None = None,
-) -> None:
-    """Write down how a question went that came at `began` of the performance counter, as a part of its conversation."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryLog:
+    """What a question leaves: how it went, how many citations its answer has, and of which documents."""
+
+    id: QueryId
+    question: str
+    strategy: Strategy
+    metrics: Metrics
+    context_tokens: int = 0
+    citations: int = 0
+    documents: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Who asked, when by the performance counter, and in which session or conversation, if in one."""
+
+    reader: Reader
+    began: float
+    session: SessionId | None = None
+    conversation: ConversationId | None = None
+
+
+def log_of(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
+    """Return what an answer or a list of statements leaves; its documents are also those that came nearest."""
+    cited = _cited(answer)
+    return QueryLog(
+        id=answer.query_id,
+        question=answer.question,
+        strategy=strategy,
+        metrics=answer.metrics,
+        context_tokens=answer.context_tokens,
+        citations=len({each.id for each in cited}),
+        documents=frozenset(each.document_ref for each in (*cited, *answer.nearest)),
+    )
+
+
+async def record(database: Database, asking: Asking, log: QueryLog) -> None:
+    """Write down how a question went; a question in no session or conversation has a session of its own."""
+    reader = asking.reader
     project_id = reader.project_id
+    conversation = asking.conversation
     fields: dict[str, object] = {
-        "session": new_id(),
+        "new_session": new_id(),
+        "session": asking.session,
         "metrics": new_id(),
-        "query": answer.query_id,
+        "query": log.id,
         "project_id": project_id,
-        "user": _hashed(project_id, " ".join(sorted(reader.tags))),
+        "classes": list(reader.classes),
+        "refs": sorted(log.documents),
+        "user": user_hash(reader),
         "conversation": conversation and _hashed(project_id, f"conversation {conversation}"),
-        "hash": _hashed(project_id, answer.question),
-        "strategy": strategy.value,
-        "total_ms": round((time.perf_counter() - began) * 1000),
-        "tokens": answer.context_tokens,
-        "citations": len(_cited(answer)),
-        **_numbers(answer.metrics),
+        "hash": _hashed(project_id, log.question),
+        "strategy": log.strategy.value,
+        "total_ms": round((time.perf_counter() - asking.began) * 1000),
+        "tokens": log.context_tokens,
+        "citations": log.citations,
+        **_numbers(log.metrics),
     }
-    async with database.transaction() as connection:
-        session = await (await connection.execute(_SESSION, fields)).fetchone()
-        assert session is not None  # noqa: S101 - the statement returns the row it makes or finds
-        fields["session"] = session[0]
+    async with database.step() as connection:
+        if asking.session is None:
+            session = await (await connection.execute(_SESSION, fields)).fetchone()
+            assert session is not None  # noqa: S101 - the statement returns the row it makes or finds
+            fields["session"] = session[0]
         for statement in (_QUERY, _METRICS):
             await connection.execute(statement, fields)
+
+
+def user_hash(reader: Reader) -> str:
+    """Return the hash that stands for the asking user; for exactly these tags where no user is known."""
+    whom = f"user {reader.user}" if reader.user else " ".join(sorted(reader.tags))
+    return _hashed(reader.project_id, whom)
 
 
 def _numbers(metrics: Metrics) -> dict[str, object]:
@@ -96,11 +142,10 @@ def _numbers(metrics: Metrics) -> dict[str, object]:
     }
 
 
-def _cited(answer: Answer | Statements) -> set[str]:
-    """Return the marks of the citations."""
+def _cited(answer: Answer | Statements) -> list[Citation]:
     if isinstance(answer, Answer):
-        return {cited.id for cited in answer.citations}
-    return {cited.id for each in answer.statements for cited in each.citations}
+        return list(answer.citations)
+    return [cited for each in answer.statements for cited in each.citations]
 
 
 def _hashed(project_id: ProjectId, text: str) -> str:

@@ -1,8 +1,9 @@
-"""The command line: what can be said is in `commands`, `ask`, `chat`, `documents`, `evaluate`, `graph` and `jobs`, what it does in the files beside them.
+"""The command line: what can be said is in `analytics`, `commands`, `ask`, `chat`, `documents`, `evaluate`, `graph` and `jobs`, what it does in the files beside them.
 
 They import the rest inside their functions, so that `--help` and a mistyped option need no model and no database.
 """
 
+from lightwell.entrypoints.cli.analytics import analytics, rating
 from lightwell.entrypoints.cli.ask import asking
 from lightwell.entrypoints.cli.chat import talk
 from lightwell.entrypoints.cli.commands import app
@@ -16,10 +17,12 @@ __all__ = ["main"]
 app.add_typer(asking)
 app.add_typer(talk)
 app.add_typer(evaluation)
+app.add_typer(rating)
 app.add_typer(documents, name="documents")
 app.add_typer(graph, name="graph")
 app.add_typer(jobs, name="jobs")
 app.add_typer(runs, name="runs")
+app.add_typer(analytics, name="analytics")
 
 
 def main() -> None:

@@ -17,7 +17,8 @@ import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.questions import Mode, question
+from lightwell.domain.ids import SessionId
+from lightwell.domain.questions import Mode, QueryRequest
 from lightwell.domain.streams import StreamChunk
 from lightwell.entrypoints.cli.edge import Report, settings
 from lightwell.knowledge_base import KnowledgeBase
@@ -33,6 +34,17 @@ class Asked:
     topic: str
     limit: int
     mode: Mode
+    session: SessionId | None = None
+
+    @property
+    def request(self) -> QueryRequest:
+        return QueryRequest(
+            query=self.text,
+            session_id=self.session,
+            top_k=self.limit,
+            topic_filter=self.topic,
+            mode=self.mode,
+        )
 
 
 async def ask(asked: Asked, who: Sequence[str]) -> Report:
@@ -40,9 +52,7 @@ async def ask(asked: Asked, who: Sequence[str]) -> Report:
     meter = Meter()
     async with _open(asked, who, meter) as (kb, reader):
         began = time.perf_counter()
-        answer = await kb.ask(
-            asked.text, reader, topic=asked.topic, limit=asked.limit, mode=asked.mode
-        )
+        answer = await kb.query(asked.request, reader)
         document = shapes.answer(answer, milliseconds=_since(began))
     paid = _paid(meter)
     return Report(
@@ -72,9 +82,7 @@ async def stream(asked: Asked, who: Sequence[str], *, as_json: bool) -> Report:
     last: StreamChunk | None = None
     meter = Meter()
     async with _open(asked, who, meter) as (kb, reader):
-        events = kb.stream(
-            asked.text, reader, topic=asked.topic, limit=asked.limit, mode=asked.mode
-        )
+        events = kb.query_stream(asked.request, reader)
         async for event in events:
             last = event
             if as_json:
@@ -99,7 +107,7 @@ async def _open(
     asked: Asked, who: Sequence[str], meter: Meter
 ) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
     """Open the project, after everything that can be checked without it."""
-    question(asked.text, topic=asked.topic, limit=asked.limit, mode=asked.mode)
+    asked.request.question()
     tags = people.tags(who)
     async with opened(settings(), meter) as kb:
         yield kb, await people.reader(kb, tags)

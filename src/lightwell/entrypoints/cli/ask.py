@@ -1,9 +1,11 @@
 """What can be said to `ask` and `search`; what they do stands in `answering` and `reading`."""
 
 from typing import Annotated
+from uuid import UUID
 
 import typer
 
+from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.commands import As, Json, Limit, Question, Topic, Verbose, Where
 
@@ -29,6 +31,15 @@ AsItComes = Annotated[
     ),
 ]
 
+InSession = Annotated[
+    UUID | None,
+    typer.Option(
+        "--session",
+        metavar="ID",
+        help="An open session of yours that the question belongs to: `lightwell analytics begin`.",
+    ),
+]
+
 
 @asking.command(
     epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
@@ -45,6 +56,7 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
     mode: Where = Mode.MIX,
     statements: AsStatements = False,
     stream: AsItComes = False,
+    session: InSession = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -54,11 +66,14 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
 
     if statements and stream:
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
+    if statements and session:
+        raise typer.BadParameter("a list belongs to no session", param_hint="--session")
     asked = answering.Asked(
         text=question,
         topic=topic,
         limit=(20 if statements else 5) if limit is None else limit,
         mode=mode,
+        session=SessionId(session) if session else None,
     )
     if statements:
         run(answering.statements(asked, who or []), as_json=as_json, verbose=verbose)

@@ -36,6 +36,7 @@ async def brief(name: str, who: Sequence[str]) -> Report:
             )
         case Candidates():
             document = {
+                "queryId": str(found.query_id),
                 "name": found.name,
                 "candidates": [
                     {**_entity(each.entity), "apart": dict(each.apart)} for each in found.candidates
@@ -49,6 +50,7 @@ async def brief(name: str, who: Sequence[str]) -> Report:
 
 def _as_json(given: Brief) -> Json:
     return {
+        "queryId": str(given.query_id),
         "entity": {**_entity(given.entity), "description": given.entity.description},
         "about": [_line(each) for each in given.about],
         "lately": [_line(each) for each in given.lately],

@@ -52,6 +52,7 @@ async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
     return Report(
         document={
             "conversationId": str(turn.conversation_id),
+            "queryId": str(turn.query_id),
             **as_json(turn.response),
             "usage": paid.document(),
         },

@@ -99,6 +99,7 @@ def _metadata(numbers: ResponseMetadata) -> Json:
 def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
     """Return what was found as a list of S3's RankedResult."""
     return {
+        "queryId": str(found.query_id),
         "query": found.question.text,
         "mode": found.question.mode.value,
         "hasInsufficientEvidence": not found.is_enough,

@@ -1,0 +1,104 @@
+"""What was asked, how it went and what people thought of it; users and questions only as hashes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from lightwell.domain.errors import Invalid
+from lightwell.domain.evidence import ChannelMetrics
+from lightwell.domain.ids import FeedbackId, QueryId, SessionId
+from lightwell.domain.questions import Channel, Strategy
+from lightwell.domain.texts import well_formed
+
+LONGEST_COMMENT = 2000
+RATINGS = range(1, 6)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedbackRequest:
+    """What a user thinks of an answer: `rating` is 1 (useless) to 5 (just right)."""
+
+    query_id: QueryId
+    rating: int
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    id: FeedbackId
+    query_id: QueryId
+    rating: int
+    comment: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A user's session; `ended_at` is None while it is open, and `queries` counts its questions."""
+
+    id: SessionId
+    started_at: datetime
+    ended_at: datetime | None
+    queries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedQuery:
+    """One question of a user and S3's retrieval metrics of it; times are in milliseconds, scores in [0, 1].
+
+    `query_hash` is the same for the same question within a project. `vector_avg_score` is of the ten nearest,
+    `rrf_top_score` the best fused score. `rating` is the mean of the user's ratings, None without any.
+    """
+
+    id: QueryId
+    session_id: SessionId
+    timestamp: datetime
+    query_hash: str
+    strategy: Strategy
+    execution_time_ms: int
+    vector_search_ms: int
+    vector_result_count: int
+    vector_top_score: float
+    vector_avg_score: float
+    graph_traversal_ms: int
+    graph_result_count: int
+    graph_max_depth: int
+    concepts_found: int
+    fusion_ms: int
+    overlap_count: int
+    rrf_top_score: float
+    rerank_ms: int
+    rerank_top_score: float
+    confidence_threshold_met: bool
+    final_context_tokens: int
+    citation_count: int
+    channels: Mapping[Channel, ChannelMetrics]
+    rating: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSummary:
+    """A user's questions at a glance; None where there is nothing to average.
+
+    `threshold_met` is the share of questions whose best evidence reached 0.6.
+    """
+
+    queries: int
+    by_strategy: Mapping[Strategy, int]
+    mean_ms: float | None
+    p95_ms: float | None
+    threshold_met: float | None
+    mean_citations: float | None
+    mean_context_tokens: float | None
+    ratings: int
+    mean_rating: float | None
+
+
+def checked_feedback(request: FeedbackRequest) -> FeedbackRequest:
+    """Return the feedback, its comment trimmed; raise `Invalid` for another rating or an overlong comment."""
+    if request.rating not in RATINGS:
+        raise Invalid(f"Rating must be between {RATINGS[0]} and {RATINGS[-1]}")
+    comment = well_formed(request.comment, "The comment").strip()
+    if len(comment) > LONGEST_COMMENT:
+        raise Invalid("Comment exceeds maximum length")
+    return FeedbackRequest(query_id=request.query_id, rating=request.rating, comment=comment)

@@ -1,0 +1,89 @@
+"""The verbs on a user's own sessions, questions and feedback."""
+
+from dataclasses import dataclass
+
+from lightwell.domain.access import Reader
+from lightwell.domain.analytics import (
+    Feedback,
+    FeedbackRequest,
+    LoggedQuery,
+    MetricsSummary,
+    Session,
+    checked_feedback,
+)
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import FeedbackId, QueryId, SessionId
+from lightwell.records import analytics
+from lightwell.records.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analytics:
+    """One project's analytics, each user's own: those of `Reader.user`, or of exactly the reader's tags without one."""
+
+    database: Database
+
+    async def begin_session(self, reader: Reader) -> Session:
+        """Open a session, to which questions may belong."""
+        return await analytics.begin_session(self.database, reader)
+
+    async def end_session(self, reader: Reader, session: SessionId) -> Session:
+        """End an open session; raise `NotFound`."""
+        await analytics.end_session(self.database, reader, session)
+        return await self.session(reader, session)
+
+    async def session(self, reader: Reader, session: SessionId) -> Session:
+        """Return a session; raise `NotFound`."""
+        found = await analytics.sessions(self.database, reader, session=session)
+        if not found:
+            raise NotFound(f"There is no session {session} of yours")
+        return found[0]
+
+    async def sessions(
+        self, reader: Reader, *, before: SessionId | None = None, limit: int = 100
+    ) -> tuple[Session, ...]:
+        """Return up to `limit` sessions, the latest first, those older than `before`."""
+        return tuple(await analytics.sessions(self.database, reader, before=before, limit=limit))
+
+    async def queries(
+        self,
+        reader: Reader,
+        *,
+        session: SessionId | None = None,
+        before: QueryId | None = None,
+        limit: int = 100,
+    ) -> tuple[LoggedQuery, ...]:
+        """Return up to `limit` questions with their metrics, the latest first, those older than `before`."""
+        found = await analytics.queries(
+            self.database, reader, session=session, before=before, limit=limit
+        )
+        return tuple(found)
+
+    async def query(self, reader: Reader, query: QueryId) -> LoggedQuery:
+        """Return a question with its metrics; raise `NotFound`."""
+        found = await analytics.queries(self.database, reader, query=query)
+        if not found:
+            raise NotFound(f"There is no query {query} of yours")
+        return found[0]
+
+    async def summary(self, reader: Reader, *, session: SessionId | None = None) -> MetricsSummary:
+        """Return the metrics of all questions, or of those of one session, summed up."""
+        return await analytics.summary(self.database, reader, session=session)
+
+    async def give_feedback(self, reader: Reader, request: FeedbackRequest) -> Feedback:
+        """Rate an answer to a question of one's own from 1 to 5; raise `Invalid` or `NotFound`."""
+        return await analytics.give_feedback(self.database, reader, checked_feedback(request))
+
+    async def feedback(
+        self,
+        reader: Reader,
+        *,
+        query: QueryId | None = None,
+        before: FeedbackId | None = None,
+        limit: int = 100,
+    ) -> tuple[Feedback, ...]:
+        """Return up to `limit` pieces of feedback, the latest first, those older than `before`."""
+        found = await analytics.feedback(
+            self.database, reader, query=query, before=before, limit=limit
+        )
+        return tuple(found)

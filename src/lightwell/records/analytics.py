@@ -1,0 +1,268 @@
+"""A user's own sessions, questions and feedback, read back and summed up.
+
+Analytics have no access class: each row is its user's alone, known by the hash of the user, and says nothing but what
+that user was answered.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from lightwell.domain.access import Reader
+from lightwell.domain.analytics import (
+    Feedback,
+    FeedbackRequest,
+    LoggedQuery,
+    MetricsSummary,
+    Session,
+)
+from lightwell.domain.errors import NotFound
+from lightwell.domain.evidence import ChannelMetrics
+from lightwell.domain.ids import DocumentId, FeedbackId, QueryId, SessionId, new_id
+from lightwell.domain.questions import Channel, Strategy
+from lightwell.records.database import Connection, Database, Row
+from lightwell.records.queries import user_hash
+
+_BEGIN = """
+INSERT INTO analytics_sessions (id, project_id, user_hash) VALUES (%(session)s, %(project_id)s, %(user)s)
+RETURNING id, started_at, ended_at, 0
+"""
+
+_END = """
+UPDATE analytics_sessions SET ended_at = now()
+WHERE id = %(session)s AND project_id = %(project_id)s AND user_hash = %(user)s AND ended_at IS NULL
+"""
+
+_OPEN = """
+SELECT FROM analytics_sessions
+WHERE id = %(session)s AND project_id = %(project_id)s AND user_hash = %(user)s AND ended_at IS NULL
+"""
+
+_SESSIONS = """
+SELECT session.id, session.started_at, session.ended_at,
+       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id)
+FROM analytics_sessions AS session
+WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+  AND (%(session)s::uuid IS NULL OR session.id = %(session)s)
+  AND (%(before)s::uuid IS NULL OR session.id < %(before)s)
+ORDER BY session.id DESC LIMIT %(limit)s
+"""
+
+_QUERIES = """
+SELECT query.id, query.session_id, query.timestamp, query.query_hash, query.strategy_used, query.execution_time_ms,
+       metrics.vector_search_ms, metrics.vector_result_count, metrics.vector_top_score, metrics.vector_avg_score,
+       metrics.graph_traversal_ms, metrics.graph_result_count, metrics.graph_max_depth, metrics.concepts_found,
+       metrics.fusion_ms, metrics.overlap_count, metrics.rrf_top_score, metrics.rerank_ms, metrics.rerank_top_score,
+       metrics.confidence_threshold_met, metrics.final_context_tokens, metrics.citation_count, metrics.channels,
+       (SELECT avg(rating)::float8 FROM feedback_events AS event WHERE event.query_id = query.id)
+FROM rag_queries AS query
+JOIN analytics_sessions AS session ON session.id = query.session_id
+JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
+WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+  AND (%(query)s::uuid IS NULL OR query.id = %(query)s)
+  AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)
+  AND (%(before)s::uuid IS NULL OR query.id < %(before)s)
+ORDER BY query.id DESC LIMIT %(limit)s
+"""
+
+_SUMMARY = """
+WITH own AS (
+    SELECT query.id, query.strategy_used, query.execution_time_ms, metrics.confidence_threshold_met,
+           metrics.citation_count, metrics.final_context_tokens
+    FROM rag_queries AS query
+    JOIN analytics_sessions AS session ON session.id = query.session_id
+    JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
+    WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+      AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)
+), rated AS (
+    SELECT count(*) AS ratings, avg(rating)::float8 AS mean FROM feedback_events JOIN own ON own.id = query_id
+)
+SELECT count(*),
+       count(*) FILTER (WHERE strategy_used = 'vector_only'),
+       count(*) FILTER (WHERE strategy_used = 'graph_only'),
+       count(*) FILTER (WHERE strategy_used = 'hybrid'),
+       avg(execution_time_ms)::float8,
+       percentile_cont(0.95) WITHIN GROUP (ORDER BY execution_time_ms),
+       avg(confidence_threshold_met::integer)::float8, avg(citation_count)::float8,
+       avg(final_context_tokens)::float8, (SELECT ratings FROM rated), (SELECT mean FROM rated)
+FROM own
+"""
+
+_GIVE_FEEDBACK = """
+INSERT INTO feedback_events (id, query_id, rating, comment)
+SELECT %(feedback)s, query.id, %(rating)s, %(comment)s
+FROM rag_queries AS query JOIN analytics_sessions AS session ON session.id = query.session_id
+WHERE query.id = %(query)s AND session.project_id = %(project_id)s AND session.user_hash = %(user)s
+RETURNING id, query_id, rating, comment, created_at
+"""
+
+_FEEDBACK = """
+SELECT event.id, event.query_id, event.rating, event.comment, event.created_at
+FROM feedback_events AS event
+JOIN rag_queries AS query ON query.id = event.query_id
+JOIN analytics_sessions AS session ON session.id = query.session_id
+WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+  AND (%(query)s::uuid IS NULL OR query.id = %(query)s) AND (%(before)s::uuid IS NULL OR event.id < %(before)s)
+ORDER BY event.id DESC LIMIT %(limit)s
+"""
+
+_FORGET_COMMENTS = """
+UPDATE feedback_events SET comment = ''
+FROM rag_queries AS query
+WHERE query.id = feedback_events.query_id AND query.document_ids && %(documents)s::uuid[]
+  AND feedback_events.comment <> ''
+"""
+
+
+async def begin_session(database: Database, reader: Reader) -> Session:
+    """Open a session of the user's, to which questions may belong."""
+    rows = await database.rows(_BEGIN, {**_own(reader), "session": new_id()})
+    return _session(rows[0])
+
+
+async def end_session(database: Database, reader: Reader, session: SessionId) -> None:
+    """End a session of the user's; raise `NotFound` when there is none, or when it has ended."""
+    if not await database.run(_END, {**_own(reader), "session": session}):
+        raise _no_open_session(session)
+
+
+async def check_session(database: Database, reader: Reader, session: SessionId) -> None:
+    """Raise `NotFound` when the user has no open session of this id."""
+    if not await database.rows(_OPEN, {**_own(reader), "session": session}):
+        raise _no_open_session(session)
+
+
+async def sessions(
+    database: Database,
+    reader: Reader,
+    *,
+    session: SessionId | None = None,
+    before: SessionId | None = None,
+    limit: int = 100,
+) -> list[Session]:
+    """Return up to `limit` sessions of the user's, the latest first; `before` pages on."""
+    parameters = {**_own(reader), "session": session, "before": before, "limit": limit}
+    return [_session(row) for row in await database.rows(_SESSIONS, parameters)]
+
+
+async def queries(
+    database: Database,
+    reader: Reader,
+    *,
+    query: QueryId | None = None,
+    session: SessionId | None = None,
+    before: QueryId | None = None,
+    limit: int = 100,
+) -> list[LoggedQuery]:
+    """Return up to `limit` questions of the user's with their metrics, the latest first; `before` pages on."""
+    keys = {"query": query, "session": session, "before": before, "limit": limit}
+    return [_query(row) for row in await database.rows(_QUERIES, {**_own(reader), **keys})]
+
+
+async def summary(
+    database: Database, reader: Reader, *, session: SessionId | None
+) -> MetricsSummary:
+    """Return the user's questions at a glance, or those of one session."""
+    rows = await database.rows(_SUMMARY, {**_own(reader), "session": session})
+    row = rows[0]
+    by_strategy = zip(
+        (Strategy.VECTOR_ONLY, Strategy.GRAPH_ONLY, Strategy.HYBRID), row[1:4], strict=True
+    )
+    return MetricsSummary(
+        queries=row[0],
+        by_strategy={strategy: count for strategy, count in by_strategy if count},
+        mean_ms=row[4],
+        p95_ms=row[5],
+        threshold_met=row[6],
+        mean_citations=row[7],
+        mean_context_tokens=row[8],
+        ratings=row[9],
+        mean_rating=row[10],
+    )
+
+
+async def give_feedback(database: Database, reader: Reader, request: FeedbackRequest) -> Feedback:
+    """Write down what the user thinks of an answer to a question of their own; raise `NotFound`."""
+    fields = {
+        "feedback": new_id(),
+        "query": request.query_id,
+        "rating": request.rating,
+        "comment": request.comment,
+    }
+    rows = await database.rows(_GIVE_FEEDBACK, {**_own(reader), **fields})
+    if not rows:
+        raise NotFound(f"There is no query {request.query_id} of yours")
+    return _feedback(rows[0])
+
+
+async def feedback(
+    database: Database,
+    reader: Reader,
+    *,
+    query: QueryId | None,
+    before: FeedbackId | None,
+    limit: int,
+) -> list[Feedback]:
+    """Return up to `limit` of the user's feedback, the latest first; `before` pages on."""
+    keys = {"query": query, "before": before, "limit": limit}
+    rows = await database.rows(_FEEDBACK, {**_own(reader), **keys})
+    return [_feedback(row) for row in rows]
+
+
+async def forget_comments(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Drop comments on answers that cite these documents: they may repeat what the documents said."""
+    await connection.execute(_FORGET_COMMENTS, {"documents": list(documents)})
+
+
+def _own(reader: Reader) -> dict[str, object]:
+    return {"project_id": reader.project_id, "user": user_hash(reader)}
+
+
+def _no_open_session(session: SessionId) -> NotFound:
+    return NotFound(f"There is no open session {session} of yours")
+
+
+def _session(row: Row) -> Session:
+    return Session(id=SessionId(row[0]), started_at=row[1], ended_at=row[2], queries=row[3])
+
+
+def _feedback(row: Row) -> Feedback:
+    return Feedback(
+        id=FeedbackId(row[0]),
+        query_id=QueryId(row[1]),
+        rating=row[2],
+        comment=row[3],
+        created_at=row[4],
+    )
+
+
+def _query(row: Row) -> LoggedQuery:
+    channels = cast("Mapping[str, Mapping[str, int]]", row[22])
+    return LoggedQuery(
+        id=QueryId(row[0]),
+        session_id=SessionId(row[1]),
+        timestamp=row[2],
+        query_hash=row[3],
+        strategy=Strategy(row[4]),
+        execution_time_ms=row[5],
+        vector_search_ms=row[6],
+        vector_result_count=row[7],
+        vector_top_score=row[8],
+        vector_avg_score=row[9],
+        graph_traversal_ms=row[10],
+        graph_result_count=row[11],
+        graph_max_depth=row[12],
+        concepts_found=row[13],
+        fusion_ms=row[14],
+        overlap_count=row[15],
+        rrf_top_score=row[16],
+        rerank_ms=row[17],
+        rerank_top_score=row[18],
+        confidence_threshold_met=row[19],
+        final_context_tokens=row[20],
+        citation_count=row[21],
+        channels={
+            Channel(name): ChannelMetrics(ms=each["ms"], hits=each["hits"])
+            for name, each in channels.items()
+        },
+        rating=row[23],
+    )
