@@ -6,8 +6,7 @@ from typing import cast
 from uuid import uuid4
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from lightwell.entrypoints.cli import app
 
