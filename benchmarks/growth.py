@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +26,9 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, Changed, Vectors
 from lightwell.records import access, spaces
 from lightwell.records.database import Database, connected
-from lightwell.records.server import serve, status
+from lightwell.records.server import status
 from lightwell.testing.models import HashEmbedder
+from lightwell.testing.server import temporary_server
 from lightwell.testing.shelf import written
 from lightwell.wiring import reading_by_rules, retriever
 
@@ -224,7 +224,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks growth", description=__doc__)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     sizes = [int(size) for size in parser.parse_args(arguments).sizes.split(",")]
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as uri:
+    with temporary_server() as uri:
         pid = status(Path(folder)).pid
         assert pid is not None
         found = asyncio.run(grown(uri, sizes, psutil.Process(pid)))
