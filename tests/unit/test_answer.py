@@ -347,3 +347,18 @@ def test_questions_are_refused_in_the_words_of_the_specification(
 )
 def test_confidence_words(relevance: float, word: str) -> None:
     assert confidence(relevance) == word
+
+
+def test_a_store_that_is_sure_answers_though_likelier_words_stand_in_passages_that_are_not() -> (
+    None
+):
+    """Names in passages of 0.55 and 0.5 must not keep what a passage of 0.8 says from being said."""
+    evidence = [
+        passage(
+            chunk("Queenbee is our invoice, accounting, and identity system.", 1), relevance=0.8
+        ),
+        passage(chunk("Ask Jane Smith of the Billing Team what Queenbee is.", 2), relevance=0.55),
+        passage(chunk("Mary Jones and Billing Ops know what Queenbee is.", 3), relevance=0.5),
+    ]
+    said = [each.text for each in extracted(found("What is Queenbee?", *evidence))]
+    assert said[:1] == ["Queenbee is our invoice, accounting, and identity system."]

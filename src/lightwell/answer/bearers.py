@@ -10,8 +10,7 @@ from lightwell.domain.briefs import Spoken
 from lightwell.domain.ids import ChunkId, DocumentId
 from lightwell.domain.terms import words
 
-_ADDRESS = re.compile(r"[\w.+-]*\w@(?:[\w-]+\.)+[^\W\d_]{2,}")
-_PICKED = re.compile(r"(.*\S)\s*<([^<>\s]*)>")
+_ADDRESS = re.compile(r"(?<![\w.+-])[\w.+-]*\w@(?:[\w-]+\.)+[^\W\d_]{2,}")
 _SPELT_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "o", "å": "aa"})
 
 _Whose = set[frozenset[str]]
@@ -32,8 +31,11 @@ class Bearer:
 
 def picked(name: str) -> tuple[str, str | None]:
     """Return the name and the address of `Jonas Weber <jonas@halden.example>`, None where it has no brackets."""
-    match = _PICKED.fullmatch(name.strip())
-    return (match[1], match[2].casefold()) if match else (name, None)
+    asked, bracket, address = name.strip().removesuffix(">").rpartition("<")
+    is_picked = bracket and asked.strip() and name.rstrip().endswith(">")
+    if not is_picked or ">" in address or len(address.split()) > 1 or address != address.strip():
+        return name, None
+    return asked.rstrip(), address.casefold()
 
 
 def is_address_of(address: str, name: str) -> bool:

@@ -14,7 +14,15 @@ from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.lines import Draft, Marks, Part, Told
 from lightwell.answer.telling import CUES, may_be_named, names
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import MOST_CANDIDATES, Brief, Candidate, Candidates, Line, Spoken
+from lightwell.domain.briefs import (
+    MOST_CANDIDATES,
+    Brief,
+    Candidate,
+    Candidates,
+    Line,
+    Spoken,
+    named,
+)
 from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import ENOUGH, Confidence, Retrieval, confidence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
@@ -69,7 +77,7 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
     Nobody is taken for somebody else: a name that no entity has exactly, but some nearly, leads to candidates, and so does
     one whose bearers have different e-mail addresses. `NAME <ADDRESS>`, also of a reference, picks one of these.
     """
-    asked, address = bearers.picked(name)
+    asked, address = bearers.picked(named(name))
     found = await fitting.fitting(library.database, library.reader, asked)
     meant = [
         each

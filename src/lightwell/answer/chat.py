@@ -26,7 +26,7 @@ FROM_GRAPH = "Based on the knowledge graph:"
 MOST_REMEMBERED = 2000
 """Tokens of a conversation that are carried along."""
 
-_MARKS = re.compile(r"(?:\[\d+\])+$", re.MULTILINE)
+_MARKS = re.compile(r"(?<!\S)(?:\[\d+\])+$", re.MULTILINE)
 _MARK = re.compile(r"\[\d+\]")
 
 

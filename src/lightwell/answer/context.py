@@ -22,7 +22,8 @@ _LEAST_ROOM = 100
 _LONGEST_PLACE = 300
 _ALIKE = 0.9
 _LEAST_RELEVANCE = 0.05
-_TELLING = re.compile(r"\w*[\dA-Z]\w*")
+_WORD, _RUN = re.compile(r"\w+"), re.compile(r"\S+")
+_TELLING = re.compile(r"[\dA-Z]")
 
 _Said = TypeVar("_Said", Entity, Relation)
 
@@ -167,12 +168,17 @@ def _is_alike(entry: Evidence, chosen: Sequence[Evidence]) -> bool:
     """Return whether one of the chosen says nearly all that this one says, with all its names and numbers."""
     own = _sayings(entry)
     size = sum(map(len, own))
-    telling = frozenset(_TELLING.findall(entry.chunk.text))
+    telling = _telling(entry)
     for other in chosen:
         told = sum(map(len, own & _sayings(other)))
-        if told >= _ALIKE * size and telling <= frozenset(_TELLING.findall(other.chunk.text)):
+        if told >= _ALIKE * size and telling <= _telling(other):
             return True
     return False
+
+
+def _telling(entry: Evidence) -> frozenset[str]:
+    """Return the words of a passage that have a capital or a digit."""
+    return frozenset(word for word in _WORD.findall(entry.chunk.text) if _TELLING.search(word))
 
 
 def _sayings(entry: Evidence) -> frozenset[str]:
@@ -244,7 +250,7 @@ def _cut(entry: Evidence, start: int, end: int) -> Evidence:
 
 def _cut_to_words(entry: Evidence, room: int) -> Evidence:
     """Return the passage with its last words left out until it fits; one word always stays."""
-    ends = [match.end() for match in re.finditer(r"\S+", entry.chunk.text)]
+    ends = [match.end() for match in _RUN.finditer(entry.chunk.text)]
     while len(ends) > 1 and _cost(entry) > room:
         ends = ends[: len(ends) * 3 // 4]
         entry = _cut(entry, 0, ends[-1])

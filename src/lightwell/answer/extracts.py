@@ -30,7 +30,7 @@ _LETTER_HEAD = re.compile(
     r"^(?:From|To|Cc|Date|Sent|Subject|Von|An|Betreff|De|À|Objet):\s", re.MULTILINE
 )
 _LINE = 100
-_TABLE_HEAD = re.compile(r"\s*\n\s*\|?[\s:|-]*-{2,}[\s:|-]*(?:\n|$)")
+_NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +75,8 @@ def extracted(retrieval: Retrieval) -> list[Statement]:
     heard = _heard(retrieval)
     found = candidates(heard)
     chosen = _told(found, heard) or _chosen(found, heard)
-    if not any(each.quote.evidence.relevance >= ENOUGH for each in chosen):
-        return []
+    if not any(map(_is_enough, chosen)):
+        chosen = _chosen([each for each in found if _is_enough(each)], heard)
     asked = frozenset(retrieval.weights)
     return [_statement(narrowed(each.quote, asked)) for each in chosen]
 
@@ -175,7 +175,8 @@ def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
     if _HEADING.match(text) or text.endswith(":"):
         return True
     if text.startswith("|"):
-        return _TABLE_HEAD.match(whole, quote.end) is not None
+        below = _NEXT_LINE.match(whole, quote.end)
+        return below is not None and "--" in below[1]
     if _LETTER_HEAD.match(text):
         return len(_LETTER_HEAD.findall(whole, max(0, quote.start - _LINE), quote.end + _LINE)) > 1
     return " ".join(words(text)) in headings
@@ -212,6 +213,10 @@ def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
 def _is_relevant(each: Candidate, retrieval: Retrieval) -> bool:
     """Return whether a unit stands in a passage that is nearly as relevant as the best."""
     return each.quote.evidence.relevance >= _LEAST_RELEVANCE * retrieval.best
+
+
+def _is_enough(each: Candidate) -> bool:
+    return each.quote.evidence.relevance >= ENOUGH
 
 
 def _on_the_day(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:

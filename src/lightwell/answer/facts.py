@@ -78,10 +78,9 @@ def days(text: str) -> tuple[Day, ...]:
 def dates_named(text: str) -> tuple[str, ...]:
     """Return the dates, quarters and days of the week that a text names, as written there, each once, in order."""
     found = [match.span() for match in _DATE.finditer(text)]
-    for match in _NAMED_DATE.finditer(text):
-        if not any(start <= match.start() < end for start, end in found):
-            found.append(match.span())
-    return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in sorted(found)))
+    apart = _NAMED_DATE.finditer(_DATE.sub(_blank, text))
+    found = sorted([*found, *(match.span() for match in apart)])
+    return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in found))
 
 
 def _day(match: re.Match[str]) -> Day:
@@ -150,9 +149,13 @@ _TOKEN = re.compile(
     r"(?P<number>(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,:’']\d+)*))"
     r"|(?P<word>[^\W\d_]+(?:[’'][^\W\d_]+)*)|(?P<sign>[%€$£])|(?P<gap>(?:[\s*_°]|-(?!\d)|(?<=\w)-)+)|(?P<stop>.)"
 )
-_IDENTIFIER = re.compile(r"\b(?=[^\W\d_][^\s\d]*\d)[^\W\d_]\w*(?:[-./:]\w+)*")
+_IDENTIFIER = re.compile(r"\b[^\W\d_]\w*(?:[-./:]\w+)*")
+_GROUPED = re.compile(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*")
+_GROUPING = re.compile(r"[., \u00a0\u202f’']")
 _LOOK_AHEAD = 3
 _BEFORE, _BEHIND = 4, 3
+_NEAR = 300
+"""Characters within which the words beside a figure are looked for."""
 
 
 def figures(text: str) -> frozenset[Figure]:
@@ -177,7 +180,8 @@ def placed(text: str) -> list[tuple[Figure | Day, frozenset[str]]]:
 
 
 def _beside(text: str, start: int) -> frozenset[str]:
-    near = [*words(text[:start])[-_BEFORE:], *words(text[start:])[: _BEHIND + 1]]
+    before, behind = text[max(0, start - _NEAR) : start], text[start : start + _NEAR]
+    near = [*words(before)[-_BEFORE:], *words(behind)[: _BEHIND + 1]]
     bare = [word for word in near if word not in _UNITS and word not in _MONTHS and word.isalpha()]
     return frozenset(terms(" ".join(bare)))
 
@@ -268,8 +272,8 @@ def _unit(after: Sequence[tuple[str, str]]) -> str:
 
 def _value(number: str, scale: int) -> str:
     bare = number.replace("−", "-")
-    if re.fullmatch(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*", bare):
-        bare = re.sub(r"[., \u00a0\u202f’']", "", bare)
+    if _GROUPED.fullmatch(bare):
+        bare = _GROUPING.sub("", bare)
     try:
         return format((Decimal(bare.replace(",", ".")) * scale).normalize(), "f")
     except InvalidOperation:
@@ -279,7 +283,7 @@ def _value(number: str, scale: int) -> str:
 # ── names ─────────────────────────────────────────────────────────────────────────────────────────────
 
 _NAME_WORD = re.compile(r"[^\W_]+(?:[-.'’@&/_][^\W_]+)*")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:;|\n(„“\"«*•>#]|[-–—] )[\s*_]*$")
+_SENTENCE_END = re.compile(r"(?:^|[.!?:;|\n(„“\"«*•>#]|[-–—] )[\s*_]{0,8}$")
 _NO_NAMES = frozenset(
     """dr mr mrs ms prof herr frau mme although since however according based additionally furthermore therefore thus moreover
     instead unless per upon yes currently finally overall yet still i""".split()
@@ -296,7 +300,7 @@ def names(text: str, known: Collection[str] = ()) -> tuple[frozenset[str], ...]:
     end = -1
     for match in _NAME_WORD.finditer(_DATE.sub(_blank, text)):
         word = match[0]
-        first = _SENTENCE_END.search(text[: match.start()][-8:]) is not None
+        first = _SENTENCE_END.search(text[max(0, match.start() - 8) : match.start()]) is not None
         if not _is_name(word, known, is_first=first):
             continue
         if found and text[end : match.start()].strip(" ") == "" and match.start() > end > 0:

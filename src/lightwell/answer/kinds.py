@@ -47,7 +47,7 @@ _ASKING = (
     (
         Kind.FIGURE,
         r"how (?:many|much|long|fast|soon|far|often|old|high|large|big|small)|what (?:amounts?|prices?|costs?|discounts?"
-        r"|budgets?|margins?|rent|salary|share|rate)|what is the (?:[\w-]+ )*(?:amount|price|cost|discount|budget|margin|rent|rate)"
+        r"|budgets?|margins?|rent|salary|share|rate)|what is the (?:[\w-]+ ){0,8}(?:amount|price|cost|discount|budget|margin|rent|rate)"
         r"|wie ?viele?|wie (?:lange|hoch|teuer|weit|oft)|combien|quel (?:prix|montant)",
     ),
     (Kind.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),

@@ -39,6 +39,9 @@ class Part(StrEnum):
     OPEN = "OPEN"
 
 
+_PART_HEAD = re.compile(rf"^[^\w\n]*({'|'.join(Part)})[^\w\n]*$", re.MULTILINE)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """A unit of a passage that speaks of the entity, and how well it serves each part.
@@ -363,5 +366,5 @@ def _shown(passages: Sequence[Spoken], drafts: Sequence[Draft], most_tokens: int
 
 def _parts(reply: str) -> list[tuple[Part, str]]:
     """Return the text of each part of the reply; what stands before the first is left out."""
-    pieces = re.split(rf"^\W*({'|'.join(Part)})\W*$", reply, flags=re.MULTILINE)
+    pieces = _PART_HEAD.split(reply)
     return [(Part(word), text) for word, text in zip(pieces[1::2], pieces[2::2], strict=True)]

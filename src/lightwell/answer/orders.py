@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from lightwell.domain.lookalikes import as_read
+
 _BEGINS = r"(?:^|[.!?:;,*(\[\"“„«»–—-]\s*|\b(?:and|then|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
 _RULES = r"(?:instructions?|rules?|prompts?|guidelines?|directives?|safeguards?|restrictions?|permissions|policies|orders)"
 _MIND = r"(?:an?\s+)?(?:\w+\s+){0,3}?(?:ai|assistant|language\s+model|chat\s?bot|llm)\b(?!\s+(?:manager|director|professor))"
@@ -36,6 +38,14 @@ _PLAIN_ORDER = re.compile(
     | du\s+bist\s+(?:jetzt|nun|ab\s+sofort)\s+(?:ein\w*\s+)?(?:\w+\s+){{0,2}}?(?:ki|assistent\w*|sprachmodell|chatbot)\b
     | (?:ignore[rz]?|oublie[rz]?)\s+(?:toutes\s+)?(?:les|vos|tes)\s+(?:instructions|règles|consignes)
         (?={_STOPS}|\s+(?:et|précédentes|antérieures|ci-dessus)\b)
+    | (?:ignor[ae]|olvida|omite|esque[çc]a|desconsidere|dimentica)\s+(?:(?:todas|tutte)\s+)?(?:(?:las|as|le)\s+)?
+        (?:instrucciones|reglas|instruções|regras|istruzioni|regole)\s+(?:anteriores|previas|prévias|acima|precedenti)\b
+    | (?:negeer|vergeet)\s+(?:alle\s+)?(?:de\s+)?(?:vorige|voorgaande|eerdere|bovenstaande)\s+(?:instructies|regels|opdrachten)\b
+    | (?:以前|これまで|上記)の(?:指示|命令|ルール)を(?:すべて|全て)?(?:無視|忘れ)
+    | (?:note|message|instructions?)\s+(?:to|for)\s+(?:(?:any|all|the)\s+)?(?:ai|llm|language)\s*(?:assistants?|models?|systems?|agents?)?\s*:
+    | any\s+(?:ai|llm|language)\s+(?:\w+\s+){{0,2}}?reading\s+this\b
+    | (?:from\s+now\s+on,?\s+)?you\s+(?:(?:must|will|now)\s+)?{_REPLY}\s+only\s+with\b
+    | when(?:ever)?\s+(?:you\s+)?(?:answer|reply|respond)\w*\b.{{0,40}}?\b(?:append|include|add|insert)\b.{{0,40}}?(?:!\[|https?:)
     )""",
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
@@ -64,6 +74,7 @@ _SIGNS = (
         r"(?:^|\s)(?:SYSTEM|ASSISTANT|DEVELOPER)\s*:|\[/?INST\]|<\|?(?:im_start|system)\b",
         re.MULTILINE,
     ),
+    re.compile(r"<</?SYS>>|<\|(?:im_end|eot_id|end)\|>"),
 )
 """What an honest manual may say once; two of them together are an order: a mode, rights lifted, sources hidden, words put into
 the mouth, secrets, the marks of a prompt."""
@@ -76,7 +87,7 @@ _GOES_ON = re.compile(
 """How what comes after an order may go on with it."""
 
 _MENTIONED = re.compile(r"((?:\b\w+\W+){2})[\"“„«][^\"“”„«»]{1,300}[\"”“»]")
-_QUOTING = re.compile(r"[ \t]*>")
+_QUOTING, _QUOTE_MARKS = re.compile(r"[ \t]*>"), re.compile(r"^(?:[ \t]*>)+")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|\[?\d{1,2}[:.]\d\d\b)")
 _LINE = re.compile(r"[^\n]*\n?")
 _KEPT = 256
@@ -130,7 +141,8 @@ def _orders_by_itself(said: str) -> bool:
 
 def _plain(block: str) -> str:
     """Return a block on one line, without the marks of quoting and without what its sentences only mention."""
-    said = " ".join(_QUOTING.sub("", line).strip() for line in block.splitlines())
+    read = as_read(block)
+    said = " ".join(_QUOTE_MARKS.sub("", line, count=1).strip() for line in read.splitlines())
     return _MENTIONED.sub(r"\1", " ".join(said.split()))
 
 

@@ -10,6 +10,7 @@ from lightwell.domain.terms import terms
 from lightwell.domain.units import units
 
 LONGEST_SNIPPET = 400
+_RUN = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ def narrowed(given: Quote, wanted: frozenset[str]) -> Quote:
     """Return the quote, or where it is long the snippet of it that holds most of the wanted terms, cut at words."""
     if len(given.text) <= LONGEST_SNIPPET:
         return given
-    spans = [match.span() for match in re.finditer(r"\S+", given.text)]
+    spans = [match.span() for match in _RUN.finditer(given.text)]
     held = [wanted.intersection(terms(given.text[start:end])) for start, end in spans]
     best, most, last = (0, 0), -1, 0
     for first, (start, _) in enumerate(spans):

@@ -13,7 +13,7 @@ _NUMBER = (
     r"|zehn|half|an?\s+hour)\w*)"
 )
 _UNDENIED = r"(?<!not )(?<!not be )(?<!no )(?<!nicht )"
-_BOUNDS = (
+_SAID_AND_MEANT = (
     (
         rf"{_UNDENIED}\b(?:at\s+least|more\s+than|over|above|no(?:t)?\s+less\s+than|a\s+minimum\s+of|mindestens|wenigstens|mehr\s+als|über|au\s+moins|plus\s+de){_NUMBER}",
         r"\b(?:at\s+least|(?:more|longer|higher|older|larger|later)\s+than|over|above|beyond|not?\s+(?:be\s+)?(?:less|fewer|shorter|under|below)|min(?:imum|imal)?"
@@ -30,6 +30,10 @@ _BOUNDS = (
         r"\b(?:only|just|merely|solely|sole|single|exclusive\w*|alone|nobody\s+(?:else|but)|no\s+other|nothing\s+but|nur|lediglich|bloß"
         r"|ausschließlich|allein\w*|einzige?\w*|seule?\w*)\b",
     ),
+)
+_BOUNDS = tuple(
+    (re.compile(said, re.IGNORECASE), re.compile(meant, re.IGNORECASE))
+    for said, meant in _SAID_AND_MEANT
 )
 """How a statement bounds a figure, and how a source may have said as much."""
 
@@ -81,10 +85,7 @@ def is_altered(statement: str, source: str, *, denies: bool) -> bool:
 
 
 def _is_bounded(statement: str, source: str) -> bool:
-    return any(
-        re.search(said, statement, re.IGNORECASE) and not re.search(meant, source, re.IGNORECASE)
-        for said, meant in _BOUNDS
-    )
+    return any(said.search(statement) and not meant.search(source) for said, meant in _BOUNDS)
 
 
 def _has_other_duty(statement: str, source: str) -> bool:

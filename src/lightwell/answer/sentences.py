@@ -5,14 +5,16 @@ from dataclasses import dataclass
 
 from lightwell.domain.units import units
 
-_MARKS = r"(?:\s*\[\d[\d,;\s]*\])+"
-_STOP = r"[.!?…。！？]+[\"'”’)»*_]*"
+_BLANKS = r"[^\S\n]{0,9}"
+_MARKS = r"(?:\s{0,9}\[\d[\d,; ]{0,60}\]){1,20}"
+_STOP = r"[.!?…。！？]{1,9}[\"'”’)»*_]{0,9}"
 _END = re.compile(
-    rf"(?:{_STOP}{_MARKS}|{_MARKS}\s*{_STOP}|{_MARKS}(?=\s*\n)|(?:{_STOP}|:)(?=\s*\n)"
-    r"|(?=\n\s*\n)|(?=\n\s*(?:[-*+•]\s|\d+[.)]\s|\||\#)))(?=\s+(?:[^\s\[]|\[[^\d]))"
+    rf"(?:{_STOP}{_MARKS}|{_MARKS}\s{{0,9}}{_STOP}|{_MARKS}(?={_BLANKS}\n)|(?:{_STOP}|:)(?={_BLANKS}\n)"
+    rf"|(?=\n{_BLANKS}\n)|(?=\n{_BLANKS}(?:[-*+•]\s|\d+[.)]\s|\||\#)))(?=\s{1, 80}(?:[^\s\[]|\[[^\d]))"
 )
-_MARK = re.compile(r"\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
-_MOVED = re.compile(r"([.!?])((?:\s*\[\d[\d,;\s]*\])+)")
+_MARK = re.compile(r"(?<!\s)\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_DIGITS = re.compile(r"\d+")
+_MOVED = re.compile(rf"([.!?])({_MARKS})")
 _BULLET = re.compile(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
@@ -47,7 +49,7 @@ def cited(part: str) -> list[tuple[str, tuple[int, ...]]]:
     after: tuple[int, ...] = ()
     for unit in reversed(units(moved)):
         sentence = moved[unit.start : unit.end]
-        own = [int(n) for mark in _MARK.findall(sentence) for n in re.findall(r"\d+", mark)]
+        own = [int(n) for mark in _MARK.findall(sentence) for n in _DIGITS.findall(mark)]
         after = tuple(dict.fromkeys(own)) or after
         found.append((unbulleted(unmarked(sentence)).strip(), after))
     return found[::-1]

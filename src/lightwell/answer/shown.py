@@ -6,7 +6,7 @@ from lightwell.answer.quotes import Quote
 from lightwell.answer.sentences import unbulleted
 
 _QUOTING = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
-_EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.+?)(?<=[^\s*_])\1(?![\w*_])")
+_EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
 
 
 def shown(quote: Quote) -> str:

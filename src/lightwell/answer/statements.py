@@ -27,7 +27,7 @@ _LEAST_REACH, _NEAR_BEST = 0.5, 0.9
 _WHOLE = 0.95
 _PRONOUN = re.compile(r"\b(?:he|him|his|she|hers?|ihr|ihm|ihn|lui|elle)\b", re.IGNORECASE)
 _ITEM = re.compile(r"[#|>*•+-]|\d+[.)]")
-_LEAD = re.compile(r"[^.!?\n|]+:$")
+_LEAD = re.compile(r"(?<![^.!?\n|])[^.!?\n|]+:$")
 
 
 def stating(retrieval: Retrieval) -> list[Statement]:

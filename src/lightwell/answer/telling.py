@@ -54,7 +54,7 @@ _BYLINE = re.compile(
     r"|document [\w-]+, revision|version \d|edition\b|revision \d|(?:page|seite) \d)",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"#\S+|\S+@\S+|\S+://\S+|\b\S+\.\S+\b")
+_RUN, _LETTERS, _DIGIT = re.compile(r"\S+"), re.compile(r"[^\W\d_]+"), re.compile(r"\d")
 _QUESTION = re.compile(r"\?[\s\"'”’)*_]*$")
 _OPENS = re.compile(r"\W*\w+ (?=[^\W\d_])")
 _SMALL = frozenset(
@@ -75,9 +75,14 @@ _IS = (
 )
 _WAS = r"(?:is|are|was|were|became|ist|sind|war|waren|est|sont|etait)"
 _A = r"(?:a|an|the|one of|our|their|his|her|its|ein|eine|der|die|das|unser|unsere|un|une|le|la|les|notre)"
-_LABEL = re.compile(r"\W*[^\n:–—]{2,80}?\**\s*(?::|–|—|\s-\s)\**\s+(?=\S+\s+\S+\s+\S)")
-_FIRST_CELL = re.compile(r"\|([^|\n]+)\|[^|\n]*[^\W\d_]{3}[^|\n]*\|")
-_HEADING = re.compile(r"#{1,6}\s|\W*[^\n.!?]{1,60}:\W*$")
+_LABEL = re.compile(
+    r"\W*+[^\n:–—]{2,80}?\*{0,3}(?:\s{0,3}[:–—]|\s{1,4}-\s)\*{0,3}\s+(?=\S+\s+\S+\s+\S)"
+)
+_CELLS = re.compile(r"\|([^|\n]+)\|([^|\n]*)\|")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_HASHES, _FIRST_LETTER = re.compile(r"#{1,6}\s"), re.compile(r"\w")
+_COLON_LAST = re.compile(r"\w[^\w:]*(:)\W*$")
+_LONGEST_HEADING = 60
 _SHORT, _LONG = 30, 400
 _SHORTEST = 2
 
@@ -128,12 +133,12 @@ def folded(text: str) -> str:
 
 def defining(text: str, called: Names) -> float:
     """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
-    said = called.said(_ADDRESS.sub(" ", text))
+    said = called.said(_without_addresses(text))
     best = max((_defining(said, name) for name in called.folded), default=0.0)
-    label, cell = _LABEL.match(text), _FIRST_CELL.match(text)
+    label, cells = _LABEL.match(text), _CELLS.match(text)
     if label and called.are_all_of(label[0]):
         return max(best, 3.5)
-    if cell and called.are_all_of(cell[1]):
+    if cells and _WORD.search(cells[2]) and called.are_all_of(cells[1]):
         return max(best, 3.6)
     return max(0.0, best - _awkward(text))
 
@@ -141,7 +146,7 @@ def defining(text: str, called: Names) -> float:
 def telling(text: str, called: Names) -> float:
     """Return how much the text tells of what happened, from 0: it names the entity, a date or a figure."""
     worth = (
-        2.0 + 2.0 * called.stand_in(text) + bool(re.search(r"\d", text)) + 0.5 * (text[-1:] in ".!")
+        2.0 + 2.0 * called.stand_in(text) + bool(_DIGIT.search(text)) + 0.5 * (text[-1:] in ".!")
     )
     return max(0.0, worth - _awkward(text))
 
@@ -150,12 +155,12 @@ def says_something(text: str) -> bool:
     """Return whether the text says more than names, dates and figures: no byline, no list of names, nor a question."""
     if _BYLINE.match(text) or _QUESTION.search(text):
         return False
-    said = _ADDRESS.sub(" ", text)
+    said = _without_addresses(text)
     if (opening := _OPENS.match(said)) and said[opening.end()].islower():
         said = opening[0].casefold() + said[opening.end() :]
     return any(
         word.islower() and len(word) > _SHORTEST and word not in STOP_WORDS | _SMALL | _PRONOUNS
-        for word in re.findall(r"[^\W\d_]+", said)
+        for word in _LETTERS.findall(said)
     )
 
 
@@ -172,10 +177,39 @@ def openness(text: str, context: str) -> int:
 
     `context` is what it stands under; a heading such as "Open points" makes its items open.
     """
-    if _HEADING.match(text) or _CLOSED.search(text):
+    if _is_heading(text) or _CLOSED.search(text):
         return 0
     said = 2 * bool(_STRONG.search(text)) + bool(_WEAK.search(text)) + bool(_BY.search(text))
     return said + 2 * bool(_OPEN_HEADING.search(context))
+
+
+def _is_heading(text: str) -> bool:
+    """Return whether a text is a heading: marked as one, or a few words before a colon."""
+    if _HASHES.match(text):
+        return True
+    first, last = _FIRST_LETTER.search(text), _COLON_LAST.search(text)
+    if first is None or last is None:
+        return False
+    label = text[first.start() : last.start(1)]
+    return len(label) <= _LONGEST_HEADING and not any(sign in label for sign in "\n.!?")
+
+
+def _without_addresses(text: str) -> str:
+    """Return the text with a blank for each tag, e-mail address, URL and name with a dot inside."""
+    return _RUN.sub(_unless_address, text)
+
+
+def _unless_address(run: re.Match[str]) -> str:
+    said = run[0]
+    if "@" in said[1:-1] or "://" in said[1:-1] or _has_dot_inside(said):
+        return " "
+    before, tag, after = said.partition("#")
+    return f"{before} " if tag and after else said
+
+
+def _has_dot_inside(said: str) -> bool:
+    letters = [place for place, sign in enumerate(said) if sign.isalnum() or sign == "_"]
+    return bool(letters) and "." in said[letters[0] : letters[-1]]
 
 
 def _defining(said: str, name: str) -> float:
@@ -195,7 +229,7 @@ def _defining(said: str, name: str) -> float:
 def _awkward(text: str) -> float:
     """Return what speaks against showing this by itself: a heading, a table row, a question, a scrap, a mass."""
     return (
-        4.0 * bool(_HEADING.match(text))
+        4.0 * _is_heading(text)
         + 1.0 * text.startswith("|")
         + 1.0 * bool(_QUESTION.search(text))
         + 1.0 * (len(text) < _SHORT)

@@ -20,6 +20,9 @@ from lightwell.records.database import Database
 
 _PERSONS = ("person", "contact")
 _SAID_BY_RULES = "name"
+_INSIDE, _LEAD = re.compile(r"[\w,][\s*_]{1,8}$|[(\"“]$"), 9
+"""What stands before a word inside a sentence, and within how many characters it is looked for."""
+
 _MOST_TIES = 6
 _MOST_ASKED = 12
 _ROLES = frozenset(
@@ -110,13 +113,17 @@ def _is_plausible(tie: Tie, entity: Entity, text: str) -> bool:
         return True
     own, other = words(tie.name), words(entity.name)
     is_part = own in (other[: len(own)], other[-len(own) :]) or own[-len(other) :] == other
-    return not is_part and may_be_named(tie.name) and (len(own) > 1 or _is_proper(tie.name, text))
+    return not is_part and may_be_named(tie.name) and (len(own) > 1 or is_proper(tie.name, text))
 
 
-def _is_proper(word: str, text: str) -> bool:
-    inside = re.search(rf"(?:[\w,][\s*_]+|[(\"“]){re.escape(word)}\b", text)
+def is_proper(word: str, text: str) -> bool:
+    """Return whether a text writes a word as a name: with its capital inside a sentence, and nowhere small."""
+    inside = any(
+        _INSIDE.search(text[max(0, match.start() - _LEAD) : match.start()])
+        for match in re.finditer(rf"{re.escape(word)}\b", text)
+    )
     small = re.search(rf"\b{re.escape(word.lower())}(?:s|es)?\b", text)
-    return inside is not None and small is None
+    return inside and small is None
 
 
 def _distinct(tied: Iterable[Tie]) -> tuple[Tie, ...]:

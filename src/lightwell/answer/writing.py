@@ -7,6 +7,7 @@ from enum import StrEnum
 from importlib import resources
 
 from lightwell.answer import facts
+from lightwell.answer.active import are_quoted
 from lightwell.answer.check import Source, carried, carried_elsewhere, known_names, source
 from lightwell.answer.context import Context, entity_line, passage_text, relation_line
 from lightwell.answer.orders import asks_what_is_said, reports
@@ -19,6 +20,9 @@ from lightwell.ports import Message
 
 REFUSAL = "INSUFFICIENT"
 """Where a model says this, its reply ends: what it says after it is not believed."""
+
+LONGEST_REPLY = 40_000
+"""Characters."""
 
 _REFUSED = re.compile(rf"\b{REFUSAL}\b")
 
@@ -64,7 +68,8 @@ def messages(question: str, shown: Context, prompt: Prompt = Prompt.ANSWER) -> l
 class Checker:
     """Checks a reply while it comes; `dropped` counts the sentences that fell.
 
-    A sentence with the number of the wrong passage cites the one that carries it; one that cites no passage falls.
+    A sentence with the number of the wrong passage cites the one that carries it; one that cites no passage falls, and so does
+    one with an address, an image or HTML that the cited passage has not word for word.
     What only an order to a machine carries falls, unless the question asks what is said there and the sentence reports
     it: then it is checked against `whole`, the same passages with the orders in them.
     """
@@ -74,6 +79,7 @@ class Checker:
     known: frozenset[str]
     dropped: int = 0
     stood: int = 0
+    _length: int = 0
     _pieces: Pieces = field(default_factory=Pieces)
     _refused: bool = False
     _gave_up: bool = False
@@ -94,7 +100,12 @@ class Checker:
         )
 
     def take(self, piece: str) -> list[Statement]:
-        """Return the statements that have come to their end with this piece and stand."""
+        """Return the statements that have come to their end with this piece and stand.
+
+        What comes after 40,000 characters is not read: no answer is that long.
+        """
+        piece = piece[: max(0, LONGEST_REPLY - self._length)]
+        self._length += len(piece)
         return [one for whole in self._pieces.take(piece) for one in self._checked(whole)]
 
     def end(self) -> list[Statement]:
@@ -123,9 +134,10 @@ class Checker:
         passages = [given[number - 1] for number in numbers if 0 < number <= len(given)]
         if not passages:
             return ()
-        return carried(text, passages, self.known) or carried_elsewhere(
+        found = carried(text, passages, self.known) or carried_elsewhere(
             text, passages, given, self.known
         )
+        return found if are_quoted(text, (each.evidence.chunk.text for each in found)) else ()
 
 
 def checker(passages: Sequence[Evidence], question: str = "") -> Checker:

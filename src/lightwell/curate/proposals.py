@@ -20,7 +20,7 @@ LOOKED_AT = 500
 """How many of the entities that were spoken of last are looked at."""
 
 _SURE = {"email": 0.95, "alias": 0.9, "domain": 0.6}
-_SEPARATOR = re.compile(r"\s*[,;|]\s*")
+_SEPARATOR = re.compile(r"[,;|]")
 
 Pair = tuple[EntityId, EntityId]
 

@@ -5,13 +5,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lightwell.domain.documents import Chunk
+from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Citation, Confidence
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import QueryId, new_query_id
+from lightwell.domain.texts import well_formed
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MOST_CITATIONS = 5
 MOST_CANDIDATES = 10
+LONGEST_NAME = 400
+"""Characters."""
+
+
+def named(name: str) -> str:
+    """Return the name that a brief is asked for; raise `Invalid` for one that is empty or too long to be one."""
+    if not name.strip():
+        raise Invalid("Say whom or what the brief is on")
+    if len(name) > LONGEST_NAME:
+        raise Invalid(f"A name has at most {LONGEST_NAME} characters; shorten it")
+    return well_formed(name, "The name").strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -318,7 +318,8 @@ class MergeProposal:
 
 
 _GAPS = re.compile(r"[\s_\-–—]+")
-_OUTSIDE = re.compile(r"^[^\w@#+$]+|[^\w+#%]+$")
+_BEFORE = re.compile(r"^[^\w@#+$]+")
+_BEHIND = re.compile(r"(?<![^\w+#%])[^\w+#%]+$")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 
 
@@ -328,7 +329,7 @@ def normalized(name: str) -> str:
     `"  ACME-Corp’s "` becomes `"acme corp"`; an e-mail address or an identifier keeps its inner marks.
     """
     folded = unicodedata.normalize("NFKC", name).casefold().strip()
-    bare = _POSSESSIVE.sub("", _OUTSIDE.sub("", folded))
+    bare = _POSSESSIVE.sub("", _BEHIND.sub("", _BEFORE.sub("", folded)))
     return _GAPS.sub(" ", bare).strip()
 
 

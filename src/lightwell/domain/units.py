@@ -8,7 +8,7 @@ from itertools import pairwise
 from lightwell.domain.sentences import sentence_spans
 from lightwell.domain.terms import STOP_WORDS
 
-_BREAK = re.compile(r"\n(?=\s*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|$))|(?<=\|)\n|\n[ \t]*\n")
+_BREAK = re.compile(r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|$))|(?<=\|)\n|\n[ \t]*\n")
 _RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
 _HEADING = re.compile(r"#{1,6}\s+")
 _LEANS = re.compile(

@@ -32,6 +32,7 @@ _LABELLED = re.compile(r"(?:[-*•] +)?(?:\*\*|__)([^*_\n]{2,60}?)(?::(?:\*\*|__
 _DEFINITION_LIST = re.compile(r"^([^\n:|#>]{2,60})\n:[ \t]+\S", re.MULTILINE)
 _SPEAKER = re.compile(r"([^\W\d_][\w’'-]{1,30}(?: [^\W\d_][\w’'-]{0,30}){0,2}): ")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
+_ARTICLE = re.compile(r"^(?:the|an?) ", re.IGNORECASE)
 _MAIL_HOUSES = frozenset(
     "gmail.com googlemail.com outlook.com hotmail.com yahoo.com icloud.com gmx.de web.de proton.me".split()
 )
@@ -127,4 +128,4 @@ def _is_title(text: str) -> bool:
 
 
 def _without_article(term: str) -> str:
-    return re.sub(r"^(?:the|an?) ", "", term, flags=re.IGNORECASE)
+    return _ARTICLE.sub("", term)

@@ -21,6 +21,7 @@ MOST_KNOWN = 80
 LEAST_MISSED, LEAST_SHARE = 3, 0.15
 """A second look pays from this many missed names on, when they are this share of all the rules found."""
 
+_SECTION = re.compile(r"^# (\w+)\n", re.MULTILINE)
 _ROWS = {"type": "array", "items": {"type": "string"}}
 
 
@@ -133,7 +134,7 @@ def _passage(chunk: ChunkToRead) -> str:
 @cache
 def _parts() -> Mapping[str, str]:
     page = resources.files("lightwell.ingest").joinpath("prompts", "extract.md")
-    sections = re.split(r"^# (\w+)\n", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    sections = _SECTION.split(page.read_text(encoding="utf-8"))
     return dict(zip(sections[1::2], map(str.strip, sections[2::2]), strict=True))
 
 

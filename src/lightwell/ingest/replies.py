@@ -51,6 +51,7 @@ _NO_KIND = "other"
 _CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
 _WRAPPING = " \t\"'“”‘’`*<>[]{},;:"
 _KIND = re.compile(r"[^\w\- ]+")
+_GAPS = re.compile(r"[\s\-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +197,7 @@ class _Hearing:
         return "" if normalized(line) in _UNSAID else line
 
     def _predicate(self, text: str) -> Predicate:
-        word = re.sub(r"[\s\-]+", "_", text.strip(_WRAPPING)).upper()
+        word = _GAPS.sub("_", text.strip(_WRAPPING)).upper()
         if word in Predicate.__members__:
             return Predicate(word)
         self.problems[Problem.INVALID_PREDICATE] += 1

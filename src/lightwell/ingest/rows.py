@@ -51,12 +51,14 @@ RELATION_FIELDS = (
 _LEAST_ENTITY, _LEAST_RELATION, _WITHOUT_DESCRIPTION = 2, 3, 6
 _END = "END"
 _ROW = re.compile(
-    r"^[\s\-*•(\"'`]*(?:\d+[.)]\s*)?[\"'(]*(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
+    r"^[\s\-*•(\"'`]*+(?:\d++[.)]\s*+)?[\"'(]*+(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _GAPS = re.compile(r"[\s\-]+")
-_FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$", re.MULTILINE)
+_FENCE = re.compile(r"^[^\S\n]*(?:```|~~~)\w*[^\S\n]*$", re.MULTILINE)
+_NOTHING = re.compile(r"[\[{][\s\"\[\]{}ERentitisrlao:,]*[\]}]")
+_CELL_END = re.compile(r"[|\t]")
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _ITEM = re.compile(
     rf'"(?P<list>\w+)"\s*:\s*\[(?=\s*[\[{{\]])'
@@ -103,7 +105,7 @@ _Found = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
 
 def _said_nothing(bare: str) -> bool:
-    return bare == _END or re.fullmatch(r"[\[{][\s\"\[\]{}ERentitisrlao:,]*[\]}]", bare) is not None
+    return bare == _END or _NOTHING.fullmatch(bare) is not None
 
 
 def _why_nothing(bare: str) -> Problem:
@@ -123,7 +125,7 @@ def _from_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _Fo
         if not match:
             problems[Problem.CHATTER] += line.strip() != _END
             continue
-        values = [value.strip() for value in re.split(r"[|\t]", line[match.end() :].strip())]
+        values = [value.strip() for value in _CELL_END.split(line[match.end() :].strip())]
         if cut and number == len(lines) - 1:
             values = values[:-1]
         entity = _is_entity(match[1], values)

@@ -38,7 +38,7 @@ _FENCE = re.compile(
 _SOFT_WRAP = re.compile(r"\n(?<=[^\n|]{50}[\w,;)]\n)(?=[^\W_][^\n|:]{2})")
 _STYLE = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|(?<!`)`(?!`)")
 _STYLED = re.compile(r"[*_`]")
-_HEADING = re.compile(r"^#{1,6} +(.+?)(?: +#+)?$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6} ++(.+)$", re.MULTILINE)
 _NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
 _LINE_MARKS = re.compile(r"^(?:[#>*•+\-] *)+|^\d+[.)] +")
 _BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
@@ -94,7 +94,7 @@ def _metadata(title: str) -> _Heard:
 
 
 def _terms(chunk: ChunkToRead, prose: str) -> Iterator[_Heard]:
-    headings = [match[1] for match in _HEADING.finditer(prose)]
+    headings = [_without_closing(match[1]) for match in _HEADING.finditer(prose)]
     paths = [chunk.draft.section_path, *(section.path for section in chunk.draft.sections)]
     for heading in dict.fromkeys([*headings, *(path[-1] for path in paths if path)]):
         term = _NUMBERING.sub("", _STYLE.sub("", heading)).strip()
@@ -102,6 +102,12 @@ def _terms(chunk: ChunkToRead, prose: str) -> Iterator[_Heard]:
             yield from _term(term)
     for term in defined_terms(prose):
         yield from _term(term)
+
+
+def _without_closing(heading: str) -> str:
+    """Return a heading without the `##` that may close it."""
+    bare = heading.rstrip("#")
+    return bare.rstrip(" ") or heading if bare != heading and bare.endswith(" ") else heading
 
 
 def _term(term: str) -> Iterator[_Heard]:

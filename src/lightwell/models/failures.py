@@ -15,7 +15,7 @@ from lightwell.domain.errors import ModelBusy, ModelFailed
 _PASSING = frozenset({408, 409, 425, 429})
 _BUSY = frozenset({429, 503, 529})
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.\-]{1,59}")
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)")
+_SPAN = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|h|m|s)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LONGEST_WAIT = 24 * 3600.0
 

@@ -15,6 +15,7 @@ from lightwell.records import _programs
 
 PORT = 5432
 SOCKET = f".s.PGSQL.{PORT}"
+_PID = re.compile("[0-9]{1,10}")
 _SOCKET_BYTES = 103  # macOS; Linux would take 107. libpq splits a host at its commas, too
 
 
@@ -28,7 +29,7 @@ def _pid_lines(cluster: Path) -> list[str]:
 def postmaster(cluster: Path) -> int | None:
     """Return the pid of the cluster's server; a pid that went to another program does not count."""
     lines = _pid_lines(cluster)
-    if not lines or not re.fullmatch("[0-9]{1,10}", lines[0].strip()):
+    if not lines or not _PID.fullmatch(lines[0].strip()):
         return None
     pid = int(lines[0])
     return pid if f"/postgres -D {cluster} -c " in _command_line(pid) else None
@@ -47,37 +48,8 @@ def _command_line(pid: int) -> str:
 
 
 def is_up(cluster: Path) -> bool:
-    """Tell whether its server runs, also where the pid means nothing: in another container.
-
-    Raises `ServerFailed` where somebody else could be listening in its place: the folder of the socket is theirs.
-    """
-    if postmaster(cluster) is not None:
-        return True
-    folder = socket_folder(cluster)
-    if folder != cluster and os.path.lexists(folder):
-        _refuse_foreign(folder, _servers(cluster))
-    return _answers(folder / SOCKET)
-
-
-def server_user(cluster: Path) -> int:
-    """Return the user id that the cluster's server runs as: its owner's, as PostgreSQL itself demands."""
-    return cluster.stat().st_uid
-
-
-def _servers(cluster: Path) -> set[int]:
-    """Return the user ids that may have made the folder of the socket: this process's, and for root the server's."""
-    ours = {os.geteuid()}
-    if os.geteuid() == 0 and cluster.exists():
-        ours.add(server_user(cluster))
-    return ours
-
-
-def _refuse_foreign(folder: Path, ours: set[int]) -> None:
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in ours or found.st_mode & 0o022:
-        raise ServerFailed(
-            f"{folder}, meant for the server's socket, belongs to someone else: remove it"
-        )
+    """Tell whether its server runs, also where the pid means nothing: in another container."""
+    return postmaster(cluster) is not None or _answers(socket_folder(cluster) / SOCKET)
 
 
 def _answers(path: Path) -> bool:
@@ -113,8 +85,13 @@ def make_socket_folder(cluster: Path, account: _programs.Account | None) -> Path
 def _make_private(folder: Path, account: _programs.Account | None) -> None:
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    _refuse_foreign(folder, {os.geteuid(), account.user} if account else {os.geteuid()})
+    found = folder.lstat()
+    ours = {os.geteuid(), account.user} if account else {os.geteuid()}
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in ours:
+        raise ServerFailed(
+            f"{folder}, meant for the server's socket, belongs to someone else: remove it"
+        )
     folder.chmod(0o700)
     if account:
         os.chown(folder, account.user, account.group)
-        _programs.check_passage(folder, account)
+        _programs.let_through(folder, account)

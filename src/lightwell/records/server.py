@@ -25,7 +25,6 @@ if sys.platform == "win32":
     )
 
 import fcntl
-import pwd
 
 from lightwell.records import _presence, _programs
 
@@ -94,8 +93,7 @@ def serve(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
     """
     home = _home(directory)
     with _explained(home):
-        _programs.make_folders(home.log.parent)
-        _check_owner(home.directory)
+        home.log.parent.mkdir(parents=True, exist_ok=True)
         users = _open(home.directory / "users.lock")
     owner = os.getpid()
     try:
@@ -144,19 +142,6 @@ def _explained(home: _Home) -> Generator[None]:
         ) from error
 
 
-def _check_owner(directory: Path) -> None:
-    """Raise `ServerFailed` for another user's data directory; root, who may have been lent it, is told."""
-    owner = directory.stat().st_uid
-    if owner == os.geteuid():
-        return
-    if os.geteuid() != 0:
-        raise ServerFailed(
-            f"{directory} belongs to another user, who could read and change what is kept there:"
-            " name a data directory of your own in LIGHTWELL_DATA"
-        )
-    _log.warning("server.directory_of_another_user", directory=str(directory), user=owner)
-
-
 # Who is here: a shared lock on users.lock each, gone with the process however it ends.
 
 
@@ -203,10 +188,9 @@ def _running(home: _Home, timeout: float) -> str:
         if not _presence.is_up(home.cluster):
             _start(home, account, deadline)
         folder = _presence.socket_folder(home.cluster)
-        uri = _uri(folder, _presence.server_user(home.cluster))
-        refusal = _refusal(uri)
+        refusal = _refusal(folder)
         if not refusal:
-            return uri
+            return _uri(folder, "lightwell")
         if time.monotonic() > deadline:
             raise ServerFailed(
                 f"PostgreSQL runs on {home.cluster} but takes no connection after {timeout:g} s: "
@@ -215,30 +199,26 @@ def _running(home: _Home, timeout: float) -> str:
         time.sleep(0.02)
 
 
-def _uri(folder: Path, user: int) -> str:
-    """Return the URI, by which libpq talks to nobody but a server that runs as this user."""
+def _uri(folder: Path, database: str) -> str:
     host = quote(os.fspath(folder), safe="")
-    uri = f"postgresql://lightwell@/lightwell?host={host}&port={_presence.PORT}"
-    with suppress(KeyError):  # a container may not know its users' names, and libpq compares names
-        uri += f"&requirepeer={quote(pwd.getpwuid(user).pw_name, safe='')}"
-    return uri
+    return f"postgresql://lightwell@/{database}?host={host}&port={_presence.PORT}"
 
 
-def _refusal(uri: str) -> str:
+def _refusal(folder: Path) -> str:
     """Return why the server takes no connection; "" when it does, and the database is there."""
     try:
-        psycopg.connect(uri, connect_timeout=5).close()
+        psycopg.connect(_uri(folder, "lightwell"), connect_timeout=5).close()
     except psycopg.OperationalError as error:
         if _NO_DATABASE not in str(error):
             return str(error)
-        _name_database(uri)
+        _name_database(folder)
     return ""
 
 
-def _name_database(uri: str) -> None:
+def _name_database(folder: Path) -> None:
     # A new database would be seven megabytes of copies; the one that initdb made serves nobody.
     try:
-        with psycopg.connect(uri, dbname="template1", autocommit=True) as connection:
+        with psycopg.connect(_uri(folder, "template1"), autocommit=True) as connection:
             connection.execute("ALTER DATABASE postgres RENAME TO lightwell")
     except psycopg.Error as error:
         raise ServerFailed(f"The database lightwell could not be made: {error}") from error

@@ -40,15 +40,16 @@ SCHEMA: Mapping[str, object] = {
 }
 
 _THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_STRING = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*:)?', re.DOTALL)
+_STRING = re.compile(r'(?<!\\)("(?:[^"\\]|\\.)*+")(\s*:)?', re.DOTALL)
 _LIST = re.compile(
     r'"\s*(high|low)[^"\[\]]{0,30}"\s*:\s*(\[(?:[^"\]]|"(?:[^"\\]|\\.)*+"?)*+|"(?:[^"\\]|\\.)*+")',
     re.IGNORECASE | re.DOTALL,
 )
 _SENTENCE, _BREAK = re.compile(r"(?<=[.?!])\s+"), re.compile(r"[,;:()\[\]{}\"“”„«»\n]+")
 _WORD = re.compile(r"\w(?:[\w@.\-/&'’+#]*[\w+#])?")
+_LIST_END = re.compile(r"[,;\n]")
 _POSSESSIVE = re.compile(r"['’]s\b")
-_QUOTED = re.compile(r'"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«([^»]+)»|`([^`]+)`')
+_QUOTED = re.compile(r'"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«([^»«]+)»|`([^`]+)`')
 _PARTICLES = frozenset("of de del della der den van von da di du la le & y e".split())
 _BIDDING = frozenset(
     "list name show tell give find describe explain summarize summarise compare count check please hi hello".split()
@@ -197,7 +198,7 @@ def _strings(listed: str) -> list[str]:
         if not names_a_field:
             with suppress(ValueError):
                 found.append(cast("str", json.loads(literal, strict=False)))
-    return found if listed.startswith("[") else re.split(r"[,;\n]", " ".join(found))
+    return found if listed.startswith("[") else _LIST_END.split(" ".join(found))
 
 
 def _beginnings(text: str) -> frozenset[str]:

@@ -12,6 +12,7 @@ from enum import IntEnum
 
 import structlog
 import typer
+from pydantic import ValidationError
 from rich.console import Console, RenderableType
 
 from lightwell.domain.errors import (
@@ -25,7 +26,7 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.entrypoints.cli.show import clean
-from lightwell.settings import Settings, settings_from_environment
+from lightwell.settings import Settings
 
 _WIDTH_OF_A_FILE = 10_000
 """Columns: what goes to a file or a program is not wrapped."""
@@ -71,7 +72,14 @@ _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
 
 def settings() -> Settings:
     """Return the settings; raise `Invalid` naming the variable that is wrong, never its value."""
-    return settings_from_environment()
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"LIGHTWELL_{'_'.join(str(part) for part in each['loc']).upper()}: {each['msg']}"
+            for each in error.errors(include_input=False, include_url=False)
+        )
+        raise Invalid(f"The environment or .env is wrong: {wrong}") from error
 
 
 def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool) -> None:

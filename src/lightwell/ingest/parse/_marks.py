@@ -9,10 +9,11 @@ from lightwell.domain.documents import Span, SpanKind
 _FORMULA = re.compile(
     r"""
     (?P<code>(?<!`)(?P<ticks>`{1,3})(?!`)[^`]{1,500}(?P=ticks)(?!`))
-    | \$\$ (?: (?!\$\$) . ){1,2000}? \$\$
-    | \\\[ (?: (?!\\\]) . ){1,2000}? \\\]
-    | \\\( (?: (?!\\\)|\n\n) . ){1,500}? \\\)
-    | \\begin\{(?P<name>equation|align|gather|multline|eqnarray)\*?\} .{1,4000}? \\end\{(?P=name)\*?\}
+    | \$\$ (?: (?!\$\$) . ){1,2000}+ \$\$
+    | \\\[ (?: (?!\\[\[\]]) . ){1,2000}+ \\\]
+    | \\\( (?: (?!\\[()]|\n\n) . ){1,500}+ \\\)
+    | \\begin\{(?P<name>equation|align|gather|multline|eqnarray)\*?\}
+      (?: (?!\\(?:begin|end)\{(?P=name)\*?\}) . ){1,4000}+ \\end\{(?P=name)\*?\}
     | (?<![\\$\w]) \$ (?=[^\s$]) (?P<inline>[^$\n]{1,200}) (?<=[^\s\\$]) \$ (?![\d$\w])
     """,
     re.VERBOSE | re.DOTALL,

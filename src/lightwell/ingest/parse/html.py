@@ -36,7 +36,7 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)|<!--")
 _COMMENT_END = re.compile(r"--!?>")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style")}
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
-_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
+_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w-]+)", re.I)
 _NOT_OF_PAGES = frozenset("undefined idna punycode unicode-escape raw-unicode-escape utf-7".split())
 """Python's codecs that no page is written in; broken scripts do declare `undefined`."""
 

@@ -17,8 +17,8 @@ from lightwell.ingest.parse._text import clean, decoded, moment_in_utc, squeezed
 
 _LONGEST_HEADING = 500
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
-_MARKUP = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`+)(?=\S)(.+?)(?<=\S)\1(?!\w)")
-_ANCHOR = re.compile(r"\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
+_MARKUP = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`{1,3})(?=\S)(.{1,200}?)(?<=\S)\1(?!\w)")
+_ANCHOR = re.compile(r"(?<!\s)\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 

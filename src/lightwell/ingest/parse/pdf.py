@@ -36,6 +36,7 @@ _NO_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 """What ReportLab writes when a file is to come out the same each time."""
 
 _BROKEN_WORD = re.compile(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
+_DIGITS = re.compile(r"\d+")
 _COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
 _OWN_LINE = re.compile(
     r"(?:[•●·▪◦‣*–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]+|[A-Z]{1,4}-?\d{1,4})[.):])\s|\d+(?:\.\d+)+\s"
@@ -173,7 +174,7 @@ def _edges(lines: Sequence[str]) -> set[int]:
 
 
 def _edge(line: str) -> str:
-    return re.sub(r"\d+", "0", line)
+    return _DIGITS.sub("0", line)
 
 
 def _reflowed(lines: Sequence[str], titles: frozenset[str]) -> str:

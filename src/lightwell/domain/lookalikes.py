@@ -1,0 +1,39 @@
+"""Letters that look like others, and signs that nobody sees: a text as a person reads it."""
+
+import unicodedata
+
+_LOOKALIKES = {
+    "cyrillic small": ("авсеһіјкмнорѕтухԁԛԝьѵ", "abcehijkmhopstyxdqwbv"),
+    "cyrillic capital": ("АВСЕНІЈКМОРЅТУХԚԜ", "ABCEHIJKMOPSTYXQW"),
+    "greek small": ("αεικνορτυχγ", "aeiknoptuxy"),
+    "greek capital": ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX"),
+    "armenian": ("օսոհցԼ", "ouhhgL"),
+    "latin": ("ıɑɡɩʟɴʀꞮ", "iagiLNRI"),
+}
+_UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+_FOLDED = str.maketrans(
+    {
+        **{
+            own: other
+            for ours, theirs in _LOOKALIKES.values()
+            for own, other in zip(ours, theirs, strict=True)
+        },
+        **dict.fromkeys(_UNSEEN, ""),
+    }
+)
+
+
+def as_read(text: str) -> str:
+    """Return the text in NFKC without format characters, with Cyrillic, Greek and other look-alikes as Latin letters.
+
+    Only for looking for Latin words: a Russian or Greek word comes out as nonsense.
+    """
+    if text.isascii():
+        return text
+    composed = unicodedata.normalize("NFKC", text)
+    seen = (sign for sign in composed if not _is_unseen(sign))
+    return "".join(seen).translate(_FOLDED)
+
+
+def _is_unseen(sign: str) -> bool:
+    return unicodedata.category(sign) == "Cf" or "\ufe00" <= sign <= "\ufe0f"

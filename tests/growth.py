@@ -1,0 +1,95 @@
+"""How the time of something grows with the length of its text, measured so that a busy machine does not matter."""
+
+import gc
+import signal
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from tests.pumps import SUFFIXES, Pump, text
+
+SIZES = (2_000, 10_000, 50_000)
+LEAST_SECONDS = 0.002
+"""Below this no growth can be measured; what is quadratic takes longer at 10 KB."""
+
+CERTAIN_SECONDS = 0.02
+"""From this on three measurements say enough."""
+
+STEEP = 2.2
+"""From which multiple of linear growth on it is taken for more; from 10 to 50 KB, quadratic growth is 5 times linear."""
+
+LONGEST_SECONDS = 0.6
+
+
+class TooSlowError(Exception):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Something that reads a text, under a name."""
+
+    name: str
+    run: Callable[[str], object]
+
+    def seconds(self, pump: Pump, size: int, suffix: str) -> float:
+        """Return the CPU time of this thread for a pump of this size; `LONGEST_SECONDS` when it takes longer."""
+        given = text(pump, size, suffix)
+        collects = gc.isenabled()
+        gc.disable()  # a collection costs what the whole process holds, not what is measured
+        began = time.thread_time()
+        try:
+            with _limited(LONGEST_SECONDS):
+                self.run(given)
+        except TooSlowError:
+            return LONGEST_SECONDS
+        finally:
+            if collects:
+                gc.enable()
+        return time.thread_time() - began
+
+    def slow_at(self, pump: Pump) -> bool:
+        """Return whether five times the pump takes much more than five times as long, with some ending.
+
+        It is asked at the first size at which the time can be measured at all.
+        """
+        return any(self._grows_steeply(pump, suffix) for suffix in SUFFIXES)
+
+    def _grows_steeply(self, pump: Pump, suffix: str) -> bool:
+        small, middle, large = SIZES
+        before = self.seconds(pump, small, suffix)
+        if before >= LEAST_SECONDS:
+            return self._confirmed(pump, suffix, small, middle)
+        after = self.seconds(pump, middle, suffix)
+        seems_steep = after >= LEAST_SECONDS and after > STEEP * before * middle / small
+        return seems_steep and self._confirmed(pump, suffix, middle, large)
+
+    def _confirmed(self, pump: Pump, suffix: str, small: int, large: int) -> bool:
+        """Return whether the growth is steep each time, by the least of more and more measurements."""
+        for count in (1, 2, 3, 4):
+            before = min(self.seconds(pump, small, suffix) for _ in range(2 * count))
+            if before >= LONGEST_SECONDS:
+                return True
+            after = min(self.seconds(pump, large, suffix) for _ in range(count))
+            if after < STEEP * before * large / small:
+                return False
+            if count > 2 and before >= CERTAIN_SECONDS:
+                return True
+        return True
+
+
+@contextmanager
+def _limited(seconds: float) -> Generator[None]:
+    """Raise `TooSlowError` after so much CPU time; `re` looks for signals while it matches."""
+
+    def stop(*_: object) -> None:
+        raise TooSlowError
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

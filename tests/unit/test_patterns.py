@@ -1,0 +1,173 @@
+"""No regular expression of ours takes longer than in proportion to its text: documents and questions are written by others."""
+
+import ast
+import dataclasses
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import lightwell
+from tests.growth import Timed
+from tests.pumps import GENERIC, pumps
+
+SOURCE = Path(lightwell.__file__).parent
+MOST_PUMPS = 40
+WALKS = frozenset(("finditer", "findall", "sub", "subn", "split"))
+ONCE = frozenset(("match", "fullmatch", "search"))
+MADE_AT_RUN_TIME = {
+    "answer.telling._defining": "an entity's name between words of the text; in `test_long_texts.py`",
+    "answer.ties.is_proper": "one word of a text; in `test_long_texts.py`",
+    "connectors._file_settings._segment": "one part of a glob; `test_files.py` tests it",
+    "ingest.parse.pdf._headings": "the title of a bookmark, white space between its words: nothing overlaps",
+    "ingest.replies._count": "an entity's name, literally: nothing is repeated",
+}
+"""Functions that make a pattern out of words, all escaped, and why they may."""
+
+KNOWN_SLOW = (
+    (r"[\w.+-]*\w@(?:[\w-]+\.)+[^\W\d_]{2,}", "finditer"),
+    (r"\w*[\dA-Z]\w*", "finditer"),
+    (r"\b(?=[^\W\d_][^\s\d]*\d)[^\W\d_]\w*(?:[-./:]\w+)*", "finditer"),
+    (r"(?:^|[.!?:;|\n(*•>#]|[-–—] )[\s*_]*$", "search"),
+    (r"(?:\[\d+\])+$", "finditer"),
+    (r"\s*\n\s*\|?[\s:|-]*-{2,}[\s:|-]*(?:\n|$)", "match"),
+    (r"(?:a+)+b", "match"),
+    (r"«([^»]+)»", "finditer"),
+)
+"""Patterns that once stood in the package, and a classic."""
+
+AnyPattern = re.Pattern[str] | re.Pattern[bytes]
+
+
+def patterns() -> dict[str, AnyPattern]:
+    """Return every compiled pattern that a module holds, by where it stands, also in containers and dataclasses."""
+    found: dict[str, AnyPattern] = {}
+    seen: set[tuple[str | bytes, int]] = set()
+    for each in pkgutil.walk_packages(lightwell.__path__, "lightwell."):
+        if each.name.endswith("__main__"):
+            continue
+        for name, value in vars(importlib.import_module(each.name)).items():
+            for place, pattern in _held(value, f"{each.name}.{name}", 4):
+                if (pattern.pattern, pattern.flags) not in seen:
+                    seen.add((pattern.pattern, pattern.flags))
+                    found[place] = pattern
+    return found
+
+
+def _held(value: object, place: str, depth: int) -> Iterator[tuple[str, AnyPattern]]:
+    if isinstance(value, re.Pattern):
+        yield place, value
+        return
+    inner: list[tuple[object, object]] = []
+    if depth and isinstance(value, Mapping):
+        pairs = list(cast("Mapping[object, object]", value).items())
+        inner = [*pairs, *((f"key {key!r}", key) for key, _ in pairs)]
+    elif depth and isinstance(value, tuple | list | set | frozenset):
+        inner = list(enumerate(cast("Iterable[object]", value)))
+    elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        inner = [(each.name, getattr(value, each.name, None)) for each in fields]
+    for key, each in inner:
+        yield from _held(each, f"{place}[{key!r}]", depth - 1)
+
+
+def methods_called() -> dict[tuple[str, str], set[str]]:
+    """Return by module and name which methods of a pattern the module calls on something of that name."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for module, tree in _modules():
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.attr in WALKS | ONCE
+            ):
+                found.setdefault((f"lightwell.{module}", node.value.id), set()).add(node.attr)
+    return found
+
+
+def _modules() -> Iterator[tuple[str, ast.Module]]:
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        yield name.removesuffix(".__init__"), ast.parse(path.read_text("utf-8"))
+
+
+def uses() -> list[tuple[str, AnyPattern, str]]:
+    """Return each pattern with each way in which it is used; where that cannot be seen, walking and matching."""
+    known = methods_called()
+    found: list[tuple[str, AnyPattern, str]] = []
+    for place, pattern in patterns().items():
+        module, _, name = place.rpartition(".")
+        methods = known.get((module, name), {"finditer", "match"})
+        kept = (methods & ONCE) | ({"finditer"} if methods & WALKS else set[str]())
+        found += [(place, pattern, method) for method in sorted(kept)]
+    return found
+
+
+def used(name: str, pattern: AnyPattern, method: str) -> Timed:
+    call: Callable[[Any], Any] = getattr(pattern, method)
+
+    def run(text: str) -> None:
+        given = text.encode() if isinstance(pattern.pattern, bytes) else text
+        if method == "finditer":
+            for _ in call(given):
+                pass
+        else:
+            call(given)
+
+    return Timed(f"{name}.{method}", run)
+
+
+@pytest.mark.parametrize(("place", "pattern", "method"), uses(), ids=lambda value: str(value)[:60])
+def test_no_pattern_grows_faster_than_its_text(
+    place: str, pattern: AnyPattern, method: str
+) -> None:
+    timed = used(place, pattern, method)
+    given = dict.fromkeys((*pumps(pattern, MOST_PUMPS), *GENERIC))
+    assert [pump for pump in given if timed.slow_at(pump)] == []
+
+
+@pytest.mark.parametrize(("source", "method"), KNOWN_SLOW)
+def test_a_slow_pattern_is_found(source: str, method: str) -> None:
+    pattern = re.compile(source)
+    timed = used("known", pattern, method)
+    given = dict.fromkeys((*pumps(pattern, MOST_PUMPS), *GENERIC))
+    assert any(timed.slow_at(pump) for pump in given)
+
+
+def test_every_module_level_pattern_is_looked_at() -> None:
+    """The walk over modules finds as many different patterns as the code compiles outside of functions, at least."""
+    compiled = sum(
+        isinstance(node, ast.Call) and ast.unparse(node.func) == "re.compile"
+        for _, tree in _modules()
+        for statement in tree.body
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        for node in ast.walk(statement)
+    )
+    assert len(patterns()) >= 0.9 * compiled > 100
+
+
+def test_no_pattern_hides_in_a_function() -> None:
+    """What `re` is called with inside a function is made of words at run time, and then it is listed above."""
+    hidden: set[str] = set()
+    for module, tree in _modules():
+        if module.startswith("testing"):
+            continue
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Call) and _is_of_re(node.func):
+                        hidden.add(f"{module}.{function.name}")
+    assert hidden == set(MADE_AT_RUN_TIME)
+
+
+def _is_of_re(called: ast.expr) -> bool:
+    return (
+        isinstance(called, ast.Attribute)
+        and isinstance(called.value, ast.Name)
+        and called.value.id == "re"
+        and called.attr in WALKS | ONCE | {"compile", "template"}
+    )
