@@ -12,7 +12,6 @@ keeps replies on disk, so that a changed parser is measured for nothing. `--scri
 import argparse
 import asyncio
 import logging
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +36,7 @@ from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import ChatModel
 from lightwell.records.database import Database, connected
-from lightwell.records.server import serve
+from lightwell.testing.server import temporary_server
 
 SEEDS = 10
 QUALITIES = (
@@ -170,7 +169,7 @@ def main() -> None:
     options = parser.parse_args()
     options.key = Path(options.key_file).read_text("utf-8").strip() if options.key_file else "none"
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as uri:
+    with temporary_server() as uri:
         asyncio.run(run(uri, options))
 
 

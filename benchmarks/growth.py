@@ -10,11 +10,9 @@ import argparse
 import asyncio
 import random
 import statistics
-import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 from rich.console import Console
@@ -29,6 +27,7 @@ from lightwell.records import access, spaces
 from lightwell.records.database import Database, connected
 from lightwell.records.server import serve, status
 from lightwell.testing.models import HashEmbedder
+from lightwell.testing.server import temporary_folder
 from lightwell.testing.shelf import written
 from lightwell.wiring import reading_by_rules, retriever
 
@@ -224,8 +223,8 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks growth", description=__doc__)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     sizes = [int(size) for size in parser.parse_args(arguments).sizes.split(",")]
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as uri:
-        pid = status(Path(folder)).pid
+    with temporary_folder() as folder, serve(folder) as uri:
+        pid = status(folder).pid
         assert pid is not None
         found = asyncio.run(grown(uri, sizes, psutil.Process(pid)))
     table = Table(title="One more 3 KB document, and a question, as the store grows")

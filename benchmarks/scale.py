@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -46,6 +45,7 @@ from lightwell.records.database import connected
 from lightwell.records.search import WordQuestion, WordStatistics
 from lightwell.records.server import serve, status
 from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.testing.server import temporary_folder
 
 WARM_UP, ASKED, DRAWN = 10, 60, 100
 TERMS_ASKED, MOST_DRAWN = 5, 600
@@ -232,8 +232,8 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--words", action="store_true", help="full text too")
     parser.add_argument("--data", type=Path, help="where the store is kept")
     wanted = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as passing:
-        folder = wanted.data or Path(passing)
+    with temporary_folder() as passing:
+        folder = wanted.data or passing
         with serve(folder) as uri:
             pid = status(folder).pid
             assert pid is not None

@@ -10,17 +10,15 @@ import asyncio
 import logging
 import multiprocessing
 import multiprocessing.connection
-import tempfile
 import time
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
 
 import structlog
 
 from lightwell.records.database import Database, connected
-from lightwell.records.server import serve
 from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.server import temporary_server
 from lightwell.testing.shelf import Shelf, written
 from tests.flow.reading_model import SLOTS, Options, names, read_by_model
 
@@ -121,5 +119,5 @@ async def run(conninfo: str) -> None:
 
 if __name__ == "__main__":
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    with tempfile.TemporaryDirectory() as folder, serve(Path(folder)) as uri:
+    with temporary_server() as uri:
         asyncio.run(run(uri))

@@ -2,12 +2,9 @@
 
 import asyncio
 import os
-import shutil
-import tempfile
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from uuid import uuid4
 
 import psycopg
@@ -16,7 +13,7 @@ from hypothesis import settings
 from psycopg import conninfo, sql
 
 from lightwell.records.database import Database, connected
-from lightwell.records.server import serve
+from lightwell.testing.server import temporary_server
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
@@ -30,12 +27,8 @@ def server() -> Iterator[str]:
     if given:
         yield given
         return
-    folder = Path(tempfile.mkdtemp(prefix="lightwell-"))
-    try:
-        with serve(folder) as uri:
-            yield uri
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with temporary_server() as uri:
+        yield uri
 
 
 @pytest.fixture(scope="session")

@@ -92,3 +92,7 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'lightwell' has no attribute {name!r}")
     return getattr(import_module(f"lightwell.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

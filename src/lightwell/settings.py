@@ -1,19 +1,44 @@
 """The one place that reads the environment: every setting, prefix LIGHTWELL_."""
 
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    InitSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
+from lightwell.domain.errors import Invalid
 from lightwell.domain.questions import Fusion
+from lightwell.ownership import reason_to_distrust
+
+_PREFIX = "LIGHTWELL_"
+_OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?")
+"""Names that the project's tests and Kubernetes (for a service named lightwell) put into the environment."""
 
 
 class Settings(BaseSettings):
-    """All settings; each has a default that works on a laptop without a key."""
+    """All settings; each has a default that works on a laptop without a key.
+
+    Raises `Invalid` for a setting that is not there, naming the nearest one, and for a `.env` that others may change.
+    """
 
     model_config = SettingsConfigDict(
-        env_prefix="LIGHTWELL_", env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True
+        env_prefix=_PREFIX,
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        hide_input_in_errors=True,
     )
 
     data: Path = Field(
@@ -173,3 +198,85 @@ class Settings(BaseSettings):
         default=30.0,
         description="After this long without a heartbeat, a worker's jobs go to another.",
     )
+
+    @field_validator("embedding_url", "chat_url", "rerank_url")
+    @classmethod
+    def _is_http(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value and not _is_http_url(value):
+            raise Invalid(
+                f"{_PREFIX}{str(info.field_name).upper()} is not an HTTP URL; write it like http://localhost:8000/v1"
+            )
+        return value
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Return the sources in the order they are asked, after a look at what they hold."""
+        if isinstance(init_settings, InitSettingsSource):
+            _refuse_unknown(
+                cast("dict[str, object]", init_settings.init_kwargs), "Settings", lambda name: name
+            )
+        if isinstance(dotenv_settings, DotEnvSettingsSource):
+            if isinstance(dotenv_settings.env_file, str | Path):
+                _refuse_distrusted(Path(dotenv_settings.env_file))
+            _refuse_unknown(_ours(dotenv_settings.env_vars), str(dotenv_settings.env_file), _named)
+        if isinstance(env_settings, EnvSettingsSource):
+            _refuse_unknown(_ours(env_settings.env_vars), "the environment", _named)
+        return init_settings, env_settings, dotenv_settings, file_secret_settings
+
+
+def settings_from_environment() -> Settings:
+    """Return the settings of the environment and `.env`; raise `Invalid` naming what is wrong, never its value."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        wrong = "; ".join(
+            f"{_PREFIX}{'_'.join(str(part) for part in each['loc']).upper()}: {each['msg']}"
+            for each in error.errors(include_input=False, include_url=False)
+        )
+        raise Invalid(f"The environment or .env is wrong: {wrong}") from None
+
+
+def _ours(variables: Iterable[str]) -> list[str]:
+    """Return the names of our variables, in small letters and without the prefix."""
+    prefix = _PREFIX.lower()
+    names = (
+        name.lower().removeprefix(prefix) for name in variables if name.lower().startswith(prefix)
+    )
+    return [name for name in names if not _OF_OTHERS.fullmatch(name)]
+
+
+def _named(name: str) -> str:
+    return _PREFIX + name.upper()
+
+
+def _refuse_unknown(names: Iterable[str], where: str, told: Callable[[str], str]) -> None:
+    known = Settings.model_fields
+    for name in names:
+        if name in known or name.startswith("_"):
+            continue
+        near = get_close_matches(name.lower().removeprefix(_PREFIX.lower()), known, n=1, cutoff=0.5)
+        guess = f"; do you mean {told(near[0])}?" if near else ""
+        raise Invalid(f"There is no setting {told(name)}, which {where} names{guess}")
+
+
+def _refuse_distrusted(path: Path) -> None:
+    if path.is_file() and (reason := reason_to_distrust(path.stat())):
+        raise Invalid(
+            f"{path.absolute()} {reason}, who could send your documents elsewhere with it: own it alone"
+            " (`chown`, `chmod go-w`), or remove it and set the variables in the environment"
+        )
+
+
+def _is_http_url(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

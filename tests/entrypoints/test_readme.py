@@ -3,19 +3,20 @@
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+from lightwell.testing.server import temporary_folder
 
 README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_example_in_the_readme_runs() -> None:
     code = README.read_text("utf-8").split("```python\n")[1].split("```")[0]
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         ended = subprocess.run(
             [sys.executable, "-c", code],
             cwd=folder,
-            env={**os.environ, "LIGHTWELL_DATA": folder},
+            env={**os.environ, "LIGHTWELL_DATA": str(folder)},
             capture_output=True,
             text=True,
             check=True,

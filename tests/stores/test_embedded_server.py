@@ -1,23 +1,27 @@
 """Real servers and real processes: who starts the embedded PostgreSQL, who stops it, what it survives."""
 
+import multiprocessing
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.queues import Queue
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import conninfo
 
 from lightwell.domain.errors import ServerFailed
 from lightwell.records import _presence
 from lightwell.records.server import serve, status
+from lightwell.testing.server import temporary_folder
 from tests.patience import PATIENCE
 
 _USER = """
@@ -34,8 +38,8 @@ with serve(Path(sys.argv[1])):
 @pytest.fixture(scope="module")
 def used() -> Generator[Path]:
     """A data directory that was started once, has a note in it, and rests between the tests."""
-    with tempfile.TemporaryDirectory(prefix="lightwell-") as folder:
-        directory = Path(folder) / "used"
+    with temporary_folder() as folder:
+        directory = folder / "used"
         with serve(directory) as uri, psycopg.connect(uri) as connection:
             connection.execute("CREATE TABLE notes AS SELECT 'kept' AS text")
         yield directory
@@ -44,8 +48,8 @@ def used() -> Generator[Path]:
 @pytest.fixture
 def place() -> Generator[Path]:
     """An empty folder; not pytest's, whose rights the next session of pytest takes back."""
-    with tempfile.TemporaryDirectory(prefix="lightwell-") as folder:
-        yield Path(folder)
+    with temporary_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -284,15 +288,82 @@ def test_a_socket_folder_of_another_user_is_not_trusted(place: Path) -> None:
         folder.rmdir()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+def test_nothing_is_said_to_a_socket_in_another_users_folder(used: Path, place: Path) -> None:
+    directory = place / ("deep" * 30)
+    shutil.copytree(used, directory)
+    folder = _presence.socket_folder(directory / "postgres")
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(str(folder / _presence.SOCKET))
+        listening.listen()
+        listening.settimeout(0)
+        os.chown(folder, 65534, 65534)
+        try:
+            with pytest.raises(ServerFailed, match="belongs to someone else"), serve(directory):
+                pass
+            with pytest.raises(BlockingIOError):
+                listening.accept()
+        finally:
+            shutil.rmtree(folder)
+
+
+def test_a_connection_is_made_to_the_servers_own_user_only(used: Path) -> None:
+    with serve(used) as uri:
+        assert "requirepeer=" in uri
+        other = conninfo.make_conninfo(uri, requirepeer="mallory")
+        with pytest.raises(psycopg.OperationalError, match="mallory"):
+            psycopg.connect(other)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root hands the server to another account")
-def test_root_opens_the_folders_above_for_passing_and_no_more(used: Path, place: Path) -> None:
-    (place / "shut").mkdir(mode=0o700)
-    directory = Path(shutil.copytree(used, place / "shut" / "data"))
-    directory.chmod(0o750)
+def test_root_leaves_private_folders_private_and_says_what_to_do(used: Path, place: Path) -> None:
+    shut = place / "shut"
+    shut.mkdir(mode=0o700)
+    directory = Path(shutil.copytree(used, shut / "data"))
+    with (
+        pytest.raises(ServerFailed, match=rf"cannot pass {shut}\. Run `chmod o\+x {shut}`"),
+        serve(directory),
+    ):
+        pass
+    assert shut.stat().st_mode & 0o777 == 0o700
+    shut.chmod(0o701)
     with serve(directory) as uri:
         assert note(uri) == "kept"
-    assert directory.parent.stat().st_mode & 0o777 == 0o701
-    assert directory.stat().st_mode & 0o777 == 0o751
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root hands the server to another account")
+def test_folders_that_root_makes_let_the_server_through_and_list_nothing(place: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        with serve(place / "new" / "data"):
+            pass
+    finally:
+        os.umask(before)
+    assert [each.stat().st_mode & 0o777 for each in (place / "new", place / "new" / "data")] == [
+        0o711
+    ] * 2
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_data_directory_of_another_user_is_refused(used: Path) -> None:
+    context = multiprocessing.get_context("fork")  # nobody may not be able to start Python here
+    said: Queue[str] = context.Queue()
+
+    def become_nobody() -> None:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        try:
+            with serve(used):
+                said.put("served")
+        except ServerFailed as error:
+            said.put(str(error))
+
+    process = context.Process(target=become_nobody)
+    process.start()
+    assert "belongs to another user" in said.get(timeout=60)
+    process.join(60)
 
 
 def test_an_initdb_that_was_killed_midway_does_not_block(place: Path) -> None:

@@ -48,8 +48,37 @@ def _command_line(pid: int) -> str:
 
 
 def is_up(cluster: Path) -> bool:
-    """Tell whether its server runs, also where the pid means nothing: in another container."""
-    return postmaster(cluster) is not None or _answers(socket_folder(cluster) / SOCKET)
+    """Tell whether its server runs, also where the pid means nothing: in another container.
+
+    Raises `ServerFailed` where somebody else could be listening in its place: the folder of the socket is theirs.
+    """
+    if postmaster(cluster) is not None:
+        return True
+    folder = socket_folder(cluster)
+    if folder != cluster and os.path.lexists(folder):
+        _refuse_foreign(folder, _servers(cluster))
+    return _answers(folder / SOCKET)
+
+
+def server_user(cluster: Path) -> int:
+    """Return the user id that the cluster's server runs as: its owner's, as PostgreSQL itself demands."""
+    return cluster.stat().st_uid
+
+
+def _servers(cluster: Path) -> set[int]:
+    """Return the user ids that may have made the folder of the socket: this process's, and for root the server's."""
+    ours = {os.geteuid()}
+    if os.geteuid() == 0 and cluster.exists():
+        ours.add(server_user(cluster))
+    return ours
+
+
+def _refuse_foreign(folder: Path, ours: set[int]) -> None:
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in ours or found.st_mode & 0o022:
+        raise ServerFailed(
+            f"{folder}, meant for the server's socket, belongs to someone else: remove it"
+        )
 
 
 def _answers(path: Path) -> bool:
@@ -85,13 +114,8 @@ def make_socket_folder(cluster: Path, account: _programs.Account | None) -> Path
 def _make_private(folder: Path, account: _programs.Account | None) -> None:
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    ours = {os.geteuid(), account.user} if account else {os.geteuid()}
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in ours:
-        raise ServerFailed(
-            f"{folder}, meant for the server's socket, belongs to someone else: remove it"
-        )
+    _refuse_foreign(folder, {os.geteuid(), account.user} if account else {os.geteuid()})
     folder.chmod(0o700)
     if account:
         os.chown(folder, account.user, account.group)
-        _programs.let_through(folder, account)
+        _programs.check_passage(folder, account)

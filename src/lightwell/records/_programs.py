@@ -3,6 +3,7 @@
 import os
 import pwd
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -28,6 +29,14 @@ class Account:
 
     user: int
     group: int
+
+    @property
+    def name(self) -> str:
+        """Return the account's name, or its number where it has none."""
+        try:
+            return pwd.getpwuid(self.user).pw_name
+        except KeyError:
+            return str(self.user)
 
 
 def binary(name: str) -> Path:
@@ -110,7 +119,12 @@ def _system_user() -> pwd.struct_passwd:
         ]
         subprocess.run(arguments, capture_output=True, check=False)  # noqa: S603  constants
     with suppress(KeyError):
-        return pwd.getpwnam("lightwell")
+        made = pwd.getpwnam("lightwell")
+        _log.warning("server.account_made", account="lightwell", why="PostgreSQL refuses root")
+        return made
+    _log.warning(
+        "server.account_shared", account="nobody", mend="add a system account named lightwell"
+    )
     return pwd.getpwnam("nobody")
 
 
@@ -120,8 +134,8 @@ def hand_over(cluster: Path, account: Account | None) -> None:
         cluster.chmod(0o700)
     if account is None:
         return
-    let_through(cluster, account)
-    let_through(binary("postgres"), account)
+    check_passage(cluster, account)
+    check_passage(binary("postgres"), account)
     if not binary("postgres").stat().st_mode & stat.S_IXOTH:
         install = binary("postgres").parents[1]
         raise ServerFailed(
@@ -133,17 +147,33 @@ def hand_over(cluster: Path, account: Account | None) -> None:
             os.chown(path, account.user, account.group, follow_symlinks=False)
 
 
-def let_through(path: Path, account: Account) -> None:
-    """Let others traverse, not list, each folder above `path`: root's server runs as `account`."""
+def check_passage(path: Path, account: Account) -> None:
+    """Raise `ServerFailed`, saying what to do, where the account cannot pass a folder above `path`.
+
+    The folders are left as they are: whoever made one private did not make it so for Lightwell to open.
+    """
     for folder in path.parents:
-        found = folder.stat()
-        if found.st_uid == account.user or found.st_mode & stat.S_IXOTH:
-            continue
-        try:
-            folder.chmod(stat.S_IMODE(found.st_mode) | stat.S_IXOTH)
-        except OSError as error:
+        if not _passes(folder.stat(), account):
             raise ServerFailed(
-                f"PostgreSQL refuses to run as root, and its account {account.user} cannot pass "
-                f"{folder}: run `chmod o+x {folder}`, or run Lightwell as another user"
-            ) from error
-        _log.warning("server.folder_opened", folder=str(folder), added="o+x", why="traverse only")
+                f"PostgreSQL refuses to run as root, and its account {account.name} cannot pass {folder}."
+                f" Run `chmod o+x {shlex.quote(str(folder))}`, which lets others through and shows them nothing; or"
+                " name a data directory elsewhere in LIGHTWELL_DATA, such as /var/lib/lightwell; or run Lightwell as"
+                " another user than root"
+            )
+
+
+def _passes(found: os.stat_result, account: Account) -> bool:
+    if found.st_uid == account.user:
+        return bool(found.st_mode & stat.S_IXUSR)
+    if found.st_gid == account.group:
+        return bool(found.st_mode & stat.S_IXGRP)
+    return bool(found.st_mode & stat.S_IXOTH)
+
+
+def make_folders(path: Path) -> None:
+    """Make a folder and those above it that are missing; root's let its server's account through, and list nothing."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() == 0:
+        for folder in missing:
+            folder.chmod(0o711)

@@ -1,5 +1,6 @@
 """The door to PostgreSQL: a pool of connections, transactions, migrations."""
 
+import re
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -11,11 +12,12 @@ import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, postgres, sql
 from psycopg.abc import Buffer
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import TupleRow
 from psycopg.types.array import ListDumper
 from psycopg_pool import AsyncConnectionPool
 
-from lightwell.domain.errors import StoreFailed
+from lightwell.domain.errors import Invalid, StoreFailed
 from lightwell.logs import logger
 from lightwell.records.failures import mendable
 
@@ -24,6 +26,10 @@ Row = tuple[Any, ...]
 """A row as PostgreSQL gives it; it becomes a value of ours in the module that asked for it."""
 
 _UUID_ARRAY = postgres.types["uuid"].array_oid
+_MALFORMED = (
+    "The database URL (LIGHTWELL_DATABASE_URL) cannot be read: write it like postgresql://user:password@host:5432/name,"
+    " with %40 for @, %2F for / and %3A for : in the password"
+)
 _MIGRATION_LOCK = 7_163_051_220
 OLDEST = 160_000
 
@@ -87,11 +93,26 @@ class Database:
             return cursor.rowcount
 
 
+def checked(conninfo: str) -> str:
+    """Return a connection string that is well formed; raise `Invalid`, which quotes none of it: it may hold a password.
+
+    A password with a character that a URL gives a meaning to shifts its end into the host, the port or the name.
+    """
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(conninfo).items()}
+    except psycopg.ProgrammingError:
+        raise Invalid(_MALFORMED) from None
+    shifted = "@" in parts.get("host", "") + parts.get("dbname", "")
+    if shifted or not re.fullmatch(r"[\d,]*", parts.get("port", "")):
+        raise Invalid(_MALFORMED)
+    return conninfo
+
+
 @asynccontextmanager
 async def connected(conninfo: str, *, most_connections: int = 10) -> AsyncGenerator[Database, None]:
     """Open a pool, bring the schema up to date, and close the pool at the end; raise `StoreFailed`."""
     with mendable():
-        await _migrated(conninfo)
+        await _migrated(checked(conninfo))
     pool = AsyncConnectionPool[Connection](
         conninfo,
         kwargs={"autocommit": True},
@@ -135,7 +156,7 @@ def migrations() -> list[tuple[str, str]]:
 async def pending_migrations(conninfo: str) -> list[str]:
     """Return the names of the migrations that this database still lacks; raise `StoreFailed`."""
     with mendable():
-        async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        async with await AsyncConnection.connect(checked(conninfo), autocommit=True) as connection:
             known = await _applied(connection)
     return [name for name, _ in migrations() if name not in known]
 

@@ -3,7 +3,7 @@
 from psycopg import AsyncConnection
 
 from lightwell.domain.health import Check
-from lightwell.records.database import OLDEST, pending_migrations
+from lightwell.records.database import OLDEST, checked, pending_migrations
 from lightwell.records.failures import mendable
 
 _LETTERS = "SELECT datctype FROM pg_database WHERE datname = current_database()"
@@ -13,7 +13,7 @@ _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = '
 async def examination(conninfo: str) -> list[Check]:
     """Return what was found of version, pgvector, letters and migrations; raise `StoreFailed` without an answer."""
     with mendable():
-        async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
+        async with await AsyncConnection.connect(checked(conninfo), autocommit=True) as connection:
             version = connection.info.server_version
             vector = await (await connection.execute(_EXTENSION)).fetchone()
             letters = await (await connection.execute(_LETTERS)).fetchone()
@@ -33,7 +33,7 @@ async def examination(conninfo: str) -> list[Check]:
             "Install the pgvector package of this PostgreSQL",
         ),
         _check(
-            "letters",
+            "text encoding",
             ctype not in {"C", "POSIX"},
             f"LC_CTYPE {ctype}",
             "Create the database with LC_CTYPE 'C.UTF-8', or words with accents are not found",

@@ -25,6 +25,7 @@ if sys.platform == "win32":
     )
 
 import fcntl
+import pwd
 
 from lightwell.records import _presence, _programs
 
@@ -93,7 +94,8 @@ def serve(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
     """
     home = _home(directory)
     with _explained(home):
-        home.log.parent.mkdir(parents=True, exist_ok=True)
+        _programs.make_folders(home.log.parent)
+        _check_owner(home.directory)
         users = _open(home.directory / "users.lock")
     owner = os.getpid()
     try:
@@ -142,6 +144,19 @@ def _explained(home: _Home) -> Generator[None]:
         ) from error
 
 
+def _check_owner(directory: Path) -> None:
+    """Raise `ServerFailed` for another user's data directory; root, who may have been lent it, is told."""
+    owner = directory.stat().st_uid
+    if owner == os.geteuid():
+        return
+    if os.geteuid() != 0:
+        raise ServerFailed(
+            f"{directory} belongs to another user, who could read and change what is kept there:"
+            " name a data directory of your own in LIGHTWELL_DATA"
+        )
+    _log.warning("server.directory_of_another_user", directory=str(directory), user=owner)
+
+
 # Who is here: a shared lock on users.lock each, gone with the process however it ends.
 
 
@@ -188,9 +203,10 @@ def _running(home: _Home, timeout: float) -> str:
         if not _presence.is_up(home.cluster):
             _start(home, account, deadline)
         folder = _presence.socket_folder(home.cluster)
-        refusal = _refusal(folder)
+        uri = _uri(folder, _presence.server_user(home.cluster))
+        refusal = _refusal(uri)
         if not refusal:
-            return _uri(folder, "lightwell")
+            return uri
         if time.monotonic() > deadline:
             raise ServerFailed(
                 f"PostgreSQL runs on {home.cluster} but takes no connection after {timeout:g} s: "
@@ -199,26 +215,30 @@ def _running(home: _Home, timeout: float) -> str:
         time.sleep(0.02)
 
 
-def _uri(folder: Path, database: str) -> str:
+def _uri(folder: Path, user: int) -> str:
+    """Return the URI, by which libpq talks to nobody but a server that runs as this user."""
     host = quote(os.fspath(folder), safe="")
-    return f"postgresql://lightwell@/{database}?host={host}&port={_presence.PORT}"
+    uri = f"postgresql://lightwell@/lightwell?host={host}&port={_presence.PORT}"
+    with suppress(KeyError):  # a container may not know its users' names, and libpq compares names
+        uri += f"&requirepeer={quote(pwd.getpwuid(user).pw_name, safe='')}"
+    return uri
 
 
-def _refusal(folder: Path) -> str:
+def _refusal(uri: str) -> str:
     """Return why the server takes no connection; "" when it does, and the database is there."""
     try:
-        psycopg.connect(_uri(folder, "lightwell"), connect_timeout=5).close()
+        psycopg.connect(uri, connect_timeout=5).close()
     except psycopg.OperationalError as error:
         if _NO_DATABASE not in str(error):
             return str(error)
-        _name_database(folder)
+        _name_database(uri)
     return ""
 
 
-def _name_database(folder: Path) -> None:
+def _name_database(uri: str) -> None:
     # A new database would be seven megabytes of copies; the one that initdb made serves nobody.
     try:
-        with psycopg.connect(_uri(folder, "template1"), autocommit=True) as connection:
+        with psycopg.connect(uri, dbname="template1", autocommit=True) as connection:
             connection.execute("ALTER DATABASE postgres RENAME TO lightwell")
     except psycopg.Error as error:
         raise ServerFailed(f"The database lightwell could not be made: {error}") from error

@@ -23,7 +23,7 @@ from lightwell.records.database import Database, connected
 from lightwell.records.spaces import Space
 from lightwell.retrieve.channels import Stores
 from lightwell.retrieve.pipeline import Ranking, Retriever
-from lightwell.settings import Settings
+from lightwell.settings import Settings, settings_from_environment
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
@@ -57,7 +57,7 @@ async def opened(
     in front of the embedder, which measures it or remembers what it gave.
     Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says how to mend it.
     """
-    chosen = settings or Settings()
+    chosen = settings or settings_from_environment()
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(chosen))
         database = await stack.enter_async_context(connected(conninfo))

@@ -12,7 +12,6 @@ from enum import IntEnum
 
 import structlog
 import typer
-from pydantic import ValidationError
 from rich.console import Console, RenderableType
 
 from lightwell.domain.errors import (
@@ -26,7 +25,7 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.entrypoints.cli.show import clean
-from lightwell.settings import Settings
+from lightwell.settings import Settings, settings_from_environment
 
 _WIDTH_OF_A_FILE = 10_000
 """Columns: what goes to a file or a program is not wrapped."""
@@ -72,14 +71,7 @@ _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
 
 def settings() -> Settings:
     """Return the settings; raise `Invalid` naming the variable that is wrong, never its value."""
-    try:
-        return Settings()
-    except ValidationError as error:
-        wrong = "; ".join(
-            f"LIGHTWELL_{'_'.join(str(part) for part in each['loc']).upper()}: {each['msg']}"
-            for each in error.errors(include_input=False, include_url=False)
-        )
-        raise Invalid(f"The environment or .env is wrong: {wrong}") from error
+    return settings_from_environment()
 
 
 def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool) -> None:
