@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lightwell.metering import UsageLog, record_usage
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
-    from lightwell.wiring import files, opened
+    from lightwell.wiring import delete_project, files, opened
 
 __all__ = [
     "Answer",
@@ -52,6 +52,7 @@ __all__ = [
     "TokenSummary",
     "TokenUsage",
     "UsageLog",
+    "delete_project",
     "files",
     "opened",
     "record_usage",
@@ -83,6 +84,7 @@ _HOMES = {
     "KnowledgeBase": "knowledge_base",
     "Status": "knowledge_base",
     "Settings": "settings",
+    "delete_project": "wiring",
     "files": "wiring",
     "opened": "wiring",
 }

@@ -103,6 +103,10 @@ class Settings(BaseSettings):
         default="person,organization,place,event,product,work,concept",
         description="The kinds of entities the model is asked for, by commas.",
     )
+    gleaning_enabled: bool = Field(
+        default=True,
+        description="Whether a passage may have second looks at all; `LIGHTWELL_GLEANING_PASSES` says how many.",
+    )
     gleaning_passes: Annotated[int, Field(ge=0, le=5)] = Field(
         default=1,
         description="How many second looks a passage may have when the first seems to have missed names; 0 is none.",
@@ -150,9 +154,9 @@ class Settings(BaseSettings):
         default=Fusion.LEARNED,
         description="How passages are ranked: by `learned` weights, or by reciprocal ranks (`rrf`).",
     )
-    keyword_extraction: bool = Field(
-        default=True,
-        description="Whether the chat model finds a question's keywords where it has also read the documents.",
+    keyword_extraction: Literal["auto"] | bool = Field(
+        default="auto",
+        description="Whether the chat model finds a question's keywords: `true`, `false`, or `auto`: where it has also read the documents.",
     )
     keyword_cache_seconds: Annotated[float, Field(ge=0)] = Field(
         default=3600.0, description="How long the keywords of a question are kept."

@@ -116,3 +116,48 @@ def test_wrong_words_end_with_their_exit_code(run: Run) -> None:
     assert (
         run("graph", "list", who="team:them").stdout == "There are no entities that you may see.\n"
     )
+
+
+def test_s1_7_many_at_once_in_pages_and_by_passage(run: Run) -> None:
+    page = said(run("graph", "relations", "--limit", "1", "--json"))
+    (first,) = cast("list[dict[str, str]]", page["relations"])
+    rest = said(
+        run(
+            "graph",
+            "relations",
+            "--after",
+            cast("str", page["nextAfter"]),
+            "--limit",
+            "99",
+            "--json",
+        )
+    )
+    assert first["relation"] == page["nextAfter"]
+    listed = [first, *cast("list[dict[str, str]]", rest["relations"])]
+    assert len({each["relation"] for each in listed}) == len(listed) > 2
+    assert rest["nextAfter"] is None
+    passage = first["sourceChunkIds"][0]
+    assert names(said(run("graph", "entities-of", passage, "--json")))
+    stated = said(run("graph", "relations", "--passage", passage, "--json"))
+    assert 0 < len(cast("list[object]", stated["relations"])) < len(listed)
+    gone = run("graph", "delete-relations", first["relation"], "--yes")
+    assert gone.stdout.startswith("Deleted: ")
+    assert run("graph", "delete-entities", "Osprey", "Nobody", "--yes").exit_code == 3
+    assert names(said(run("graph", "list", "--json"))).count("Osprey") == 1
+    assert "Deleted Osprey" in run("graph", "delete-entities", "Osprey", "--yes").stdout
+    assert run("graph", "delete-relations", "no key", "--yes").exit_code == 2
+
+
+def test_s0_2_and_s0_4_passages_and_keywords_are_told(run: Run) -> None:
+    told = said(run("documents", "passages", "a.md", "--as", "team:us", "--json"))
+    (passage,) = cast("list[dict[str, dict[str, object]]]", told["passages"])
+    assert (passage["metadata"]["chunkIndex"], passage["metadata"]["llmCacheIds"]) == (0, [])
+    words = said(run("keywords", "Who met Jane Smith?", "--json"))
+    assert (words["lowLevelKeywords"], words["byModel"]) == (["Jane Smith"], False)
+
+
+def test_s0_3_a_project_is_deleted_by_name(run: Run) -> None:
+    assert run("project", "delete", "default").exit_code == 2
+    assert run("project", "delete", "other", "--yes").exit_code == 3
+    assert run("project", "delete", "default", "--yes").exit_code == 0
+    assert names(said(run("graph", "list", "--json"))) == []

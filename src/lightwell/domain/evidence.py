@@ -8,7 +8,7 @@ from enum import StrEnum
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
-from lightwell.domain.questions import Channel, Question
+from lightwell.domain.questions import NO_KEYWORDS, Channel, Keywords, Question
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 ENOUGH = 0.6
@@ -126,7 +126,7 @@ class Retrieval:
     each; `best` is the best calibrated relevance, 0.0 when there is no evidence. `entities` and `relations` are what
     the graph says, as the reader sees it: entities that are named, then the nearest; the weightiest relations first.
     `notes` tell of what did not go as it should, such as a
-    reranker that did not answer. `usage` is what the calls to endpoints cost.
+    reranker that did not answer. `usage` is what the calls to endpoints cost. `keywords` led to the graph.
     """
 
     question: Question
@@ -139,6 +139,7 @@ class Retrieval:
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
     query_id: QueryId = field(default_factory=new_query_id)
+    keywords: Keywords = NO_KEYWORDS
 
     @property
     def is_enough(self) -> bool:

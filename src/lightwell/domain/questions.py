@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from lightwell.domain.errors import Invalid
@@ -188,10 +189,16 @@ class Keywords:
     """What a question is about (S0 KeywordResult): `high` leads to relations, `low` to entities.
 
     `high` are themes and relationships, `low` names and terms, each in order and once; `question_hash` is the
-    SHA-256 of the question. `by_model` is false for those taken from its own text.
+    SHA-256 of the question. `by_model` is false for those taken from its own text. `cached_at` is when the model's were
+    kept, None for those that are not.
     """
 
     high: tuple[str, ...]
     low: tuple[str, ...]
     question_hash: str
     by_model: bool
+    cached_at: datetime | None = None
+
+
+NO_KEYWORDS = Keywords(high=(), low=(), question_hash="", by_model=False)
+"""Where no question was asked."""

@@ -21,7 +21,7 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Channel, Mode, QueryRequest, question
+from lightwell.domain.questions import Channel, Keywords, Mode, QueryRequest, question
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.ingest.estimate import Estimate
@@ -196,6 +196,13 @@ class KnowledgeBase:
         """
         asked = question(text, topic=topic, limit=limit, mode=mode, without=without)
         return await self._answerer.search(asked, reader)
+
+    async def keywords(self, text: str) -> Keywords:
+        """Return a question's keywords: themes lead to relations, names and terms to entities; raise `Invalid`.
+
+        They are the chat model's where one finds keywords, else the question's own words; documents play no part.
+        """
+        return await self._answerer.keywords(question(text))
 
     async def ask(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX

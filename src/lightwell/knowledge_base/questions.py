@@ -15,7 +15,7 @@ from lightwell.domain.briefs import Brief, Candidates
 from lightwell.domain.chat import ChatMessage, ChatTurn, ConversationId, user_message
 from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
 from lightwell.domain.ids import SessionId
-from lightwell.domain.questions import Mode, Question, question, sought
+from lightwell.domain.questions import Keywords, Mode, Question, question, sought
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.domain.usage import OperationType
@@ -49,6 +49,9 @@ class QuestionAnswerer:
         )
         await self._log(asking, log)
         return replace(found, usage=usage.summary)
+
+    async def keywords(self, asked: Question) -> Keywords:
+        return await self.retriever.keywords(sought(asked))
 
     async def ask(
         self, asked: Question, reader: Reader, session: SessionId | None = None

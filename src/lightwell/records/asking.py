@@ -21,7 +21,8 @@ GRACE_SECONDS = 10.0
 class Asked:
     """One question to the model; `chunk` is what it is about, where it is about one.
 
-    A kept reply older than `most_age` seconds is asked for anew; None means that it holds for ever.
+    A kept reply older than `most_age` seconds is asked for anew; None means that it holds for ever. It is kept under
+    `content_hash`, "" for the hash of all that is sent.
     """
 
     kind: CacheType
@@ -30,6 +31,7 @@ class Asked:
     schema: Mapping[str, object] | None = None
     chunk: ChunkId | None = None
     most_age: float | None = None
+    content_hash: str = ""
 
 
 class Asking:
@@ -56,7 +58,8 @@ class Asking:
         """Return by what the question's reply is kept."""
         return Sought(
             kind=asked.kind,
-            content_hash=replies.content_hash(self.model.model, asked.messages, asked.schema),
+            content_hash=asked.content_hash
+            or replies.content_hash(self.model.model, asked.messages, asked.schema),
             most_age=asked.most_age,
         )
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -35,6 +36,7 @@ class Kept:
     model: str
     input_tokens: int
     output_tokens: int
+    kept_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +59,7 @@ class Arrived:
 
 _FIND = """
 SELECT sought.place, id, result, is_complete, model, coalesce(input_tokens, 0),
-       coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
+       coalesce(tokens_used, 0) - coalesce(input_tokens, 0), kept.created_at
 FROM unnest(%(types)s::text[], %(hashes)s::text[], %(ages)s::float8[]) WITH ORDINALITY
     AS sought (cache_type, content_hash, most_age, place)
 JOIN extraction_cache AS kept USING (cache_type, content_hash)
@@ -83,7 +85,7 @@ ORDER BY cache_type, content_hash
 ON CONFLICT (project_id, cache_type, content_hash)
 DO UPDATE SET chunk_id = coalesce(extraction_cache.chunk_id, excluded.chunk_id)
 RETURNING cache_type || ' ' || content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
-          coalesce(tokens_used, 0) - coalesce(input_tokens, 0)
+          coalesce(tokens_used, 0) - coalesce(input_tokens, 0), created_at
 """
 
 _EXPIRE = """
@@ -237,4 +239,5 @@ def _kept(row: Row) -> Kept:
         model=row[4],
         input_tokens=row[5],
         output_tokens=row[6],
+        kept_at=row[7],
     )

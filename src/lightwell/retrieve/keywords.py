@@ -72,7 +72,7 @@ async def keywords(
 ) -> Found:
     """Return what the model names, or without one, or where it fails, what stands in the question itself.
 
-    A reply is kept for `max_age_seconds`.
+    A reply is kept under the hash of the question for `max_age_seconds`: another model or prompt is heard after that.
     """
     own = own_keywords(question)
     if asking is None:
@@ -83,6 +83,7 @@ async def keywords(
         most_tokens=REPLY_TOKENS,
         schema=SCHEMA,
         most_age=max_age_seconds,
+        content_hash=own.question_hash,
     )
     try:
         reply = await asking.reply(asked)
@@ -92,7 +93,7 @@ async def keywords(
     high, low = parsed(reply.text, question)
     if not high and not low:
         return Found(keywords=own, note=UNUSABLE)
-    return Found(keywords=_joined(own, high, low))
+    return Found(keywords=replace(_joined(own, high, low), cached_at=reply.kept_at))
 
 
 def messages(question: str) -> list[Message]:

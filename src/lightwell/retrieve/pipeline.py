@@ -21,6 +21,7 @@ from lightwell.domain.questions import (
     PASSAGE_CHANNELS,
     Channel,
     Fusion,
+    Keywords,
     Question,
 )
 from lightwell.domain.terms import terms
@@ -80,7 +81,7 @@ class Retriever:
     async def retrieve(self, question: Question, reader: Reader) -> Retrieval:
         """Return what the reader may see of what bears on the question, best first."""
         clock = _Clock()
-        asked, note = await self._asked(question, reader)
+        asked, words = await self._asked(question, reader)
         clock.lap()
         found = await drawn(self.stores, asked, reader)
         chunks = await complete(self.stores, asked, found, reader)
@@ -102,10 +103,15 @@ class Retriever:
             metrics=_metrics(clock, found, near, evidence),
             entities=told[0],
             relations=told[1],
-            notes=tuple(each for each in (note, failed) if each),
+            notes=tuple(each for each in (words.note, failed) if each),
+            keywords=words.keywords,
         )
 
-    async def _asked(self, question: Question, reader: Reader) -> tuple[Asked, str]:
+    async def keywords(self, question: Question) -> Keywords:
+        """Return what the question is about, as `retrieve` would look for it in the graph."""
+        return (await self._keywords(question)).keywords
+
+    async def _asked(self, question: Question, reader: Reader) -> tuple[Asked, FoundKeywords]:
         """Embed the question, look its words and names up, and find its keywords."""
         wanted = tuple(dict.fromkeys(terms(question.text)))[:_MOST_TERMS]
         database = self.stores.database
@@ -126,7 +132,7 @@ class Retriever:
             statistics=statistics,
             named=tuple(entity for entity in named if entity.name in names),
         )
-        return asked, words.note
+        return asked, words
 
     async def _keywords(self, question: Question) -> FoundKeywords:
         looks = question.channels & {Channel.ENTITIES, Channel.RELATIONS}

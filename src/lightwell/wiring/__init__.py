@@ -40,8 +40,9 @@ from lightwell.wiring.models import (
     ranking,
     summarizer,
 )
+from lightwell.wiring.projects import delete_project
 
-__all__ = ["examined", "files", "opened", "reading_by_rules", "retriever"]
+__all__ = ["delete_project", "examined", "files", "opened", "reading_by_rules", "retriever"]
 
 
 @asynccontextmanager

@@ -85,8 +85,9 @@ def keyword_asking(
     chat: "Connection | None",
     meter: Meter,
 ) -> Asking | None:
-    """Return who finds keywords: nobody where no model reads documents, since then nothing is described."""
-    if chat is None or not settings.keyword_extraction or settings.extraction != "model":
+    """Return who finds keywords: by default nobody where no model reads documents, since then little is described."""
+    wanted = settings.keyword_extraction
+    if chat is None or not (settings.extraction == "model" if wanted == "auto" else wanted):
         return None
     from lightwell.models import limiter, openai_chat
 
@@ -165,7 +166,7 @@ def extract_by_model(
     reader = ModelReader(
         ask(OperationType.INGESTION),
         wanted(settings),
-        passes=settings.gleaning_passes,
+        passes=settings.gleaning_passes if settings.gleaning_enabled else 0,
         instead=Form.LINES if settings.extraction_form == "auto" else None,
     )
     return crowded(replace(way, extractor=reader), settings.endpoint_concurrency)

@@ -9,8 +9,9 @@ from lightwell.entrypoints.cli.chat import talk
 from lightwell.entrypoints.cli.commands import app
 from lightwell.entrypoints.cli.documents import documents
 from lightwell.entrypoints.cli.evaluate import evaluation
-from lightwell.entrypoints.cli.graph import graph
 from lightwell.entrypoints.cli.jobs import jobs, runs
+from lightwell.entrypoints.cli.project import project
+from lightwell.entrypoints.cli.relations import graph
 
 __all__ = ["main"]
 
@@ -23,6 +24,7 @@ app.add_typer(graph, name="graph")
 app.add_typer(jobs, name="jobs")
 app.add_typer(runs, name="runs")
 app.add_typer(analytics, name="analytics")
+app.add_typer(project, name="project")
 
 
 def main() -> None:

@@ -104,3 +104,15 @@ def search(  # noqa: PLR0913 - the options of a command are its arguments
 
     command = reading.search(question, who or [], topic=topic, limit=limit, mode=mode)
     run(command, as_json=as_json, verbose=verbose)
+
+
+@asking.command(
+    epilog='\b\nExamples:\n  lightwell keywords "What discount does Nordwind receive?"\n'
+    '  lightwell keywords "What discount does Nordwind receive?" --json'
+)
+def keywords(question: Question, *, as_json: Json = False, verbose: Verbose = False) -> None:
+    """Say what a question is about: themes lead to relations, names and terms to entities."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    run(reading.keywords(question), as_json=as_json, verbose=verbose)

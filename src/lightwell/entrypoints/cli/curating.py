@@ -38,28 +38,29 @@ Json = dict[str, object]
 
 async def entities(who: Sequence[str], *, after: str, limit: int) -> Report:
     """Report a page of the reader's entities."""
-    async with _open(who) as (graph, reader):
+    async with opened_graph(who) as (graph, reader):
         held = [each async for each in graph.entities(reader, after=after, limit=limit + 1)]
     page = held[:limit]
     following = page[-1].ref if len(held) > limit else None
-    table = _table("entity", "kind", "passages", "reference")
+    table = new_table("entity", "kind", "passages", "reference")
     for each in page:
         table.add_row(clean(each.name), clean(each.kind), str(each.chunk_count), clean(each.ref))
-    more = [_faint(f"There are more: --after {clean(following)}")] if following else []
+    more = [faint(f"There are more: --after {clean(following)}")] if following else []
     text = Group(table, *more) if page else Text("There are no entities that you may see.")
     return Report(
-        document={"entities": [_entity(each) for each in page], "nextAfter": following}, text=text
+        document={"entities": [entity_document(each) for each in page], "nextAfter": following},
+        text=text,
     )
 
 
 async def entity(name: str, who: Sequence[str]) -> Report:
     """Report what is known of one entity."""
-    async with _open(who) as (graph, reader):
+    async with opened_graph(who) as (graph, reader):
         found = await graph.entity(reader, name)
     document = {
-        **_entity(found.entity),
+        **entity_document(found.entity),
         "aliases": list(found.aliases),
-        "relations": [_relation(each) for each in found.relations],
+        "relations": [relation_document(each) for each in found.relations],
     }
     return Report(document=document, text=_portrait(found))
 
@@ -72,7 +73,7 @@ async def merge(
         done = await graph.merge(reader, sources, into, strategy=strategy)
     document: Json = {
         "mergeId": str(done.merge_id),
-        "targetEntity": _entity(done.target_entity),
+        "targetEntity": entity_document(done.target_entity),
         "relationsRedirected": done.relations_redirected,
         "sourceEntitiesDeleted": done.source_entities_deleted,
         "relationsDeduped": done.relations_deduped,
@@ -86,23 +87,24 @@ async def unmerge(name: str, who: Sequence[str]) -> Report:
         apart = await graph.unmerge(reader, name)
     names = ", ".join(each.name for each in apart)
     return costs.report(
-        {"entities": [_entity(each) for each in apart]}, Text(clean(f"By itself again: {names}."))
+        {"entities": [entity_document(each) for each in apart]},
+        Text(clean(f"By itself again: {names}.")),
     )
 
 
 async def merges(who: Sequence[str], *, after: str, limit: int) -> Report:
     """Report a page of the merges that hold."""
     behind = _merge_id(after) if after else None
-    async with _open(who) as (graph, reader):
+    async with opened_graph(who) as (graph, reader):
         held = await graph.merges(reader, after=behind, limit=limit + 1)
     page = held[:limit]
     following = str(page[-1].merge_id) if len(held) > limit else None
-    table = _table("merged", "into", "strategy", "when", "merge")
+    table = new_table("merged", "into", "strategy", "when", "merge")
     for each in page:
         when = f"{each.merged_at:%Y-%m-%d %H:%M}"
         names = clean(", ".join(each.sources))
         table.add_row(names, clean(each.target), each.strategy.value, when, str(each.merge_id))
-    more = [_faint(f"There are more: --after {following}")] if following else []
+    more = [faint(f"There are more: --after {following}")] if following else []
     text = Group(table, *more) if page else Text("There are no merges that you may see.")
     return Report(
         document={"merges": [_standing(each) for each in page], "nextAfter": following}, text=text
@@ -111,9 +113,9 @@ async def merges(who: Sequence[str], *, after: str, limit: int) -> Report:
 
 async def proposals(who: Sequence[str], *, about: str, limit: int) -> Report:
     """Report which entities may be one."""
-    async with _open(who) as (graph, reader):
+    async with opened_graph(who) as (graph, reader):
         found = await graph.proposals(reader, about=about, limit=limit)
-    table = _table("sure", "entity", "may be", "because of")
+    table = new_table("sure", "entity", "may be", "because of")
     for each in found:
         table.add_row(
             f"{each.confidence:.2f}", clean(each.one.name), clean(each.other.name), _reasons(each)
@@ -127,10 +129,12 @@ async def proposals(who: Sequence[str], *, about: str, limit: int) -> Report:
 
 async def reject(one: str, other: str, who: Sequence[str]) -> Report:
     """Remember that two entities are two."""
-    async with _open(who) as (graph, reader):
+    async with opened_graph(who) as (graph, reader):
         pair = await graph.reject(reader, one, other)
     text = f"{pair[0].name} and {pair[1].name} are two; they are not proposed again."
-    return Report(document={"rejected": [_entity(each) for each in pair]}, text=Text(clean(text)))
+    return Report(
+        document={"rejected": [entity_document(each) for each in pair]}, text=Text(clean(text))
+    )
 
 
 async def create(word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
@@ -138,7 +142,7 @@ async def create(word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
     tags = people.acl(acl)
     async with _paid(who) as (graph, reader, costs):
         made = await graph.create(reader, word, tags=tags)
-    return costs.report(_entity(made), _about(made))
+    return costs.report(entity_document(made), _about(made))
 
 
 async def edit(name: str, word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
@@ -146,7 +150,7 @@ async def edit(name: str, word: Word, who: Sequence[str], acl: Sequence[str]) ->
     tags = people.acl(acl)
     async with _paid(who) as (graph, reader, costs):
         now = await graph.edit(reader, name, word, tags=tags)
-    return costs.report(_entity(now), _about(now))
+    return costs.report(entity_document(now), _about(now))
 
 
 async def delete(name: str, who: Sequence[str]) -> Report:
@@ -156,14 +160,14 @@ async def delete(name: str, who: Sequence[str]) -> Report:
     text = (
         f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows again what documents say."
     )
-    return costs.report({"deleted": _entity(was)}, Text(clean(text)))
+    return costs.report({"deleted": entity_document(was)}, Text(clean(text)))
 
 
 async def restore(name: str, who: Sequence[str]) -> Report:
     """Show an entity again, and report it."""
     async with _paid(who) as (graph, reader, costs):
         shown = await graph.restore(reader, name)
-    return costs.report(_entity(shown), _about(shown))
+    return costs.report(entity_document(shown), _about(shown))
 
 
 async def relate(statement: Statement, who: Sequence[str], acl: Sequence[str]) -> Report:
@@ -171,7 +175,7 @@ async def relate(statement: Statement, who: Sequence[str], acl: Sequence[str]) -
     tags = people.acl(acl)
     async with _paid(who) as (graph, reader, costs):
         made = await graph.relate(reader, statement, tags=tags)
-    return costs.report(_relation(made), _relations([made]))
+    return costs.report(relation_document(made), relations_table([made]))
 
 
 async def unrelate(source: str, target: str, who: Sequence[str], *, predicate: Predicate) -> Report:
@@ -179,11 +183,11 @@ async def unrelate(source: str, target: str, who: Sequence[str], *, predicate: P
     async with _paid(who) as (graph, reader, costs):
         was = await graph.unrelate(reader, source, target, predicate)
     text = f"Deleted: {was.source} {was.predicate.value} {was.target}."
-    return costs.report({"deleted": _relation(was)}, Text(clean(text)))
+    return costs.report({"deleted": relation_document(was)}, Text(clean(text)))
 
 
 @asynccontextmanager
-async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader], None]:
+async def opened_graph(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader], None]:
     tags = people.tags(who)
     async with opened(settings()) as kb:
         yield kb.graph, await kb.reader(tags)
@@ -211,7 +215,7 @@ async def _paid(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader, _Cost
         yield kb.graph, await kb.reader(tags), costs
 
 
-def _entity(held: Entity) -> Json:
+def entity_document(held: Entity) -> Json:
     return {
         "entityId": str(held.id),
         "entityRef": held.ref,
@@ -224,7 +228,7 @@ def _entity(held: Entity) -> Json:
     }
 
 
-def _relation(held: Relation) -> Json:
+def relation_document(held: Relation) -> Json:
     return {
         "source": held.source,
         "target": held.target,
@@ -262,7 +266,7 @@ def _merge_id(text: str) -> MergeId:
 def _proposal(held: MergeProposal) -> Json:
     return {
         "confidence": held.confidence,
-        "entities": [_entity(held.one), _entity(held.other)],
+        "entities": [entity_document(held.one), entity_document(held.other)],
         "evidence": dict(held.evidence),
         "sharedNeighbours": list(held.shared_neighbours),
     }
@@ -270,7 +274,7 @@ def _proposal(held: MergeProposal) -> Json:
 
 def _portrait(found: Portrait) -> RenderableType:
     also = [("also called", ", ".join(found.aliases))]
-    related = [Text(), _relations(found.relations)] if found.relations else []
+    related = [Text(), relations_table(found.relations)] if found.relations else []
     return Group(_about(found.entity, also), *related)
 
 
@@ -289,8 +293,8 @@ def _about(held: Entity, more: Sequence[tuple[str, str]] = ()) -> RenderableType
     )
 
 
-def _relations(held: Sequence[Relation]) -> RenderableType:
-    table = _table("from", "relation", "to", "weight", "description")
+def relations_table(held: Sequence[Relation]) -> RenderableType:
+    table = new_table("from", "relation", "to", "weight", "description")
     for each in held:
         table.add_row(
             clean(each.source),
@@ -326,7 +330,7 @@ def _merged(done: MergeResult) -> RenderableType:
     )
     return Group(
         Text(clean(f"Merged {merged} into {done.target_entity.name}. {related}")),
-        _faint(f"`lightwell graph unmerge {done.merge_id}` takes it back."),
+        faint(f"`lightwell graph unmerge {done.merge_id}` takes it back."),
     )
 
 
@@ -343,12 +347,12 @@ def _reasons(held: MergeProposal) -> str:
     return clean("; ".join(reasons))
 
 
-def _table(*columns: str) -> Table:
+def new_table(*columns: str) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")
     return table
 
 
-def _faint(text: str) -> Text:
+def faint(text: str) -> Text:
     return Text(text, style="dim", overflow="fold")

@@ -70,6 +70,30 @@ def show_document(
 
 
 @documents.command(
+    "passages",
+    epilog="\b\nExamples:\n  lightwell documents passages handbook/leave.md --as team:us\n"
+    "  lightwell documents passages handbook/leave.md --as team:us --json",
+)
+def list_passages(
+    name: Name,
+    *,
+    who: As = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
+    after: Annotated[
+        int, typer.Option("--after", metavar="N", min=0, help="Leave the first so many out.")
+    ] = 0,
+    as_json: Json = False,
+    verbose: Verbose = False,
+) -> None:
+    """List the passages of one document, with the kept replies of a model that each was read from."""
+    import lightwell.entrypoints.cli.reading as reading
+    from lightwell.entrypoints.cli.edge import run
+
+    command = reading.passages(name, who or [], after=after, limit=limit)
+    run(command, as_json=as_json, verbose=verbose)
+
+
+@documents.command(
     "reread",
     epilog="\b\nExamples:\n  lightwell documents reread --all --as team:us --estimate\n"
     "  lightwell documents reread --all --as team:us --budget 1000000\n"

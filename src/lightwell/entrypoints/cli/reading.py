@@ -91,6 +91,41 @@ async def document_text(name: str, who: Sequence[str]) -> Report:
     )
 
 
+async def passages(name: str, who: Sequence[str], *, after: int, limit: int) -> Report:
+    """Report the passages of one document."""
+    async with _open(who) as (kb, reader):
+        held = await kb.chunks(reader, named(name), after=after, limit=limit)
+    parts = [
+        Group(
+            Text.assemble((f"passage {each.index + 1}", "bold"), f"  {show.clean(each.ref)}"),
+            Text(show.clean(each.text)),
+            *(Text(f"read from {reply}", style="dim") for reply in each.llm_cache_ids),
+            Text(),
+        )
+        for each in held
+    ]
+    return Report(document={"passages": shapes.chunks(held)}, text=Group(*parts))
+
+
+async def keywords(text: str) -> Report:
+    """Report what a question is about."""
+    from lightwell.wiring import opened
+
+    chosen, meter = settings(), Meter()
+    async with opened(chosen, meter) as kb:
+        found = await kb.keywords(text)
+    paid = costs.spent(meter.usages, chosen)
+    rows = [
+        ("themes", ", ".join(found.high)),
+        ("names and terms", ", ".join(found.low)),
+        ("by", "the chat model" if found.by_model else "the question's own words"),
+    ]
+    return Report(
+        document={**shapes.keywords(found), "usage": paid.document()},
+        text=Group(show.fields(rows), *paid.lines()),
+    )
+
+
 async def doctor() -> Report:
     """Report what is well and what is not, and how to mend it."""
     from lightwell.wiring import examined

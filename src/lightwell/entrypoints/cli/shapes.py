@@ -8,7 +8,7 @@ from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.jobs import Job, JobState
-from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
+from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Keywords
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
 from lightwell.domain.usage import TokenSummary
@@ -108,6 +108,7 @@ def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
         "results": [_evidence(rank, each) for rank, each in enumerate(found.evidence, start=1)],
         "entities": [_entity(each) for each in found.entities],
         "relations": [_relation(each) for each in found.relations],
+        "keywords": keywords(found.keywords),
         "notes": list(found.notes),
         "metadata": {
             "vectorResultCount": found.metrics.vector_hits,
@@ -118,6 +119,17 @@ def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
                 for channel, each in found.metrics.channels.items()
             },
         },
+    }
+
+
+def keywords(found: Keywords) -> Json:
+    """Return S0's KeywordResult, and whether a model named them."""
+    return {
+        "highLevelKeywords": list(found.high),
+        "lowLevelKeywords": list(found.low),
+        "queryHash": found.question_hash,
+        "cachedAt": _time(found.cached_at),
+        "byModel": found.by_model,
     }
 
 

@@ -1,0 +1,47 @@
+"""A whole project goes: every row of it, in one transaction, and then the tables of its vectors."""
+
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.records.database import Database
+from lightwell.records.locks import PUBLISHING_LOCK
+
+_FIND = """
+SELECT project_id FROM projects JOIN tenants USING (tenant_id)
+WHERE tenants.name = %(tenant)s AND projects.name = %(name)s
+"""
+
+_SPACES = (
+    "SELECT space_id FROM embedding_spaces WHERE project_id = %(project_id)s ORDER BY space_id"
+)
+
+# What is kept by access class has no key to the project itself; all else follows the project's row.
+_BY_CLASS = tuple(
+    f"DELETE FROM {table} WHERE class_id IN (SELECT class_id FROM access_classes WHERE project_id = %(project_id)s)"  # noqa: S608 - only our own words
+    for table in ("stale_profiles", "profiles", "term_counts", "class_totals")
+)
+
+_PROJECT = "DELETE FROM projects WHERE project_id = %(project_id)s"
+
+_TENANT = """
+DELETE FROM tenants WHERE name = %(tenant)s
+  AND NOT EXISTS (SELECT FROM projects WHERE projects.tenant_id = tenants.tenant_id)
+"""
+
+
+async def find(database: Database, tenant: str, name: str) -> ProjectId:
+    """Return the id of a project that is there; raise `NotFound`."""
+    rows = await database.rows(_FIND, {"tenant": tenant, "name": name})
+    if not rows:
+        raise NotFound(f"There is no project {name!r} of the tenant {tenant!r}")
+    return ProjectId(rows[0][0])
+
+
+async def delete(database: Database, tenant: str, name: str) -> list[SpaceId]:
+    """Delete a project with all that belongs to it, and return the spaces whose vectors have still to go; raise `NotFound`."""
+    facts = {"tenant": tenant, "name": name, "project_id": await find(database, tenant, name)}
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        spaces = await (await connection.execute(_SPACES, facts)).fetchall()
+        for statement in (*_BY_CLASS, _PROJECT, _TENANT):
+            await connection.execute(statement, facts)
+    return [SpaceId(row[0]) for row in spaces]
