@@ -7,6 +7,7 @@ query; whatever writes is idempotent, so that a step may be repeated after a cra
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
@@ -202,7 +203,7 @@ class VectorIndex(Protocol):
         ...
 
     async def put(self, space: SpaceId, vectors: Sequence[ChunkVector]) -> None:
-        """Insert or replace."""
+        """Insert or replace; a chunk that has another class by now gets that one, one that is gone is ignored."""
         ...
 
     async def remove(self, space: SpaceId, chunks: Sequence[ChunkId]) -> None:
@@ -212,7 +213,7 @@ class VectorIndex(Protocol):
     async def reclassify(
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
-        """Move chunks to another access class."""
+        """Move chunks to another access class; one that has moved on meanwhile goes where it is by now."""
         ...
 
     async def nearest(
@@ -249,12 +250,23 @@ class VectorIndex(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileClaim:
+    """The right to write a profile's vector; it ends when the profile changes or another worker claims it.
+
+    `until` tells the claims on one profile apart; a claim that has run out stands until another is made.
+    """
+
+    subject_id: UUID
+    class_id: ClassId
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileVector:
     """The place in an embedding space of what one access class says of an entity or a relation."""
 
     subject: Subject
-    subject_id: UUID
-    class_id: ClassId
+    claim: ProfileClaim
     vector: NDArray[np.float32]
 
 
@@ -281,11 +293,11 @@ class ProfileIndex(Protocol):
         ...
 
     async def put(self, space: SpaceId, vectors: Sequence[ProfileVector]) -> None:
-        """Insert or replace; profiles that are gone by now are ignored."""
+        """Insert or replace; vectors whose claim has ended are ignored."""
         ...
 
-    async def remove(self, space: SpaceId, profiles: Sequence[tuple[UUID, ClassId]]) -> None:
-        """Remove; unknown ones are ignored."""
+    async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
+        """Remove the vectors of these profiles; unknown ones, and those whose claim has ended, are ignored."""
         ...
 
     async def nearest(

@@ -1,6 +1,7 @@
 """Profiles by meaning, and the record of which of them are to be embedded, on a real database."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import Subject
 from lightwell.domain.ids import ClassId, ProjectId, SpaceId, new_id
-from lightwell.ports import ProfileVector
+from lightwell.ports import ProfileClaim, ProfileVector
 from lightwell.records import access, descriptions, spaces
 from lightwell.records.database import Database
 from lightwell.stores.postgres.profiles import PostgresProfiles
@@ -61,11 +62,21 @@ class Store:
         self, key: tuple[UUID, ClassId], *angle: float, subject: Subject = Subject.ENTITY
     ) -> None:
         """Put the vector of a profile, and note that it is of what the profile says."""
-        await self.index.put(self.space, [vector(key, *angle, subject=subject)])
+        await self.index.put(self.space, [vector(await self.claim(key), *angle, subject=subject)])
         await self.database.run(
             "UPDATE described_profiles SET changed = false WHERE (subject_id, class_id) = (%(id)s, %(class)s)",
             {"id": key[0], "class": key[1]},
         )
+
+    async def claim(self, key: tuple[UUID, ClassId]) -> ProfileClaim:
+        """Claim a profile, whoever has it; one that is not marked gives a claim that nobody made."""
+        rows = await self.database.rows(
+            "UPDATE described_profiles SET taken_until = clock_timestamp()"
+            " WHERE (subject_id, class_id) = (%(id)s, %(class)s) RETURNING taken_until",
+            {"id": key[0], "class": key[1]},
+        )
+        until = rows[0][0] if rows else datetime.now(UTC)
+        return ProfileClaim(subject_id=key[0], class_id=key[1], until=until)
 
     async def reader(self, tags: frozenset[str]) -> Reader:
         return await access.reader(self.database, self.project_id, tags)
@@ -78,14 +89,11 @@ class Store:
         return [(hit.subject_id, round(hit.similarity, 2)) for hit in hits]
 
 
-def vector(
-    key: tuple[UUID, ClassId], *angle: float, subject: Subject = Subject.ENTITY
-) -> ProfileVector:
+def vector(claim: ProfileClaim, *angle: float, subject: Subject = Subject.ENTITY) -> ProfileVector:
     wanted: NDArray[np.float64] = np.array(angle)
     return ProfileVector(
         subject=subject,
-        subject_id=key[0],
-        class_id=key[1],
+        claim=claim,
         vector=(wanted / np.linalg.norm(wanted)).astype(np.float32),
     )
 
@@ -149,11 +157,12 @@ async def test_putting_and_removing_may_be_repeated(store: Store) -> None:
     await store.index.prepare(store.space, 3)
     await store.place(key, 0, 1, 0)
     await store.place(key, 1, 0, 0)
-    await store.index.put(store.space, [vector(gone, 1, 0, 0)])
+    await store.index.put(store.space, [vector(await store.claim(gone), 1, 0, 0)])
     await store.index.put(store.space, [])
     assert await store.nearest(A) == [(key[0], 1.0)]
-    await store.index.remove(store.space, [key, gone])
-    await store.index.remove(store.space, [key])
+    claims = [await store.claim(key), await store.claim(gone)]
+    await store.index.remove(store.space, claims)
+    await store.index.remove(store.space, claims[:1])
     await store.index.remove(store.space, [])
     assert await store.nearest(A) == []
     await store.index.drop(store.space)
@@ -186,7 +195,7 @@ async def test_what_is_taken_is_nobody_elses_for_a_while(store: Store) -> None:
     taken = await store.take()
     assert [profile.key for profile in taken] == keys
     assert await store.take() == []
-    await descriptions.give_back(store.database, taken[:1])
+    await descriptions.give_back(store.database, [taken[0].claim])
     assert [profile.key for profile in await store.take()] == keys[:1]
     await store.database.run("UPDATE described_profiles SET taken_until = now()", {})
     assert [profile.key for profile in await store.take()] == keys
@@ -200,11 +209,9 @@ async def test_only_what_says_what_it_said_is_done(store: Store) -> None:
     newer = await store.take()
     assert [profile.key for profile in newer] == keys[:2]
     hashes = dict.fromkeys(keys, b"old")
-    async with descriptions.held(store.database, newer[:1], dict.fromkeys(keys, b"new")) as own:
-        assert own == {keys[0]}
-    async with descriptions.held(store.database, taken, hashes) as own:
-        assert own == {keys[2]}
-    await descriptions.give_back(store.database, taken)
+    await descriptions.done(store.database, newer[:1], dict.fromkeys(keys, b"new"))
+    await descriptions.done(store.database, taken, hashes)
+    await descriptions.give_back(store.database, [each.claim for each in taken])
     assert await store.take() == []
     rows = await store.database.rows(
         "SELECT subject_id, changed, text_hash FROM described_profiles ORDER BY 1", {}
@@ -224,6 +231,51 @@ async def test_a_profile_that_falls_silent_is_handed_out_once_to_be_removed(stor
     )
     await store.mark(gone, emptied)
     assert [profile.key for profile in await store.take()] == [said]
-    for expected in ([gone, emptied], []):
-        async with descriptions.silent(store.database, store.project_id, limit=10) as keys:
-            assert keys == expected
+    claims = await descriptions.take_silent(store.database, store.project_id, limit=10)
+    assert [(claim.subject_id, claim.class_id) for claim in claims] == [gone, emptied]
+    assert await descriptions.take_silent(store.database, store.project_id, limit=10) == []
+    await descriptions.forget(store.database, claims)
+    rows = await store.database.rows("SELECT subject_id FROM described_profiles", {})
+    assert rows == [(said[0],)]
+
+
+async def test_a_profile_that_speaks_again_keeps_its_vector(store: Store) -> None:
+    """Whoever found it silent removes nothing and forgets nothing, however late."""
+    key = await store.profile(store.a)
+    await store.database.run("UPDATE profiles SET description = ''", {})
+    await store.mark(key)
+    silent = await descriptions.take_silent(store.database, store.project_id, limit=10)
+    await store.database.run("UPDATE profiles SET description = 'sells'", {})
+    await store.mark(key)
+    await store.place(key, 1, 0, 0)
+    await store.index.remove(store.space, silent)
+    await descriptions.forget(store.database, silent)
+    assert await store.nearest(A) == [(key[0], 1.0)]
+    assert len(await store.database.rows("SELECT FROM described_profiles", {})) == 1
+
+
+async def test_a_late_worker_does_not_overwrite_a_newer_vector(store: Store) -> None:
+    """Without a transaction that spans the index: the claim decides."""
+    key = await store.profile(store.a)
+    [older] = await store.take()
+    await store.mark(key)
+    [newer] = await store.take()
+    await store.index.put(store.space, [vector(newer.claim, 1, 0, 0)])
+    await descriptions.done(store.database, [newer], {key: b"new"})
+    await store.index.put(store.space, [vector(older.claim, 0, 1, 0)])
+    await descriptions.done(store.database, [older], {key: b"old"})
+    assert await store.nearest(A) == [(key[0], 1.0)]
+
+
+async def test_a_worker_that_died_between_putting_and_noting_leaves_no_hash(store: Store) -> None:
+    """Else what says the old again would be shown with the vector of what it said meanwhile."""
+    key = await store.profile(store.a)
+    [taken] = await store.take()
+    await descriptions.done(store.database, [taken], {key: b"old"})
+    await store.mark(key)
+    [taken] = await store.take()
+    assert taken.text_hash == b"old"
+    await store.index.put(store.space, [vector(taken.claim, 0, 1, 0)])
+    await store.mark(key)
+    [again] = await store.take()
+    assert again.text_hash == b""

@@ -10,6 +10,7 @@ LightwellError
 │   └── BudgetSpent     the next call would cost more tokens than are left to spend
 ├── SourceFailed        a source system refused or failed
 ├── StoreFailed         a database refused or failed
+│   ├── StoreConflict   another transaction wrote the same rows; nothing was written, and a repetition may succeed
 │   └── ServerFailed    the embedded PostgreSQL could not be started or stopped
 └── Lost                a job's lease went to another worker; nothing of ours may be written for it
 """
@@ -77,6 +78,10 @@ class SourceFailed(LightwellError):
 
 class StoreFailed(LightwellError):
     code = "store_failed"
+
+
+class StoreConflict(StoreFailed):
+    code = "store_conflict"
 
 
 class ServerFailed(StoreFailed):

@@ -1,6 +1,7 @@
 """Documents go: hidden first, then what was derived from them is rebuilt once for all, then the report."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
@@ -8,30 +9,58 @@ from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId
 from lightwell.ingest.way import Way, follow_up
 from lightwell.records import deletions, documents, forgetting
+from lightwell.records.database import Database, repeatable
 from lightwell.records.deletions import Touched
+from lightwell.records.locks import lock_project
+from lightwell.records.profiles import refresh_all
 
 
 async def delete(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
     """Turn documents into tombstones and rebuild what they fed; no read finds them once this returns."""
-    async with way.database.transaction() as connection:
-        touched = await deletions.touched(connection, reader, gone)
-        vectors = await way.vectors.vectors(way.space.id, touched.chunks)
-        await documents.tombstone(connection, reader.project_id, gone)
+    known = await way.vectors.vectors(
+        way.space.id, await deletions.chunks(way.database, reader, gone)
+    )
+    touched = await _tombstone(way.database, reader, gone)
     errors: list[str] = []
     try:
         await follow_up(way, reader.project_id)
     except LightwellError as error:
         errors.append(f"{error}; the next ingestion or worker carries on with it")
-    return await _reported(way, reader, gone, touched, (len(vectors), tuple(errors)))
+    vectors = sum(chunk in known for chunk in touched.chunks)
+    return await _reported(way, reader, gone, touched, (vectors, tuple(errors)))
 
 
 async def erase(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
-    """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had."""
+    """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had.
+
+    A document that is ingested again meanwhile stays; the report's errors name it.
+    """
     report = await delete(way, reader, gone)
-    async with way.database.transaction() as connection:
-        await deletions.erase(connection, gone)
+    back = await _erase(way.database, reader, gone)
+    said = tuple(
+        f"{url} was ingested again meanwhile, so it is there; delete it again" for url in back
+    )
+    return replace(report, errors=(*report.errors, *said))
+
+
+@repeatable
+async def _tombstone(database: Database, reader: Reader, gone: Sequence[DocumentId]) -> Touched:
+    async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
+        touched = await deletions.touched(connection, reader, gone)
+        await documents.tombstone(connection, reader.project_id, gone)
+        return touched
+
+
+@repeatable
+async def _erase(database: Database, reader: Reader, gone: Sequence[DocumentId]) -> list[str]:
+    """Remove those of the documents that are still tombstones; return the URLs of the others that the reader sees."""
+    async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
+        await deletions.erase(connection, reader.project_id, gone)
+        await refresh_all(connection, reader.project_id)
         await forgetting.forget_names(connection, reader.project_id)
-    return report
+        return await deletions.standing(connection, reader, gone)
 
 
 async def _reported(

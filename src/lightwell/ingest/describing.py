@@ -1,6 +1,6 @@
 """Profiles by meaning: what one access class says of one thing, embedded when it says something else than before.
 
-    changed profiles ─ text ─► of other words than its vector? ─► embedded ─► put, while nobody can change them
+    changed profiles ─ text ─► of other words than its vector? ─► embedded ─► put ─► noted, if they say the same still
 
 The text is made of the class's own words only, and what it says is all that a vector depends on.
 """
@@ -71,46 +71,40 @@ async def describe(
             _log.warning("profiles wait for their vectors: a model failed", error=str(error))
             return
         finally:
-            await descriptions.give_back(describer.database, waiting)
+            await descriptions.give_back(describer.database, [each.claim for each in waiting])
     await describer.index.build(describer.space)
 
 
 async def _retract(describer: Describer, project_id: ProjectId) -> None:
     """Remove the vectors of profiles that are gone or say nothing any more."""
-    while True:
-        async with descriptions.silent(
-            describer.database, project_id, limit=_REMOVED_AT_ONCE
-        ) as gone:
-            if not gone:
-                return
-            await describer.index.remove(describer.space, gone)
+    while gone := await descriptions.take_silent(
+        describer.database, project_id, limit=_REMOVED_AT_ONCE
+    ):
+        await describer.index.remove(describer.space, gone)
+        await descriptions.forget(describer.database, gone)
 
 
 async def _placed(describer: Describer, waiting: Sequence[ChangedProfile]) -> None:
+    """Embed what is of other words than before, put it and note it: no reader sees a vector before it is noted."""
     texts = {profile.key: profile_text(profile) for profile in waiting}
     hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
     anew = [profile for profile in waiting if profile.text_hash != hashes[profile.key]]
     vectors = await _vectors(describer, anew, texts)
-    async with descriptions.held(describer.database, waiting, hashes) as own:
-        await describer.index.put(
-            describer.space, [vector for key, vector in vectors.items() if key in own]
-        )
+    await describer.index.put(describer.space, vectors)
+    await descriptions.done(describer.database, waiting, hashes)
 
 
 async def _vectors(
     describer: Describer, anew: Sequence[ChangedProfile], texts: Mapping[Key, str]
-) -> dict[Key, ProfileVector]:
+) -> list[ProfileVector]:
     """Embed the texts of these, equal ones once."""
     distinct = list(dict.fromkeys(texts[profile.key] for profile in anew))
     if not distinct:
-        return {}
+        return []
     found = dict(zip(distinct, await describer.embedder.documents(distinct), strict=True))
-    return {
-        profile.key: ProfileVector(
-            subject=profile.subject,
-            subject_id=profile.key[0],
-            class_id=profile.key[1],
-            vector=found[texts[profile.key]],
+    return [
+        ProfileVector(
+            subject=profile.subject, claim=profile.claim, vector=found[texts[profile.key]]
         )
         for profile in anew
-    }
+    ]

@@ -28,6 +28,7 @@ from lightwell.records import chunks as staging
 from lightwell.records import jobs, publishing
 from lightwell.records.chunks import StagedChunk
 from lightwell.records.jobs import Claim
+from lightwell.records.locks import lock_project
 from lightwell.records.publishing import PublishedTerms, PublishedText
 
 _EXTRACTED_AT_ONCE = 200
@@ -170,7 +171,7 @@ async def _embed(
         return
     by_document = {claim.document_id: claim.job_id for claim in batch}
     counting = _Counting(way, Step.EMBEDDING, batch, missing)
-    fresh = await _reuse(way, batch[0], missing)
+    fresh = await _reuse(way, batch, missing)
     for start in range(0, len(fresh), way.embedded_at_once):
         part = fresh[start : start + way.embedded_at_once]
         distinct = {chunk.hash: chunk for chunk in part}
@@ -178,12 +179,13 @@ async def _embed(
             embedded_text(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
         ]
         vectors = dict(zip(distinct, await way.embedder.documents(texts), strict=True))
+        counted = Counter(by_document[chunk.document_id] for chunk in part)
         async with way.database.step() as connection:
+            await jobs.renew(connection, list(counted), way.worker)
+            await jobs.counted(connection, counted)
             await staging.stage_vectors(
                 connection, way.space.id, {chunk.id: vectors[chunk.hash] for chunk in part}
             )
-            counted = Counter(by_document[chunk.document_id] for chunk in part)
-            await jobs.counted(connection, counted)
         counting.add(part)
     async with way.database.step() as connection:
         await jobs.advance(
@@ -196,18 +198,21 @@ async def _embed(
         )
 
 
-async def _reuse(way: Way, claim: Claim, missing: Sequence[StagedChunk]) -> list[StagedChunk]:
+async def _reuse(
+    way: Way, batch: Sequence[Claim], missing: Sequence[StagedChunk]
+) -> list[StagedChunk]:
     """Take the vectors of equal text that is already published; return the chunks that still lack one."""
     if not missing:
         return []
     same = await staging.same_hash(
-        way.database, claim.project_id, [chunk.hash for chunk in missing]
+        way.database, batch[0].project_id, [chunk.hash for chunk in missing]
     )
     if not same:
         return list(missing)
     vectors = await way.vectors.vectors(way.space.id, list(same.values()))
     found = {hash_: vectors[chunk] for hash_, chunk in same.items() if chunk in vectors}
     async with way.database.step() as connection:
+        await jobs.renew(connection, [claim.job_id for claim in batch], way.worker)
         await staging.stage_vectors(
             connection,
             way.space.id,
@@ -231,7 +236,9 @@ async def _read_and_publish(way: Way, ready: _Ready) -> None:
     words = await asyncio.to_thread(
         lambda: [_words(titles[chunk.document_id], chunk) for chunk in staged]
     )
+    project_id = batch[0].project_id
     async with way.database.step() as connection:
+        await lock_project(connection, project_id)
         await jobs.advance(
             connection,
             [claim.job_id for claim in batch],
@@ -240,7 +247,6 @@ async def _read_and_publish(way: Way, ready: _Ready) -> None:
             step="index",
             progress=90,
         )
-        project_id = batch[0].project_id
         if texts:
             its = {chunk.id: said[chunk.id] for chunk in staged}
             await publishing.publish(connection, project_id, texts, words, its)
@@ -298,8 +304,8 @@ async def _index(way: Way, batch: Sequence[Claim]) -> None:
 
 async def _finish(way: Way, ready: _Ready, tell: Callable[[Outcome], None]) -> None:
     async with way.database.transaction() as connection:
-        await staging.unstage_vectors(connection, [claim.document_id for claim in ready.batch])
         await jobs.complete(connection, [claim.job_id for claim in ready.batch], way.worker)
+        await staging.unstage_vectors(connection, [claim.document_id for claim in ready.batch])
     counted = Counter(chunk.document_id for chunk in ready.chunks)
     for claim in ready.batch:
         tell(Outcome(url=claim.url, chunks=counted[claim.document_id], error=""))

@@ -13,8 +13,8 @@ from lightwell.domain.runs import RunChange
 from lightwell.ingest.isolation import document_failure
 from lightwell.ports import Broken, Change, Changed, Connector, Gone, Unchanged
 from lightwell.records import documents, runs
-from lightwell.records.database import Database
-from lightwell.records.documents import Known
+from lightwell.records.database import Database, repeatable
+from lightwell.records.documents import Known, Registered
 
 _AT_ONCE = 50
 _LARGEST_BATCH = 16_000_000
@@ -92,28 +92,34 @@ async def _follow(
     known: Mapping[str, Known],
     found: Sync,
 ) -> None:
-    waiting: list[NewDocument] = []
-    gone: list[DocumentId] = []
+    waiting: dict[str, NewDocument] = {}
+    gone: dict[str, DocumentId] = {}
     hashes = {url: entry.content_hash for url, entry in known.items()}
     async for change in connector.changes(hashes):
         match change:
             case Changed(document=document):
-                waiting.append(document)
-                if (
-                    len(waiting) >= _AT_ONCE
-                    or sum(len(one.content) for one in waiting) > _LARGEST_BATCH
-                ):
-                    await _register(target, waiting, found)
-                    waiting = []
+                gone.pop(document.url, None)
+                waiting[document.url] = document
             case Gone(url=url):
-                gone.append(known[url].id)
-            case _:
+                waiting.pop(url, None)
+                if url in known:
+                    gone[url] = known[url].id
+            case Unchanged(url=url) | Broken(url=url):
+                # what was said of it before comes first
+                if url in waiting:
+                    await _register(target, waiting, found)
+                gone.pop(url, None)
                 await _apply(target, change, known, found)
-    if waiting:
-        await _register(target, waiting, found)
+        if _is_full(waiting):
+            await _register(target, waiting, found)
+    await _register(target, waiting, found)
     found.gone += len(gone)
-    for start in range(0, len(gone), _AT_ONCE):
-        await _remove(target, gone[start : start + _AT_ONCE])
+    await _remove_all(target, list(gone.values()))
+
+
+def _is_full(waiting: Mapping[str, NewDocument]) -> bool:
+    held = sum(len(document.content) for document in waiting.values())
+    return len(waiting) >= _AT_ONCE or held > _LARGEST_BATCH
 
 
 async def _apply(
@@ -140,12 +146,19 @@ async def _apply(
             return
 
 
+@repeatable
 async def _retag(target: _Target, document_id: DocumentId, tags: Tags) -> None:
     async with target.database.transaction() as connection:
         await documents.retag(connection, target.project_id, document_id, tags)
         await runs.note(connection, target.run, [document_id], RunChange.UPDATED)
 
 
+async def _remove_all(target: _Target, gone: Sequence[DocumentId]) -> None:
+    for start in range(0, len(gone), _AT_ONCE):
+        await _remove(target, gone[start : start + _AT_ONCE])
+
+
+@repeatable
 async def _remove(target: _Target, gone: Sequence[DocumentId]) -> None:
     """Turn documents into tombstones; no read finds them once this returns."""
     async with target.database.transaction() as connection:
@@ -153,7 +166,14 @@ async def _remove(target: _Target, gone: Sequence[DocumentId]) -> None:
         await runs.note(connection, target.run, gone, RunChange.DELETED)
 
 
-async def _register(target: _Target, waiting: Sequence[NewDocument], found: Sync) -> None:
+async def _register(target: _Target, waiting: dict[str, NewDocument], found: Sync) -> None:
+    """Write down the documents that wait, and let go of them."""
+    if waiting:
+        await _write_down(target, list(waiting.values()), found)
+        waiting.clear()
+
+
+async def _write_down(target: _Target, waiting: Sequence[NewDocument], found: Sync) -> None:
     """Write the documents down together; where that fails for what one of them holds, each by itself."""
     try:
         registered = await _written(target, waiting)
@@ -165,7 +185,7 @@ async def _register(target: _Target, waiting: Sequence[NewDocument], found: Sync
             found.troubles.append(Trouble(url=waiting[0].url, message=failure.message))
         else:
             for document in waiting:
-                await _register(target, [document], found)
+                await _write_down(target, [document], found)
         return
     found.new += sum(each.is_new for each in registered)
     found.changed += sum(not each.is_new for each in registered)
@@ -174,6 +194,7 @@ async def _register(target: _Target, waiting: Sequence[NewDocument], found: Sync
         found.documents[each.url] = DocumentChange.NEW if each.is_new else DocumentChange.CHANGED
 
 
+@repeatable
 async def _written(target: _Target, waiting: Sequence[NewDocument]) -> list[QueuedJob]:
     async with target.database.transaction() as connection:
         registered = await documents.register(connection, target.project_id, waiting)

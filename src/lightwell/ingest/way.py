@@ -12,7 +12,7 @@ from lightwell.ingest.summaries import Summarizer, summarize
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
 from lightwell.records import conversations, profiles, replies
-from lightwell.records.database import Database
+from lightwell.records.database import Database, repeatable
 from lightwell.records.gathered import Gathered
 from lightwell.records.jobs import Worker
 from lightwell.records.spaces import Space
@@ -78,13 +78,13 @@ class Outcome:
 async def settle(way: Way, project_id: ProjectId) -> None:
     """Carry out what the vector index has still to follow: chunks that went or changed their class, and its growth."""
     while changes := await staging.index_changes(way.database, project_id, limit=_AT_ONCE):
-        gone = [chunk for chunk, class_id in changes.items() if class_id is None]
+        gone = [change.chunk_id for change in changes if change.class_id is None]
         if gone:
             await way.vectors.remove(way.space.id, gone)
-        for class_id in {class_id for class_id in changes.values() if class_id is not None}:
-            moved = [chunk for chunk, its in changes.items() if its == class_id]
+        for class_id in sorted({each.class_id for each in changes if each.class_id is not None}):
+            moved = [change.chunk_id for change in changes if change.class_id == class_id]
             await way.vectors.reclassify(way.space.id, moved, class_id)
-        await staging.settled(way.database, list(changes))
+        await staging.settled(way.database, changes)
     await way.vectors.build(way.space.id)
 
 
@@ -97,9 +97,14 @@ async def _refreshed(asked: "Sequence[tuple[Way, ProjectId]]") -> list[None]:
     for project_id, way in {project_id: way for way, project_id in asked}.items():
         taken = way.refreshed_at_once
         while taken == way.refreshed_at_once:
-            async with way.database.transaction() as connection:
-                taken = await profiles.refresh(connection, project_id, limit=way.refreshed_at_once)
+            taken = await _refresh_some(way, project_id)
     return [None] * len(asked)
+
+
+@repeatable
+async def _refresh_some(way: Way, project_id: ProjectId) -> int:
+    async with way.database.transaction() as connection:
+        return await profiles.refresh(connection, project_id, limit=way.refreshed_at_once)
 
 
 async def round_off(way: Way, project_id: ProjectId, since: datetime | None = None) -> None:

@@ -25,6 +25,15 @@ class StagedChunk:
     draft: ChunkDraft
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexChange:
+    """A chunk that moved to another access class, or is gone (None), since its copies in the indexes were written."""
+
+    chunk_id: ChunkId
+    id: int
+    class_id: ClassId | None
+
+
 _COLUMNS = """document_chunks (
     chunk_id, chunk_ref, document_id, chunk_index, chunk_text, chunk_hash, token_count, start_offset, end_offset,
     page_number, last_page, section_path, layout, has_code, has_formula, has_table, language)"""
@@ -74,13 +83,21 @@ WHERE staged_vectors.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(doc
 """
 
 _CHANGES = """
-SELECT change.chunk_id, chunk.class_id
+SELECT change.chunk_id, change.change_id, chunk.class_id
 FROM index_changes AS change LEFT JOIN document_chunks AS chunk USING (chunk_id)
 WHERE change.project_id = %(project_id)s
 ORDER BY change.chunk_id LIMIT %(limit)s
 """
 
-_SETTLED = "DELETE FROM index_changes WHERE chunk_id = ANY(%(chunks)s)"
+_SETTLED = """
+WITH done AS (
+    SELECT change.chunk_id
+    FROM index_changes AS change
+    JOIN unnest(%(chunks)s::uuid[], %(changes)s::bigint[]) AS given (chunk_id, change_id) USING (chunk_id, change_id)
+    ORDER BY change.chunk_id FOR UPDATE OF change
+)
+DELETE FROM index_changes USING done WHERE index_changes.chunk_id = done.chunk_id
+"""
 
 
 async def stage(
@@ -155,15 +172,21 @@ async def unstage_vectors(connection: Connection, documents: Sequence[DocumentId
 
 async def index_changes(
     database: Database, project_id: ProjectId, *, limit: int
-) -> dict[ChunkId, ClassId | None]:
-    """Return chunks whose copies in the indexes have to follow: to this class, or out (None)."""
+) -> list[IndexChange]:
+    """Return up to `limit` changes that the indexes have still to follow."""
     rows = await database.rows(_CHANGES, {"project_id": project_id, "limit": limit})
-    return {ChunkId(row[0]): row[1] for row in rows}
+    return [IndexChange(chunk_id=ChunkId(row[0]), id=row[1], class_id=row[2]) for row in rows]
 
 
-async def settled(database: Database, chunks: Sequence[ChunkId]) -> None:
-    """Forget index changes that have been carried out."""
-    await database.run(_SETTLED, {"chunks": list(chunks)})
+async def settled(database: Database, changes: Sequence[IndexChange]) -> None:
+    """Forget index changes that have been carried out; what changed again since is kept."""
+    await database.run(
+        _SETTLED,
+        {
+            "chunks": [change.chunk_id for change in changes],
+            "changes": [change.id for change in changes],
+        },
+    )
 
 
 def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:

@@ -1,11 +1,22 @@
 """The door to PostgreSQL: a pool of connections, transactions, migrations."""
 
+import asyncio
+import random
 import re
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import wraps
 from importlib import resources
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString, ParamSpec, TypeVar, cast
 from uuid import UUID
 
 import psycopg
@@ -17,13 +28,16 @@ from psycopg.rows import TupleRow
 from psycopg.types.array import ListDumper
 from psycopg_pool import AsyncConnectionPool
 
-from lightwell.domain.errors import Invalid, StoreFailed
+from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.logs import logger
 from lightwell.records.failures import mendable
 
 Connection = AsyncConnection[TupleRow]
 Row = tuple[Any, ...]
 """A row as PostgreSQL gives it; it becomes a value of ours in the module that asked for it."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _UUID_ARRAY = postgres.types["uuid"].array_oid
 _MALFORMED = (
@@ -33,14 +47,43 @@ _MALFORMED = (
 _MIGRATION_LOCK = 7_163_051_220
 OLDEST = 160_000
 
+_MOST_TRIES = 8
+_FIRST_PAUSE_SECONDS = 0.02
+_MOST_SNAPSHOTS = 4
+
 _log = logger(__name__)
+
+
+def repeatable(call: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[object, object, T]]:
+    """Repeat a coroutine function whose transaction PostgreSQL rolled back in favour of another one.
+
+    For functions that are one transaction, or that may run again from their start: a deadlock or a serialization
+    failure left nothing of them behind. Raises `StoreConflict` when eight tries failed.
+    """
+
+    @wraps(call)
+    async def repeated(*args: P.args, **kwargs: P.kwargs) -> T:
+        for tries in range(1, _MOST_TRIES):
+            try:
+                return await call(*args, **kwargs)
+            except StoreConflict as error:
+                _log.info(
+                    "transaction repeated", function=call.__name__, tries=tries, error=str(error)
+                )
+            # random, so that two that met once do not meet again
+            await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2**tries * random.random())  # noqa: S311
+        return await call(*args, **kwargs)
+
+    return repeated
 
 
 class Database:
     """A pool of connections to one database; every connection is in UTC and knows pgvector's types."""
 
-    def __init__(self, pool: AsyncConnectionPool[Connection]) -> None:
+    def __init__(self, pool: AsyncConnectionPool[Connection], conninfo: str) -> None:
         self._pool = pool
+        self._conninfo = conninfo
+        self._snapshots = asyncio.Semaphore(_MOST_SNAPSHOTS)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Connection, None]:
@@ -59,10 +102,37 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def _lent(self) -> AsyncGenerator[Connection, None]:
+    async def session(self) -> AsyncGenerator[Connection, None]:
+        """Lend a connection that does not belong to the pool, for what takes long or needs the pool meanwhile.
+
+        What is set and locked there ends with it.
+        """
         with mendable():
-            async with self._pool.connection() as connection:
+            async with await AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
+                await _configured(connection)
                 yield connection
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncGenerator[Connection, None]:
+        """Lend a read-only session that sees the database as it is now, however long it reads; four at once.
+
+        Whoever comes then waits for one of them to end.
+        """
+        async with self._snapshots, self.session() as connection, connection.transaction():
+            await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield connection
+
+    @asynccontextmanager
+    async def _lent(self) -> AsyncGenerator[Connection, None]:
+        connection: Connection | None = None
+        with mendable():
+            try:
+                async with self._pool.connection() as connection:
+                    yield connection
+            except psycopg.OperationalError:
+                if connection is not None and connection.closed:
+                    await self._pool.check()  # the server may have closed all the others, too
+                raise
 
     async def now(self) -> datetime:
         """Return the server's time: no transaction that begins later has an earlier one."""
@@ -80,17 +150,27 @@ class Database:
 
         With `prepare=False` it is planned anew each time; `binary` rows are cheaper where they hold bytes.
         """
-        async with self._lent() as connection:
-            cursor = await connection.execute(query, parameters, prepare=prepare, binary=binary)
-            return await cursor.fetchall()
+
+        @repeatable
+        async def once() -> list[Row]:
+            async with self._lent() as connection:
+                cursor = await connection.execute(query, parameters, prepare=prepare, binary=binary)
+                return await cursor.fetchall()
+
+        return await once()
 
     async def run(
         self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
     ) -> int:
         """Run one statement by itself and return how many rows it touched."""
-        async with self._lent() as connection:
-            cursor = await connection.execute(query, parameters)
-            return cursor.rowcount
+
+        @repeatable
+        async def once() -> int:
+            async with self._lent() as connection:
+                cursor = await connection.execute(query, parameters)
+                return cursor.rowcount
+
+        return await once()
 
 
 def checked(conninfo: str) -> str:
@@ -124,7 +204,7 @@ async def connected(conninfo: str, *, most_connections: int = 10) -> AsyncGenera
     )
     try:
         await pool.open()
-        yield Database(pool)
+        yield Database(pool, conninfo)
     finally:
         await pool.close()
 

@@ -4,15 +4,15 @@ A vector is shown only while it is of what its profile says: from the moment a p
 its new text has been put, `nearest` passes it over. So what a lost document said is never felt.
 """
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from lightwell.domain.graph import Subject
 from lightwell.domain.ids import ClassId, ProjectId
-from lightwell.records.database import Connection, Database
+from lightwell.ports import ProfileClaim
+from lightwell.records.database import Connection, Database, repeatable
 
 Key = tuple[UUID, ClassId]
 """A subject and an access class: a profile."""
@@ -29,14 +29,17 @@ class ChangedProfile:
     """
 
     subject: Subject
-    key: Key
     name: str
     kind: str
     source: str
     target: str
     description: str
     text_hash: bytes
-    taken_until: datetime
+    claim: ProfileClaim
+
+    @property
+    def key(self) -> Key:
+        return self.claim.subject_id, self.claim.class_id
 
 
 # Rows are locked in the order of their keys, here and below: nobody waits in a circle.
@@ -58,9 +61,10 @@ _ANY = (
     "SELECT EXISTS (SELECT FROM described_profiles WHERE project_id = %(project_id)s AND changed)"
 )
 
+# The hash goes with the claim: should its holder die, nobody knows which vector was put.
 _TAKE = """
 WITH next AS (
-    SELECT described.subject_id, described.class_id FROM described_profiles AS described
+    SELECT described.subject_id, described.class_id, described.text_hash FROM described_profiles AS described
     WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
       AND EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
@@ -68,9 +72,10 @@ WITH next AS (
                     AND (%(since)s::timestamptz IS NULL OR profile.updated_at >= %(since)s))
     ORDER BY described.subject_id, described.class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
-UPDATE described_profiles AS described SET taken_until = now() + make_interval(secs => %(seconds)s)
+UPDATE described_profiles AS described
+SET taken_until = now() + make_interval(secs => %(seconds)s), text_hash = NULL
 FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
-RETURNING described.subject_id, described.class_id, coalesce(described.text_hash, ''), described.taken_until
+RETURNING described.subject_id, described.class_id, coalesce(next.text_hash, ''), described.taken_until
 """
 
 # The ends are called what the latest chunk that states the relation calls them, so that the text follows from what
@@ -104,55 +109,58 @@ WHERE profile.description <> ''
 ORDER BY profile.subject_id, profile.class_id
 """
 
-_HOLD = """
-SELECT described.subject_id, described.class_id
-FROM described_profiles AS described
-JOIN unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[])
-    AS given (subject_id, class_id, taken_until) USING (subject_id, class_id)
-WHERE described.taken_until = given.taken_until
-ORDER BY described.subject_id, described.class_id FOR UPDATE OF described
-"""
-
-_DONE = """
-UPDATE described_profiles SET changed = false, taken_until = NULL, text_hash = given.text_hash
-FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(hashes)s::bytea[])
-    AS given (subject_id, class_id, text_hash)
-WHERE described_profiles.subject_id = given.subject_id AND described_profiles.class_id = given.class_id
-"""
-
-_GIVE_BACK = """
+_OWN = """
 WITH own AS (
     SELECT described.subject_id, described.class_id
     FROM described_profiles AS described
     JOIN unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[])
-        AS given (subject_id, class_id, taken_until) USING (subject_id, class_id)
-    WHERE described.taken_until = given.taken_until
-    ORDER BY described.subject_id, described.class_id FOR UPDATE OF described SKIP LOCKED
+        AS given (subject_id, class_id, taken_until) USING (subject_id, class_id, taken_until)
+    ORDER BY described.subject_id, described.class_id FOR UPDATE OF described
 )
-UPDATE described_profiles SET taken_until = NULL FROM own
-WHERE described_profiles.subject_id = own.subject_id AND described_profiles.class_id = own.class_id
 """
 
-_HOLD_SILENT = """
-SELECT subject_id, class_id FROM described_profiles AS described
-WHERE project_id = %(project_id)s AND changed
-  AND NOT EXISTS (SELECT FROM profiles AS profile
-                  WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
-                    AND profile.description <> '')
-ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+_DONE = f"""
+{_OWN}
+UPDATE described_profiles AS described SET changed = false, taken_until = NULL, text_hash = given.text_hash
+FROM own JOIN unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(hashes)s::bytea[])
+    AS given (subject_id, class_id, text_hash) USING (subject_id, class_id)
+WHERE described.subject_id = own.subject_id AND described.class_id = own.class_id
+"""  # noqa: S608 - only our own words
+
+_GIVE_BACK = f"""
+{_OWN}
+UPDATE described_profiles AS described SET taken_until = NULL FROM own
+WHERE described.subject_id = own.subject_id AND described.class_id = own.class_id
+"""  # noqa: S608 - only our own words
+
+_FORGET = f"""
+{_OWN}
+DELETE FROM described_profiles AS described USING own
+WHERE described.subject_id = own.subject_id AND described.class_id = own.class_id
+"""  # noqa: S608 - only our own words
+
+_TAKE_SILENT = """
+WITH next AS (
+    SELECT subject_id, class_id FROM described_profiles AS described
+    WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
+      AND NOT EXISTS (SELECT FROM profiles AS profile
+                      WHERE profile.subject_id = described.subject_id AND profile.class_id = described.class_id
+                        AND profile.description <> '')
+    ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+UPDATE described_profiles AS described SET taken_until = now() + make_interval(secs => %(seconds)s)
+FROM next WHERE described.subject_id = next.subject_id AND described.class_id = next.class_id
+RETURNING described.subject_id, described.class_id, described.taken_until
 """
 
 # A profile may have come back between the look and the lock.
 _STILL_SILENT = """
-SELECT subject_id, class_id FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS held (subject_id, class_id)
+SELECT subject_id, class_id
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS held (subject_id, class_id)
 WHERE NOT EXISTS (SELECT FROM profiles AS profile
                   WHERE profile.subject_id = held.subject_id AND profile.class_id = held.class_id
                     AND profile.description <> '')
-"""
-
-_FORGET = """
-DELETE FROM described_profiles USING unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS gone (subject_id, class_id)
-WHERE described_profiles.subject_id = gone.subject_id AND described_profiles.class_id = gone.class_id
+ORDER BY subject_id, class_id
 """
 
 
@@ -161,7 +169,7 @@ async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> N
     if not touched:
         return
     keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
-    await connection.execute(_MARK, _columns(keys))
+    await connection.execute(_MARK, _keys(keys))
 
 
 async def any_changed(database: Database, project_id: ProjectId) -> bool:
@@ -188,65 +196,73 @@ async def take(
     if not taken:
         return []
     known = {(row[0], ClassId(row[1])): (bytes(row[2]), row[3]) for row in taken}
-    rows = await database.rows(_SAID, {**_columns(list(known)), "most": most})
+    rows = await database.rows(_SAID, {**_keys(list(known)), "most": most})
     return [
         ChangedProfile(
             subject=Subject(row[2]),
-            key=(row[0], row[1]),
             name=row[3],
             kind=row[4],
             source=row[5],
             target=row[6],
             description=row[7],
             text_hash=known[row[0], row[1]][0],
-            taken_until=known[row[0], row[1]][1],
+            claim=ProfileClaim(
+                subject_id=row[0], class_id=ClassId(row[1]), until=known[row[0], row[1]][1]
+            ),
         )
         for row in rows
     ]
 
 
-@asynccontextmanager
-async def held(
+async def done(
     database: Database, profiles: Sequence[ChangedProfile], hashes: Mapping[Key, bytes]
-) -> AsyncGenerator[frozenset[Key], None]:
-    """Yield those that say what they said when they were taken; leaving notes that their vectors are of these texts.
-
-    None of them can be marked meanwhile.
-    """
-    async with database.transaction() as connection:
-        cursor = await connection.execute(_HOLD, _taken(profiles))
-        own = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
-        yield frozenset(own)
-        done = {**_columns(own), "hashes": [hashes[key] for key in own]}
-        await connection.execute(_DONE, done)
+) -> None:
+    """Note that the vectors of these are of texts with these hashes; what was marked since its taking stays marked."""
+    columns = _columns([profile.claim for profile in profiles])
+    await database.run(_DONE, {**columns, "hashes": [hashes[each.key] for each in profiles]})
 
 
-async def give_back(database: Database, profiles: Sequence[ChangedProfile]) -> None:
+async def give_back(database: Database, claims: Sequence[ProfileClaim]) -> None:
     """Leave these to whoever asks next; what is done or taken anew is not theirs any more."""
-    await database.run(_GIVE_BACK, _taken(profiles))
+    await database.run(_GIVE_BACK, _columns(claims))
 
 
-@asynccontextmanager
-async def silent(
+@repeatable
+async def take_silent(
     database: Database, project_id: ProjectId, *, limit: int
-) -> AsyncGenerator[list[Key], None]:
-    """Yield up to `limit` profiles that are gone or say nothing any more; leaving forgets that they had a vector."""
+) -> list[ProfileClaim]:
+    """Take up to `limit` profiles that are gone or say nothing any more, and that nobody else has in hand.
+
+    When a profile says something again, the claim on it ends.
+    """
+    wanted = {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS}
     async with database.transaction() as connection:
-        cursor = await connection.execute(_HOLD_SILENT, {"project_id": project_id, "limit": limit})
-        keys = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
-        if not keys:
-            yield []
-            return
-        cursor = await connection.execute(_STILL_SILENT, _columns(keys))
-        gone = [(row[0], ClassId(row[1])) for row in await cursor.fetchall()]
-        yield gone
-        await connection.execute(_FORGET, _columns(gone))
+        taken = await (await connection.execute(_TAKE_SILENT, wanted)).fetchall()
+        claims = {
+            (row[0], row[1]): ProfileClaim(
+                subject_id=row[0], class_id=ClassId(row[1]), until=row[2]
+            )
+            for row in taken
+        }
+        silent = await connection.execute(_STILL_SILENT, _columns(list(claims.values())))
+        keys = [(row[0], row[1]) for row in await silent.fetchall()]
+        others = [claim for key, claim in claims.items() if key not in keys]
+        await connection.execute(_GIVE_BACK, _columns(others))
+    return [claims[key] for key in keys]
 
 
-def _columns(keys: Sequence[Key]) -> dict[str, object]:
+async def forget(database: Database, claims: Sequence[ProfileClaim]) -> None:
+    """Forget that these profiles had a vector."""
+    await database.run(_FORGET, _columns(claims))
+
+
+def _columns(claims: Sequence[ProfileClaim]) -> dict[str, object]:
+    return {
+        "subjects": [claim.subject_id for claim in claims],
+        "classes": [claim.class_id for claim in claims],
+        "untils": [claim.until for claim in claims],
+    }
+
+
+def _keys(keys: Sequence[Key]) -> dict[str, object]:
     return {"subjects": [key[0] for key in keys], "classes": [key[1] for key in keys]}
-
-
-def _taken(profiles: Sequence[ChangedProfile]) -> dict[str, object]:
-    untils = [profile.taken_until for profile in profiles]
-    return {**_columns([profile.key for profile in profiles]), "untils": untils}

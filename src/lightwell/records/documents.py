@@ -1,6 +1,6 @@
 """Source documents: registered, listed, shown, moved to another access class, tombstoned."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from psycopg.types.json import Jsonb
@@ -20,7 +20,9 @@ from lightwell.domain.ids import (
 from lightwell.domain.jobs import QueuedJob
 from lightwell.records import access, analytics, conversations
 from lightwell.records.database import Connection, Database, Row
+from lightwell.records.locks import lock_project
 from lightwell.records.publishing import reclassify, retire
+
 
 _KNOWN = """
 SELECT source_url, document_id, content_hash, acl_tags, error_message FROM source_documents
@@ -32,7 +34,6 @@ WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_dele
 _FIND = """
 SELECT document_id, source_url, global_ref, class_id FROM source_documents
 WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref = ANY(%(refs)s))
-FOR UPDATE
 """
 
 _INSERT = """
@@ -54,9 +55,14 @@ WHERE document_id = %(id)s
 """
 
 _CANCEL = """
+WITH open AS (
+    SELECT id FROM ingestion_jobs
+    WHERE document_id = ANY(%(documents)s) AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+    ORDER BY id FOR UPDATE
+)
 UPDATE ingestion_jobs
 SET status = 'cancelled', leased_by = NULL, leased_until = NULL, completed_at = now()
-WHERE document_id = ANY(%(documents)s) AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+FROM open WHERE ingestion_jobs.id = open.id
 """
 
 # Failed and cancelled jobs keep their bytes for a retry, until a newer version or the deletion of the document.
@@ -72,11 +78,12 @@ VALUES (%(job)s, %(project_id)s, %(id)s, %(upload)s)
 _RETAG = """
 UPDATE source_documents SET acl_tags = %(tags)s, class_id = %(class_id)s
 WHERE document_id = %(id)s AND class_id <> %(class_id)s
+RETURNING document_id, class_id
 """
 
 _BREAK = """
 UPDATE source_documents SET status = 'failed', error_code = 'unreadable_document', error_message = %(message)s
-WHERE document_id = %(id)s
+WHERE document_id = %(id)s AND NOT is_deleted
 """
 
 _TOMBSTONE = """
@@ -84,7 +91,9 @@ UPDATE source_documents
 SET is_deleted = true, status = 'archived', title = '', author = '', topic_tag = '', text_content = '',
     raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, error_code = '', error_message = '',
     updated_at = now()
-WHERE document_id = ANY(%(documents)s)
+FROM (SELECT document_id FROM source_documents WHERE document_id = ANY(%(documents)s)
+      ORDER BY document_id FOR UPDATE) AS gone
+WHERE source_documents.document_id = gone.document_id
 """
 
 _COLUMNS = """
@@ -165,47 +174,94 @@ async def register(
 ) -> list[QueuedJob]:
     """Write the documents down with a job each, in order; what is new of their access holds at once.
 
-    A document is the same one when its reference or its URL is. Unfinished jobs of an older version are cancelled.
+    A document is the same one when its reference or its URL is; of several versions of one the last counts.
+    Unfinished jobs of an older version are cancelled. Others that register in this project wait for the end of the
+    transaction.
     """
-    refs = [_ref(document) for document in documents]
-    urls = [document.url for document in documents]
-    found = await (
-        await connection.execute(_FIND, {"project_id": project_id, "urls": urls, "refs": refs})
-    ).fetchall()
-    known_ids: dict[str, DocumentId] = {}
-    for row in found:
-        known_ids[row[1]] = known_ids[row[2]] = DocumentId(row[0])
-    replaced = {"documents": list(known_ids.values())}
+    await lock_project(connection, project_id)
+    latest = _latest(documents)
+    known = await _known_ids(connection, project_id, latest)
+    replaced = {"documents": sorted(set(known.values()))}
     await connection.execute(_CANCEL, replaced)
     await connection.execute(_DROP_UPLOADS, replaced)
+    classes = {
+        tags: await access.class_of(connection, project_id, tags)
+        for tags in dict.fromkeys(document.acl_tags for document in latest)
+    }
     queued: list[QueuedJob] = []
-    for document, ref in zip(documents, refs, strict=True):
-        old = known_ids.get(document.url) or known_ids.get(ref)
+    rows: list[dict[str, object]] = []
+    for document in latest:
+        old = known.get(document.url) or known.get(_ref(document))
         document_id, job_id = old or DocumentId(new_id()), JobId(new_id())
         queued.append(
             QueuedJob(id=job_id, document_id=document_id, url=document.url, is_new=old is None)
         )
         fields = _fields(project_id, document_id, document)
-        if old is None:
-            fields["class_id"] = await access.class_of(connection, project_id, document.acl_tags)
-            await connection.execute(_INSERT, fields)
-        else:
-            await connection.execute(_UPDATE, fields)
-            await retag(connection, project_id, document_id, document.acl_tags)
-        await connection.execute(_ENQUEUE, {"job": job_id, **fields})
+        rows.append({**fields, "class_id": classes[document.acl_tags], "job": job_id})
+    await _write(connection, project_id, queued, rows)
     return queued
+
+
+async def _write(
+    connection: Connection,
+    project_id: ProjectId,
+    queued: Sequence[QueuedJob],
+    rows: Sequence[Mapping[str, object]],
+) -> None:
+    new = [row for job, row in zip(queued, rows, strict=True) if job.is_new]
+    old = [row for job, row in zip(queued, rows, strict=True) if not job.is_new]
+    old.sort(key=lambda row: str(row["id"]))
+    async with connection.cursor() as cursor:
+        await cursor.executemany(_INSERT, new)
+        await cursor.executemany(_UPDATE, old)
+    for row in old:
+        await _move(connection, project_id, row)
+    async with connection.cursor() as cursor:
+        await cursor.executemany(_ENQUEUE, rows)
+
+
+def _latest(documents: Sequence[NewDocument]) -> list[NewDocument]:
+    """Return the last version of each document, in the order of these."""
+    seen: set[str] = set()
+    latest: list[NewDocument] = []
+    for document in reversed(documents):
+        names = {document.url} if document.system == "file" else {document.url, _ref(document)}
+        if seen.isdisjoint(names):
+            latest.append(document)
+            seen |= names
+    return latest[::-1]
+
+
+async def _known_ids(
+    connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
+) -> dict[str, DocumentId]:
+    """Return the ids of those documents that are registered, by URL and by reference."""
+    names = {
+        "project_id": project_id,
+        "urls": [document.url for document in documents],
+        "refs": [_ref(document) for document in documents],
+    }
+    rows = await (await connection.execute(_FIND, names)).fetchall()
+    return {name: DocumentId(row[0]) for row in rows for name in (row[1], row[2])}
 
 
 async def retag(
     connection: Connection, project_id: ProjectId, document_id: DocumentId, tags: Tags
 ) -> None:
     """Give a document other tags; every read in PostgreSQL follows when the transaction commits."""
+    await lock_project(connection, project_id)
     class_id = await access.class_of(connection, project_id, tags)
-    retagged = await connection.execute(
-        _RETAG, {"id": document_id, "tags": sorted(tags), "class_id": class_id}
-    )
-    if retagged.rowcount:
-        await reclassify(connection, project_id, document_id, class_id)
+    fields = {"id": document_id, "tags": sorted(tags), "class_id": class_id}
+    await _move(connection, project_id, fields)
+
+
+async def _move(
+    connection: Connection, project_id: ProjectId, fields: Mapping[str, object]
+) -> None:
+    """Move a document and what it shows to another access class, unless it is there."""
+    moved = await (await connection.execute(_RETAG, fields)).fetchone()
+    if moved is not None:
+        await reclassify(connection, project_id, DocumentId(moved[0]), ClassId(moved[1]))
 
 
 async def broken(database: Database, document_id: DocumentId, message: str) -> None:
@@ -218,6 +274,7 @@ async def tombstone(
 ) -> None:
     """Empty these documents of all they said; only their references and URLs are left."""
     ids = {"documents": list(documents)}
+    await lock_project(connection, project_id)
     await connection.execute(_CANCEL, ids)
     await connection.execute(_DROP_UPLOADS, ids)
     await retire(connection, project_id, documents, staged=True)

@@ -183,8 +183,7 @@ async def snapshot(
     database: Database, reader: Reader, *, batch_size: int
 ) -> AsyncGenerator[Snapshot, None]:
     """Hold one snapshot of what the reader sees; raise `NotFound` when the project is gone."""
-    async with database.transaction() as connection:
-        await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    async with database.snapshot() as connection:
         found = await connection.execute(_PROJECT, {"project_id": reader.project_id})
         if await found.fetchone() is None:
             raise NotFound(f"There is no project {reader.project_id}")

@@ -6,11 +6,13 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from lightwell.domain.errors import Invalid, StoreFailed
+from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.domain.texts import well_formed
 
 _NUL = "NUL (0x00)"
 """How psycopg names it when a text holds one."""
+
+_CONFLICTS = (errors.DeadlockDetected, errors.SerializationFailure)
 
 _TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     (
@@ -76,7 +78,8 @@ def mendable() -> Generator[None]:
         told = _told(error)
         if told is None:
             raise
-        raise StoreFailed(f"{told} ({_own_words(error)})") from error
+        failure = StoreConflict if isinstance(error, _CONFLICTS) else StoreFailed
+        raise failure(f"{told} ({_own_words(error)})") from error
 
 
 def _told(error: psycopg.Error) -> str | None:

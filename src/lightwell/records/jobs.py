@@ -14,7 +14,8 @@ from lightwell.domain.documents import Format
 from lightwell.domain.errors import Lost
 from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId, new_id
 from lightwell.domain.jobs import JobState
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.locks import lock_project
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,13 @@ WITH next AS (
         started_at = coalesce(started_at, now())
     FROM next WHERE job.id = next.id
     RETURNING job.*
+), document AS (
+    SELECT document_id FROM source_documents
+    WHERE document_id IN (SELECT document_id FROM claimed WHERE current_step = '')
+    ORDER BY document_id FOR NO KEY UPDATE
 ), begun AS (
     UPDATE source_documents SET status = 'chunking'
-    FROM claimed WHERE source_documents.document_id = claimed.document_id AND claimed.current_step = ''
+    FROM document WHERE source_documents.document_id = document.document_id
 )
 SELECT claimed.id, claimed.project_id, document_id, global_ref, source_url, title, format, topic_tag, class_id,
        claimed.current_step, claimed.attempts, coalesce(claimed.upload, ''::bytea)
@@ -86,17 +91,38 @@ WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = '
 ON CONFLICT DO NOTHING
 """
 
-_ADVANCE = """
+# Rows are locked in the order of their keys, here and below: nobody waits in a circle (records/locks.py).
+_OWN = """
+WITH own AS (
+    SELECT id FROM ingestion_jobs
+    WHERE id = ANY(%(jobs)s) AND leased_by = %(worker)s AND leased_until > now()
+    ORDER BY id FOR UPDATE
+)
+"""
+
+_ADVANCE = f"""
+{_OWN}
 UPDATE ingestion_jobs
 SET status = %(status)s, current_step = %(step)s, progress = greatest(progress, %(progress)s),
     leased_until = now() + make_interval(secs => %(seconds)s)
-WHERE id = ANY(%(jobs)s) AND leased_by = %(worker)s AND leased_until > now()
+FROM own WHERE ingestion_jobs.id = own.id
 RETURNING document_id
-"""
+"""  # noqa: S608 - only our own words
+
+_RENEW = f"""
+{_OWN}
+UPDATE ingestion_jobs SET leased_until = now() + make_interval(secs => %(seconds)s)
+FROM own WHERE ingestion_jobs.id = own.id
+"""  # noqa: S608 - only our own words
 
 _DOCUMENT_STATE = """
+WITH document AS (
+    SELECT document_id FROM source_documents WHERE document_id = ANY(%(documents)s)
+    ORDER BY document_id FOR NO KEY UPDATE
+)
 UPDATE source_documents SET status = %(status)s, error_code = '', error_message = ''
-WHERE document_id = ANY(%(documents)s) AND status IS DISTINCT FROM %(status)s
+FROM document
+WHERE source_documents.document_id = document.document_id AND status IS DISTINCT FROM %(status)s
 """
 
 _COUNTED = """
@@ -124,13 +150,14 @@ UPDATE source_documents SET title = job.title, author = job.author,
 FROM job WHERE source_documents.document_id = job.document_id
 """
 
-_COMPLETE = """
+_COMPLETE = f"""
+{_OWN}
 UPDATE ingestion_jobs
 SET status = 'complete', current_step = '', progress = 100, processed_chunks = coalesce(total_chunks, 0),
     leased_by = NULL, leased_until = NULL, completed_at = now(), error_code = '', error_message = ''
-WHERE id = ANY(%(jobs)s) AND leased_by = %(worker)s AND leased_until > now()
+FROM own WHERE ingestion_jobs.id = own.id
 RETURNING document_id
-"""
+"""  # noqa: S608 - only our own words
 
 _FAIL = """
 WITH failed AS (
@@ -148,15 +175,25 @@ FROM failed WHERE source_documents.document_id = failed.document_id
 """
 
 _HEARTBEAT = """
+WITH own AS (
+    SELECT id FROM ingestion_jobs
+    WHERE leased_by = %(worker)s AND leased_until > now()
+      AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+    ORDER BY id FOR UPDATE
+)
 UPDATE ingestion_jobs SET leased_until = now() + make_interval(secs => %(seconds)s)
-WHERE leased_by = %(worker)s AND leased_until > now()
-  AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+FROM own WHERE ingestion_jobs.id = own.id
 """
 
 _RELEASE = """
+WITH own AS (
+    SELECT id FROM ingestion_jobs
+    WHERE leased_by = %(worker)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+      AND (%(jobs)s::uuid[] IS NULL OR id = ANY(%(jobs)s))
+    ORDER BY id FOR UPDATE
+)
 UPDATE ingestion_jobs SET leased_by = NULL, leased_until = NULL, attempts = greatest(attempts - %(attempts)s, 0)
-WHERE leased_by = %(worker)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
-  AND (%(jobs)s::uuid[] IS NULL OR id = ANY(%(jobs)s))
+FROM own WHERE ingestion_jobs.id = own.id
 """
 
 _OPEN = """
@@ -170,6 +207,7 @@ WHERE class_id = ANY(%(classes)s) AND job.status IN ('queued', 'chunking', 'embe
 """
 
 
+@repeatable
 async def enqueue_again(
     database: Database, reader: Reader, documents: Sequence[DocumentId], *, step: str
 ) -> int:
@@ -184,7 +222,9 @@ async def enqueue_again(
         "classes": list(reader.classes),
         "step": step,
     }
-    return await database.run(_AGAIN, parameters)
+    async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
+        return (await connection.execute(_AGAIN, parameters)).rowcount
 
 
 async def claim(
@@ -223,6 +263,14 @@ async def advance(
         raise Lost("Another worker has taken these jobs over")
     documents: list[UUID] = [row[0] for row in rows]
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": state.value})
+
+
+async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
+    """Begin another transaction of the step that these jobs are in, or raise `Lost`."""
+    parameters = {"jobs": list(jobs), "worker": worker.name, "seconds": worker.seconds}
+    renewed = await connection.execute(_RENEW, parameters)
+    if renewed.rowcount != len(jobs):
+        raise Lost("Another worker has taken these jobs over")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

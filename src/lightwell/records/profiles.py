@@ -17,8 +17,8 @@ _AT_ONCE = 500
 
 _TAKE = """
 DELETE FROM stale_profiles WHERE (subject_id, class_id) IN (
-    SELECT subject_id, class_id FROM stale_profiles ORDER BY subject_id, class_id
-    LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
+    SELECT subject_id, class_id FROM stale_profiles WHERE project_id = %(project_id)s
+    ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE)
 RETURNING subject_id, class_id, subject, delta
 """
 
@@ -154,7 +154,9 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
     """
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-        rows = await (await connection.execute(_TAKE, {"limit": limit})).fetchall()
+        rows = await (
+            await connection.execute(_TAKE, {"project_id": project_id, "limit": limit})
+        ).fetchall()
         for subject, statement in _REFRESH.items():
             taken = sorted(row for row in rows if row[2] == subject)
             if taken:

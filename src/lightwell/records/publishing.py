@@ -113,8 +113,8 @@ WITH counted AS (
     FROM relation_mentions AS mention JOIN document_chunks USING (chunk_id)
     WHERE document_id = ANY(%(documents)s) AND relation_id IS DISTINCT FROM stated_as
 )
-INSERT INTO stale_profiles (subject_id, class_id, subject, delta)
-SELECT subject_id, class_id, subject, %(sign)s * sum(mentions) FROM counted
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM counted
 GROUP BY subject_id, class_id, subject
 ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
 """
@@ -126,8 +126,8 @@ WITH gone AS (
     RETURNING chunk_id, class_id
 )
 INSERT INTO index_changes (chunk_id, project_id)
-SELECT chunk_id, %(project_id)s FROM gone WHERE class_id <> 0
-ON CONFLICT (chunk_id) DO NOTHING
+SELECT chunk_id, %(project_id)s FROM gone WHERE class_id <> 0 ORDER BY chunk_id
+ON CONFLICT (chunk_id) DO UPDATE SET change_id = DEFAULT
 """
 
 _UNSAY: tuple[LiteralString, ...] = (
@@ -151,7 +151,8 @@ _RECLASSIFY: tuple[LiteralString, ...] = (
         RETURNING chunk_id
     )
     INSERT INTO index_changes (chunk_id, project_id)
-    SELECT chunk_id, %(project_id)s FROM moved ON CONFLICT (chunk_id) DO NOTHING
+    SELECT chunk_id, %(project_id)s FROM moved ORDER BY chunk_id
+    ON CONFLICT (chunk_id) DO UPDATE SET change_id = DEFAULT
     """,
 )
 
@@ -189,7 +190,7 @@ async def publish(
             },
         )
         await mentions.write(connection, project_id, extractions)
-        await _count(connection, ids, sign=1)
+        await _count(connection, project_id, ids, sign=1)
 
 
 async def reread(
@@ -201,7 +202,7 @@ async def reread(
     """Replace what these documents' published chunks say of entities and relations; the chunks stay as they are."""
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-        keys: dict[str, object] = {"documents": list(documents)}
+        keys: dict[str, object] = {"documents": list(documents), "project_id": project_id}
         await connection.execute(_STALE, {**keys, "sign": -1})
         for statement in _UNSAY:
             await connection.execute(statement, keys)
@@ -214,7 +215,7 @@ async def retire(
 ) -> None:
     """Take away what these documents show, with its terms, mentions and counts; staged chunks on request."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-    await _count(connection, documents, sign=-1)
+    await _count(connection, project_id, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
     await connection.execute(
         _RETIRE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
@@ -227,18 +228,20 @@ async def reclassify(
     """Move all that a document shows to another access class."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
     documents = [document_id]
-    await _count(connection, documents, sign=-1)
+    await _count(connection, project_id, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": documents})
     for statement in _RECLASSIFY:
         await connection.execute(
             statement, {"documents": documents, "class_id": class_id, "project_id": project_id}
         )
     await resolving.resolve_documents(connection, documents)
-    await _count(connection, documents, sign=1)
+    await _count(connection, project_id, documents, sign=1)
 
 
-async def _count(connection: Connection, documents: Sequence[DocumentId], *, sign: int) -> None:
-    parameters = {"documents": list(documents), "sign": sign}
+async def _count(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, sign: int
+) -> None:
+    parameters = {"documents": list(documents), "project_id": project_id, "sign": sign}
     for statement in (_COUNT_TERMS, _COUNT_TOTALS, _STALE):
         await connection.execute(statement, parameters)
 

@@ -43,8 +43,8 @@ SELECT relation_id FROM relations WHERE source_id = ANY(%(entities)s) OR target_
 
 # The rows of class 0, which no mention has, let refresh look whether anything still holds the subject.
 _STALE = """
-INSERT INTO stale_profiles (subject_id, class_id, subject, delta)
-SELECT subject_id, class_id, subject, %(sign)s * sum(mentions) FROM (
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM (
     SELECT entity_id AS subject_id, class_id, 'entity' AS subject, count(DISTINCT chunk_id) AS mentions
     FROM document_entity_mentions WHERE entity_id = ANY(%(entities)s) GROUP BY entity_id, class_id
     UNION ALL
@@ -163,7 +163,7 @@ async def resolve(
 
     `entities` are whole trees, those before and those after the change of facts. Nothing may be published meanwhile.
     """
-    members = {"entities": list(entities)}
+    members = {"entities": list(entities), "project_id": project_id}
     relations = await _touching(connection, entities)
     await connection.execute(_STALE, {**members, "relations": relations, "sign": -1})
     await connection.execute(_RETRACE, members)

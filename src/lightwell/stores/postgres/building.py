@@ -10,9 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import psycopg
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 
-from lightwell.domain.errors import StoreFailed
 from lightwell.logs import logger
 from lightwell.records.database import Connection, Database
 
@@ -72,7 +71,7 @@ async def build(database: Database, wanted: Approximate) -> bool:
     stands, rows, megabytes = (await database.rows(_STATE, names))[0]
     if stands or rows <= wanted.over:
         return bool(stands)
-    async with _session(database) as session:
+    async with database.session() as session:
         locked = await (await session.execute(_LOCK, names)).fetchone()
         if locked != (True,):
             return False
@@ -82,20 +81,6 @@ async def build(database: Database, wanted: Approximate) -> bool:
             async with _told(database, wanted, rows):
                 await _build(session, wanted)
     return True
-
-
-@asynccontextmanager
-async def _session(database: Database) -> AsyncGenerator[Connection, None]:
-    """Open a connection of its own: what is set and locked there ends with it, and the pool keeps all it has."""
-    async with database.transaction() as lent:
-        conninfo, password = lent.info.dsn, lent.info.password
-    try:
-        async with await AsyncConnection.connect(
-            conninfo, password=password, autocommit=True
-        ) as session:
-            yield session
-    except psycopg.OperationalError as error:
-        raise StoreFailed(f"PostgreSQL did not build the vector index: {error}") from error
 
 
 async def _build(session: Connection, wanted: Approximate) -> None:

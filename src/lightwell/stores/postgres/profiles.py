@@ -7,7 +7,6 @@ anew. A vector that is not of what its profile says now is passed over: the reco
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import LiteralString, cast
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,8 @@ from psycopg import sql
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import Subject
-from lightwell.domain.ids import ClassId, SpaceId
-from lightwell.ports import ProfileHit, ProfileVector
+from lightwell.domain.ids import SpaceId
+from lightwell.ports import ProfileClaim, ProfileHit, ProfileVector
 from lightwell.records.database import Connection, Database, Row
 from lightwell.stores.postgres.building import Approximate, build
 
@@ -40,19 +39,33 @@ CREATE TABLE IF NOT EXISTS {table} (
 CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
 """
 
-_PUT = """
-INSERT INTO {table} (subject_id, class_id, embedding)
-SELECT given.subject_id, given.class_id, given.embedding
-FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(vectors)b::halfvec[])
-    AS given (subject_id, class_id, embedding)
-JOIN profiles USING (subject_id, class_id)
-ON CONFLICT (subject_id, class_id) DO UPDATE SET embedding = excluded.embedding
+# Whoever holds the claim holds the row that records it, so that nobody else marks, claims or writes meanwhile.
+_CLAIMED: LiteralString = """
+SELECT described.subject_id, described.class_id{more}
+FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[]{given})
+    AS given (subject_id, class_id, taken_until{names})
+JOIN described_profiles AS described USING (subject_id, class_id, taken_until)
+ORDER BY described.subject_id, described.class_id FOR UPDATE OF described
 """
 
+_PUT = """
+INSERT INTO {table} (subject_id, class_id, embedding)
+{claimed}
+ON CONFLICT (subject_id, class_id) DO UPDATE SET embedding = excluded.embedding
+""".replace(
+    "{claimed}",
+    _CLAIMED.replace("{more}", ", given.embedding")
+    .replace("{given}", ", %(vectors)b::halfvec[]")
+    .replace("{names}", ", embedding"),
+)
+
 _REMOVE = """
-DELETE FROM {table} USING unnest(%(ids)s::uuid[], %(classes)s::integer[]) AS given (subject_id, class_id)
-WHERE {table}.subject_id = given.subject_id AND {table}.class_id = given.class_id
-"""
+WITH own AS ({claimed})
+DELETE FROM {table} USING own
+WHERE {table}.subject_id = own.subject_id AND {table}.class_id = own.class_id
+""".replace(
+    "{claimed}", _CLAIMED.replace("{more}", "").replace("{given}", "").replace("{names}", "")
+)
 
 _EXACT = """
 SELECT subject_id, 1 - min(distance) AS similarity
@@ -118,13 +131,13 @@ class PostgresProfiles:
         for subject in Subject:
             own = [entry for entry in vectors if entry.subject is subject]
             if own:
-                keys = _columns([(entry.subject_id, entry.class_id) for entry in own])
+                keys = _columns([entry.claim for entry in own])
                 embeddings = [HalfVector(entry.vector) for entry in own]
                 await self._database.run(_of(_PUT, space, subject), {**keys, "vectors": embeddings})
 
-    async def remove(self, space: SpaceId, profiles: Sequence[tuple[UUID, ClassId]]) -> None:
+    async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
         for subject in Subject:
-            await self._database.run(_of(_REMOVE, space, subject), _columns(profiles))
+            await self._database.run(_of(_REMOVE, space, subject), _columns(claims))
 
     async def nearest(
         self,
@@ -182,8 +195,12 @@ def _hits(rows: Sequence[Row]) -> list[ProfileHit]:
     return [ProfileHit(subject_id=row[0], similarity=row[1]) for row in rows]
 
 
-def _columns(profiles: Sequence[tuple[UUID, ClassId]]) -> dict[str, object]:
-    return {"ids": [key[0] for key in profiles], "classes": [key[1] for key in profiles]}
+def _columns(claims: Sequence[ProfileClaim]) -> dict[str, object]:
+    return {
+        "ids": [claim.subject_id for claim in claims],
+        "classes": [claim.class_id for claim in claims],
+        "untils": [claim.until for claim in claims],
+    }
 
 
 def _table(space: SpaceId, subject: Subject) -> str:

@@ -52,26 +52,39 @@ CREATE TABLE IF NOT EXISTS {table} (
 CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
 """
 
+# The chunk says which class it has: it may have moved since the caller looked, and cannot move meanwhile.
 _PUT = """
 INSERT INTO {table} (chunk_id, class_id, embedding)
-SELECT given.chunk_id, given.class_id, given.embedding
-FROM unnest(%(chunks)s::uuid[], %(classes)s::integer[], %(vectors)b::halfvec[])
-    AS given (chunk_id, class_id, embedding)
-JOIN document_chunks USING (chunk_id)
+SELECT chunk.chunk_id, chunk.class_id, given.embedding
+FROM unnest(%(chunks)s::uuid[], %(vectors)b::halfvec[]) AS given (chunk_id, embedding)
+JOIN document_chunks AS chunk USING (chunk_id)
+ORDER BY chunk.chunk_id FOR SHARE OF chunk
 ON CONFLICT (chunk_id) DO UPDATE SET class_id = excluded.class_id, embedding = excluded.embedding
 """
 
 _REMOVE = "DELETE FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
 
-_RECLASSIFY = "UPDATE {table} SET class_id = %(class_id)s WHERE chunk_id = ANY(%(chunks)s)"
+_RECLASSIFY = """
+WITH chunk AS (
+    SELECT chunk_id, class_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s)
+    ORDER BY chunk_id FOR SHARE
+)
+UPDATE {table} SET class_id = chunk.class_id FROM chunk WHERE {table}.chunk_id = chunk.chunk_id
+"""
 
-# The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what has
-# another class by now and whose copy here has still to follow.
+# What has moved to another class, and whose copy here has still to follow, takes no place: this record holds it. With
+# `OFFSET 0` the planner looks each row up and does not join, which would keep it from the HNSW index.
+_SETTLED: LiteralString = """
+NOT EXISTS (SELECT FROM index_changes AS change WHERE change.chunk_id = placed.chunk_id {looked_up})
+"""
+
+# The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what may
+# yet be wrong.
 _EXACT = """
 SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
     SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0 AS distance
-    FROM {table}
-    WHERE {few} AND class_id = ANY(%(classes)s) AND {on_topic}
+    FROM {table} AS placed
+    WHERE {few} AND class_id = ANY(%(classes)s) AND {settled} AND {on_topic}
     ORDER BY distance, chunk_id
     LIMIT %(limit)s
 ) AS nearest
@@ -101,8 +114,8 @@ ORDER BY found.similarity DESC, found.chunk_id
 _APPROXIMATE = """
 SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL FROM (
     SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
-    FROM {table}
-    WHERE class_id + 0 = ANY(%(classes)s) AND {on_topic}
+    FROM {table} AS placed
+    WHERE class_id + 0 = ANY(%(classes)s) AND {settled_each} AND {on_topic}
     ORDER BY embedding <=> %(vector)b
     LIMIT %(limit)s
 ) AS nearest
@@ -120,8 +133,8 @@ SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
 """
 
 _SIMILARITIES = """
-SELECT chunk_id, 1 - (embedding <=> %(vector)b) FROM {table}
-WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s)
+SELECT chunk_id, 1 - (embedding <=> %(vector)b) FROM {table} AS placed
+WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s) AND {settled}
 """
 
 _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunks)s)"
@@ -164,7 +177,6 @@ class PostgresVectors:
             _of(_PUT, space),
             {
                 "chunks": [entry.chunk_id for entry in vectors],
-                "classes": [entry.class_id for entry in vectors],
                 "vectors": [HalfVector(entry.vector) for entry in vectors],
             },
         )
@@ -175,9 +187,8 @@ class PostgresVectors:
     async def reclassify(
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
-        await self._database.run(
-            _of(_RECLASSIFY, space), {"chunks": list(chunks), "class_id": class_id}
-        )
+        # each goes to the class that it has by now, which is this one or a later one
+        await self._database.run(_of(_RECLASSIFY, space), {"chunks": list(chunks)})
 
     async def nearest(
         self,
@@ -278,7 +289,9 @@ def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> Lite
     composed = sql.SQL(statement).format(
         few=sql.SQL("true"),
         # The planner leaves it out where no topic is given, since each text is planned with its values.
-        on_topic=sql.SQL(ON_TOPIC).format(chunk=sql.Identifier(table, "chunk_id")),
+        on_topic=sql.SQL(ON_TOPIC).format(chunk=sql.Identifier("placed", "chunk_id")),
+        settled=sql.SQL(_SETTLED.replace("{looked_up}", "")),
+        settled_each=sql.SQL(_SETTLED.replace("{looked_up}", "OFFSET 0")),
         table=sql.Identifier(table),
         table_name=sql.Literal(table),
         class_index=sql.Identifier(f"{table}_class"),
