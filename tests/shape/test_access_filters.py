@@ -29,7 +29,7 @@ PROTECTED = (
 """Tables with text, names or counts that depend on documents."""
 
 READS = re.compile(r"\b(?:FROM|JOIN)\s+(?:" + "|".join(PROTECTED) + r")\b")
-WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE \w+ (?:AS \w+ )?SET|DELETE FROM)\b")
+WRITES = re.compile(r"\b(?:INSERT INTO|UPDATE\s+[\w{}]+\s+(?:AS\s+\w+\s+)?SET|DELETE FROM)\b")
 FILTER = "ANY(%(classes)s)"
 
 UNFILTERED = {
@@ -46,14 +46,16 @@ UNFILTERED = {
     "records/curated.py:_SUMMARIES": "derives profiles, one row per class",
     "records/descriptions.py:_ANY": "asks whether there is work, for a worker",
     "records/descriptions.py:_SAID": "a worker reads the profiles it embeds, one class each",
-    "records/descriptions.py:_HOLD": "a worker locks the profiles it embeds",
-    "records/descriptions.py:_HOLD_SILENT": "a worker locks the profiles whose vector goes",
     "records/descriptions.py:_STILL_SILENT": "a worker asks which of them still say nothing",
+    "records/deletions.py:_TOMBSTONES": "an erasure locks the tombstones it removes",
+    "records/descriptions.py:_OWN": "a worker locks the profiles that it has claimed",
     "records/documents.py:_KNOWN": "a connector compares its source with what is stored",
     "records/documents.py:_FIND": "a connector's change finds its document",
     "records/edits.py:_HERE": "an edit compares with what its one class says",
     "records/jobs.py:_OPEN": "a worker counts the work that is left",
+    "records/jobs.py:_OWN": "a worker locks its own jobs",
     "records/replies.py:_HOLD_CHUNKS": "ingestion locks the chunks whose replies it keeps",
+    "stores/postgres/profiles.py:_CLAIMED": "a worker writes the vectors of profiles that it has claimed",
 }
 """Reads by ingestion and upkeep, none of whose rows goes to a person: `module:CONSTANT` and the reason."""
 

@@ -40,7 +40,7 @@ CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
 """
 
 # Whoever holds the claim holds the row that records it, so that nobody else marks, claims or writes meanwhile.
-_CLAIMED: LiteralString = """
+_CLAIMED = """
 SELECT described.subject_id, described.class_id{more}
 FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[]{given})
     AS given (subject_id, class_id, taken_until{names})
