@@ -213,7 +213,7 @@ async def test_two_that_follow_one_folder_at_once_register_each_document_once(
             following.sync(database, project.kb.project_id, shelf(A, B), "file")
         )
         await waiting_for_a_lock(database)
-    assert first.new == (A.url, B.url)
+    assert [each.url for each in first] == [A.url, B.url]
     found = await second
     assert (found.new, found.changed) == (0, 2)
     await project.kb.ingest(shelf(A, B))

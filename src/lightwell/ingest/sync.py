@@ -14,7 +14,7 @@ from lightwell.ingest.isolation import document_failure
 from lightwell.ports import Broken, Change, Changed, Connector, Gone, Unchanged
 from lightwell.records import documents, runs
 from lightwell.records.database import Database, repeatable
-from lightwell.records.documents import Known, Registered
+from lightwell.records.documents import Known
 
 _AT_ONCE = 50
 _LARGEST_BATCH = 16_000_000

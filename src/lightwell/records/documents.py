@@ -23,7 +23,6 @@ from lightwell.records.database import Connection, Database, Row
 from lightwell.records.locks import lock_project
 from lightwell.records.publishing import reclassify, retire
 
-
 _KNOWN = """
 SELECT source_url, document_id, content_hash, acl_tags, error_message FROM source_documents
 WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted

@@ -8,7 +8,8 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job, JobState
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.locks import lock_project
 
 _COLUMNS = """
 job.id, job.project_id, job.document_id, document.source_url, job.status, job.current_step, job.progress,
@@ -102,9 +103,11 @@ async def listed(
     return [_job(row) for row in await database.rows(_JOBS, parameters)]
 
 
+@repeatable
 async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
     """Put a failed or cancelled job back into the queue, at the step where it ended; raise `NotFound` or `Invalid`."""
     async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
         job = await _to_change(connection, reader, job_id)
         if job.state not in (JobState.FAILED, JobState.CANCELLED):
             raise Invalid(
@@ -123,6 +126,7 @@ async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
     return await shown(database, reader, job_id)
 
 
+@repeatable
 async def cancel(database: Database, reader: Reader, job_id: JobId) -> Job:
     """End a job that is not at its end; raise `NotFound`, or `Invalid` where it is.
 
