@@ -137,6 +137,11 @@ class Settings(BaseSettings):
         default=60.0, description="How long one request to an endpoint may take."
     )
 
+    answer_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
+        default=60.0,
+        description="How long one question may wait for models, all calls and their repetitions together; then the documents' own sentences are the answer.",
+    )
+
     context_max_tokens: Annotated[int, Field(ge=500)] = Field(
         default=4000, description="Tokens of evidence that a chat model is shown."
     )

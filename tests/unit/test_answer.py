@@ -292,10 +292,18 @@ async def test_no_model_is_asked_when_there_is_too_little() -> None:
     assert model.sent == []
 
 
-async def test_a_model_that_fails_is_told() -> None:
+async def test_where_a_model_fails_the_documents_are_quoted_and_the_cause_is_told() -> None:
+    model = ScriptedModel([ModelFailed("the endpoint is in trouble")])
+    answer = await Answers(model=model).compose(retrieval(evidence()))
+    quoted = await Answers(model=None).compose(retrieval(evidence()))
+    assert (answer.text, answer.model) == (quoted.text, EXTRACTS)
+    assert answer.notes[-1].startswith("the endpoint is in trouble. The documents' own sentences")
+
+
+async def test_past_the_documents_a_model_that_fails_has_nothing_to_fall_back_on() -> None:
     model = ScriptedModel([ModelFailed("the endpoint is in trouble")])
     with pytest.raises(ModelFailed, match="in trouble"):
-        await Answers(model=model).compose(retrieval(evidence()))
+        await Answers(model=model).compose(retrieval(mode=Mode.BYPASS))
 
 
 async def test_an_answer_past_the_documents_says_so() -> None:

@@ -187,13 +187,14 @@ async def test_without_a_model_or_enough_evidence_the_stream_is_the_same() -> No
     assert tokens(too_little) == INSUFFICIENT
 
 
-async def test_a_model_that_fails_in_the_middle_is_an_error_and_never_answer_text() -> None:
+async def test_a_model_that_fails_in_the_middle_is_a_note_and_never_answer_text() -> None:
     failure = ModelFailed("the endpoint broke off")
     model = Piecewise(["Nordwind receives 18 percent [1]. The term", " is three"], failure)
     told = await events(Answers(model=model), retrieval())
-    assert [event.type for event in told] == ["token", "citation", "error"]
-    assert told[-1].error == "the endpoint broke off"
+    assert [event.type for event in told] == ["token", "citation", "metadata", "done"]
+    assert final(told).notes[-1] == "The answer breaks off here: the endpoint broke off"
     assert "broke" not in tokens(told)
+    assert "three" not in tokens(told)
 
 
 async def test_a_reader_who_goes_away_ends_the_call() -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.answer import bearers, lines, ties
 from lightwell.answer.bearers import Bearer
-from lightwell.answer.compose import EXTRACTS
+from lightwell.answer.compose import EXTRACTS, quoted_instead_of
 from lightwell.answer.lines import Draft, Marks, Part, Told
 from lightwell.answer.telling import CUES, may_be_named, names
 from lightwell.domain.access import Reader
@@ -23,7 +23,7 @@ from lightwell.domain.briefs import (
     Spoken,
     named,
 )
-from lightwell.domain.errors import NotFound
+from lightwell.domain.errors import ModelFailed, NotFound
 from lightwell.domain.evidence import ENOUGH, Confidence, Retrieval, confidence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
@@ -100,10 +100,14 @@ async def _brief(library: Library, meant: _Heard) -> Brief:
         heard, model = await _heard(library, meant.entity, found), library.model
     heard = _judged(heard, found)
     drafts = lines.chosen(heard.entity, heard.told)
+    notes: tuple[str, ...] = ()
     if model is not None and drafts:
-        drafts = await lines.written(
-            model, heard.entity, heard.passages, drafts, most_tokens=library.most_tokens
-        )
+        try:
+            drafts = await lines.written(
+                model, heard.entity, heard.passages, drafts, most_tokens=library.most_tokens
+            )
+        except ModelFailed as error:
+            model, notes = None, (quoted_instead_of(error),)
     kept, marks = lines.within(drafts)
     made = _lines(kept, marks)
     tied = await _tied(library, heard) if made else ties.NONE
@@ -121,6 +125,7 @@ async def _brief(library: Library, meant: _Heard) -> Brief:
         confidence=_confidence(heard, relevance) if made else Confidence.INSUFFICIENT,
         relevance=relevance,
         model=EXTRACTS if model is None else model.model,
+        notes=notes,
     )
 
 

@@ -13,8 +13,9 @@ from lightwell.answer import bypass, extracts, statements, streaming, writing
 from lightwell.answer.composition import Composition
 from lightwell.answer.context import Budget, context
 from lightwell.answer.streaming import Part
+from lightwell.answer.time_limit import TimeLimited
 from lightwell.answer.writing import Prompt
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.questions import Mode
 from lightwell.domain.statements import Statements
@@ -29,6 +30,8 @@ QUOTED_INSTEAD = (
     "The documents do not carry what the model answered: their own sentences are quoted instead."
 )
 
+_INSTEAD_OF_MODEL = "The documents' own sentences are quoted instead."
+
 MOST_REPLY_TOKENS = 800
 MOST_LISTING_TOKENS = 1600
 
@@ -39,10 +42,21 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts."""
+    """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts.
+
+    One question may spend `seconds` with models. Where the model fails or takes longer, the answer is made of extracts, with
+    a note that says why; only `bypass`, which has nothing to quote, raises `ModelFailed`.
+    """
 
     model: ChatModel | None
     budget: Budget = field(default_factory=Budget)
+    seconds: float = 60.0
+
+    def limited(self, until: float) -> "Answers":
+        """Return the same with a model whose calls fail at the moment `until` of the event loop."""
+        if self.model is None:
+            return self
+        return replace(self, model=TimeLimited(inner=self.model, until=until, seconds=self.seconds))
 
     def check(self, mode: Mode) -> None:
         """Raise `Invalid` when this mode asks a model alone and there is none."""
@@ -55,7 +69,7 @@ class Answers:
     async def compose(self, retrieval: Retrieval) -> Answer:
         """Return an answer whose every sentence is carried by its citations, or insufficient evidence.
 
-        Raises `ModelFailed`; `Invalid` when a model is asked for and there is none.
+        Raises `Invalid` when a model is asked for and there is none, and `ModelFailed` in mode `bypass`.
         """
         self.check(retrieval.question.mode)
         async with aclosing(self._parts(retrieval, _at_once)) as parts:
@@ -65,19 +79,23 @@ class Answers:
     def stream(self, retrieval: Retrieval) -> AsyncGenerator[StreamChunk, None]:
         """Yield the same answer as events, each sentence when it is checked; `done` carries the whole.
 
-        A model that fails is an `error` event. Raises `Invalid` before the first event.
+        In mode `bypass` a model that fails is an `error` event. Raises `Invalid` before the first event.
         """
         self.check(retrieval.question.mode)
         return streaming.streamed(self._parts(retrieval, _as_it_comes), retrieval.metrics)
 
     async def statements(self, retrieval: Retrieval) -> Statements:
-        """Return what the documents state about the question as a list, or insufficient evidence; raise `ModelFailed`."""
+        """Return what the documents state about the question as a list, or insufficient evidence."""
         candidates = statements.stating(retrieval)
         if self.model is None or not (candidates or retrieval.is_enough):
             return statements.listed(retrieval, candidates, self._name)
         shown = context(retrieval, self.budget)
         sent = writing.messages(retrieval.question.text, shown, Prompt.STATEMENTS)
-        reply = await self.model.reply(sent, most_tokens=MOST_LISTING_TOKENS)
+        try:
+            reply = await self.model.reply(sent, most_tokens=MOST_LISTING_TOKENS)
+        except ModelFailed as error:
+            listed = statements.listed(retrieval, candidates, EXTRACTS)
+            return replace(listed, notes=(*listed.notes, quoted_instead_of(error)))
         checker = writing.checker(shown.passages, retrieval.question.text)
         said = [*checker.take(reply.text), *checker.end()]
         listed = statements.listed(retrieval, said, self.model.model)
@@ -108,19 +126,25 @@ class Answers:
         shown = context(retrieval, self.budget)
         checker = writing.checker(shown.passages, retrieval.question.text)
         made = Composition(retrieval=retrieval, model=model.model, context_tokens=shown.tokens)
-        async with aclosing(ask(model, writing.messages(retrieval.question.text, shown))) as reply:
-            async for piece in reply:
-                for part in made.add(checker.take(piece)):
-                    yield part
-        for part in made.add(checker.end()):
-            yield part
-        _log.info("answer checked", kept=made.count, dropped=checker.dropped)
-        notes = checker.notes
-        if checker.failed and (instead := extracts.extracted(retrieval)):
-            made.model, notes = EXTRACTS, (*notes, QUOTED_INSTEAD)
-            for part in made.add(instead):
+        failure: ModelFailed | None = None
+        try:
+            async with aclosing(
+                ask(model, writing.messages(retrieval.question.text, shown))
+            ) as reply:
+                async for piece in reply:
+                    for part in made.add(checker.take(piece)):
+                        yield part
+            for part in made.add(checker.end()):
                 yield part
-        for part in made.end(notes):
+        except ModelFailed as error:
+            _log.warning("an answer is not written to its end", error=str(error))
+            failure = error
+        _log.info("answer checked", kept=made.count, dropped=checker.dropped)
+        instead, notes = _instead(retrieval, checker, failure, is_begun=made.count > 0)
+        made.model = EXTRACTS if instead else made.model
+        for part in made.add(instead):
+            yield part
+        for part in made.end((*checker.notes, *notes)):
             yield part
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
@@ -130,6 +154,30 @@ class Answers:
                 yield part
         for part in made.end():
             yield part
+
+
+def _instead(
+    retrieval: Retrieval, checker: writing.Checker, failure: ModelFailed | None, *, is_begun: bool
+) -> tuple[Sequence[writing.Statement], tuple[str, ...]]:
+    """Return what is quoted where a model said nothing that stands, and the notes that say why."""
+    if failure is not None and is_begun:
+        return (), (broken_off(failure),)
+    if failure is None and not checker.failed:
+        return (), ()
+    quoted = extracts.extracted(retrieval)
+    if failure is not None:
+        return quoted, (quoted_instead_of(failure) if quoted else str(failure),)
+    return quoted, (QUOTED_INSTEAD,) if quoted else ()
+
+
+def quoted_instead_of(failure: ModelFailed) -> str:
+    """Return the note of an answer that the model was to write, and did not."""
+    return f"{str(failure).rstrip('.')}. {_INSTEAD_OF_MODEL}"
+
+
+def broken_off(failure: ModelFailed) -> str:
+    """Return the note of an answer whose model failed after its first sentences."""
+    return f"The answer breaks off here: {failure}"
 
 
 async def _at_once(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:

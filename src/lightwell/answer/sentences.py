@@ -10,7 +10,7 @@ _MARKS = r"(?:\s{0,9}\[\d[\d,; ]{0,60}\]){1,20}"
 _STOP = r"[.!?…。！？]{1,9}[\"'”’)»*_]{0,9}"
 _END = re.compile(
     rf"(?:{_STOP}{_MARKS}|{_MARKS}\s{{0,9}}{_STOP}|{_MARKS}(?={_BLANKS}\n)|(?:{_STOP}|:)(?={_BLANKS}\n)"
-    rf"|(?=\n{_BLANKS}\n)|(?=\n{_BLANKS}(?:[-*+•]\s|\d+[.)]\s|\||\#)))(?=\s{1, 80}(?:[^\s\[]|\[[^\d]))"
+    rf"|(?=\n{_BLANKS}\n)|(?=\n{_BLANKS}(?:[-*+•]\s|\d+[.)]\s|\||\#)))(?=\s{{1,80}}(?:[^\s\[]|\[[^\d]))"
 )
 _MARK = re.compile(r"(?<!\s)\s*\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _DIGITS = re.compile(r"\d+")

@@ -93,6 +93,7 @@ class Brief:
     confidence: Confidence
     relevance: float
     model: str
+    notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
     query_id: QueryId = field(default_factory=new_query_id)
 

@@ -81,7 +81,7 @@ class KnowledgeBase:
         self._database = database
         self._way = way
         self._writer = DocumentWriter(project_id=project_id, way=way)
-        self._answerer = QuestionAnswerer(database=database, retriever=retriever, answers=answers)
+        self._questions = QuestionAnswerer(database=database, retriever=retriever, answers=answers)
         self._jobs = Jobs(database=database)
         self._analytics = Analytics(database=database)
         self._graph = Graph(
@@ -92,6 +92,11 @@ class KnowledgeBase:
                 round_off=lambda since: round_off(way, project_id, since),
             )
         )
+
+    @property
+    def _answerer(self) -> QuestionAnswerer:
+        """Who answers one question that begins now; its time with models is limited."""
+        return self._questions.limited()
 
     @property
     def graph(self) -> Graph:

@@ -1,5 +1,6 @@
 """The verbs that answer: search, ask, stream, statements, brief and chat."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -35,6 +36,13 @@ class QuestionAnswerer:
     database: Database
     retriever: Retriever
     answers: Answers
+    until: float | None = None
+    """The moment of the event loop at which models are no longer waited for, None for as long as they take."""
+
+    def limited(self) -> "QuestionAnswerer":
+        """Return the same for one question that begins now: it waits for models as long as `answers` allows."""
+        until = asyncio.get_running_loop().time() + self.answers.seconds
+        return replace(self, answers=self.answers.limited(until), until=until)
 
     async def search(self, asked: Question, reader: Reader) -> Retrieval:
         asking = Asking(reader=reader, began=time.perf_counter())
@@ -170,7 +178,7 @@ class QuestionAnswerer:
         return chatting.recent(held)
 
     async def _search(self, asked: Question, reader: Reader) -> Retrieval:
-        return await self.retriever.retrieve(sought(asked), reader)
+        return await self.retriever.retrieve(sought(asked), reader, until=self.until)
 
     async def _asking(self, reader: Reader, session: SessionId | None) -> Asking:
         """Return who asks from now on; raise `NotFound` where the session is not an open one of theirs."""
@@ -185,4 +193,4 @@ class QuestionAnswerer:
     async def _evidence(self, asked: Question, reader: Reader) -> Retrieval:
         """Return the evidence for an answer; raise `Invalid` where the question's mode needs a model that is not there."""
         self.answers.check(asked.mode)
-        return await self.retriever.retrieve(asked, reader)
+        return await self.retriever.retrieve(asked, reader, until=self.until)

@@ -39,15 +39,23 @@ class Asking:
 
     `slots` calls are handed to the model at once: some more than its endpoint bears, so that the next is at hand when
     one ends, and not all, so that few are lost when ingestion is given up. Each reply is committed before it is
-    returned, those that come at once in one transaction. Equal questions under way are asked once.
+    returned, those that come at once in one transaction. Equal questions under way are asked once. A call that is given up
+    has `grace_seconds` to bring its reply home.
     """
 
     def __init__(
-        self, database: Database, project_id: ProjectId, model: ChatModel, *, slots: int
+        self,
+        database: Database,
+        project_id: ProjectId,
+        model: ChatModel,
+        *,
+        slots: int,
+        grace_seconds: float = GRACE_SECONDS,
     ) -> None:
         self.database = database
         self.project_id = project_id
         self.model = model
+        self._grace_seconds = grace_seconds
         self._slots = asyncio.Semaphore(slots)
         self._find = Gathered[Sequence[Sought], Kept | None](self._found)
         self._keep = Gathered[Arrived, Kept](self._kept)
@@ -114,7 +122,7 @@ class Asking:
     async def _ended(self, own: asyncio.Task[Kept], key: str) -> None:
         """See to it that the call has ended; one that was sent off may still bring its reply home."""
         if not own.done() and key in self._sent:
-            await asyncio.wait([own], timeout=GRACE_SECONDS)
+            await asyncio.wait([own], timeout=self._grace_seconds)
         own.cancel()
         await asyncio.wait([own])
         self._under_way.pop(key, None)

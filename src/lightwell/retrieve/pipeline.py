@@ -13,6 +13,7 @@ import numpy as np
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
+from lightwell.domain.errors import ModelFailed
 from lightwell.domain.evidence import Evidence, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId
@@ -31,8 +32,8 @@ from lightwell.records.asking import Asking
 from lightwell.retrieve import arrays, calibration, fusion, passages, reading, rerank
 from lightwell.retrieve import asked as naming
 from lightwell.retrieve.channels import Asked, Found, Stores, complete, drawn
+from lightwell.retrieve.keywords import UNANSWERED, keywords, own_keywords
 from lightwell.retrieve.keywords import Found as FoundKeywords
-from lightwell.retrieve.keywords import keywords
 from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.reading import Reading
 from lightwell.retrieve.signals import Floats
@@ -78,10 +79,16 @@ class Retriever:
     reranker: Reranker | None = None
     ranking: Ranking = Ranking()
 
-    async def retrieve(self, question: Question, reader: Reader) -> Retrieval:
-        """Return what the reader may see of what bears on the question, best first."""
+    async def retrieve(
+        self, question: Question, reader: Reader, *, until: float | None = None
+    ) -> Retrieval:
+        """Return what the reader may see of what bears on the question, best first.
+
+        At the moment `until` of the event loop the model that finds keywords is no longer waited for, and an embedder that
+        has not answered has failed.
+        """
         clock = _Clock()
-        asked, words = await self._asked(question, reader)
+        asked, words = await self._asked(question, reader, until)
         clock.lap()
         found = await drawn(self.stores, asked, reader)
         chunks = await complete(self.stores, asked, found, reader)
@@ -109,17 +116,19 @@ class Retriever:
 
     async def keywords(self, question: Question) -> Keywords:
         """Return what the question is about, as `retrieve` would look for it in the graph."""
-        return (await self._keywords(question)).keywords
+        return (await self._keywords(question, None)).keywords
 
-    async def _asked(self, question: Question, reader: Reader) -> tuple[Asked, FoundKeywords]:
+    async def _asked(
+        self, question: Question, reader: Reader, until: float | None
+    ) -> tuple[Asked, FoundKeywords]:
         """Embed the question, look its words and names up, and find its keywords."""
         wanted = tuple(dict.fromkeys(terms(question.text)))[:_MOST_TERMS]
         database = self.stores.database
         vector, statistics, named, words = await asyncio.gather(
-            self.embedder.query(question.text),
+            self._embedded(question.text, until),
             search.statistics(database, reader, wanted),
             search.named(database, reader, naming.possible_names(question.text)),
-            self._keywords(question),
+            self._keywords(question, until),
         )
         low, high = await self._keyword_vectors(words, vector)
         names = set(naming.held_names(question.text, {entity.name for entity in named}))
@@ -134,10 +143,26 @@ class Retriever:
         )
         return asked, words
 
-    async def _keywords(self, question: Question) -> FoundKeywords:
+    async def _embedded(self, text: str, until: float | None) -> Vectors:
+        try:
+            async with asyncio.timeout_at(until):
+                return await self.embedder.query(text)
+        except TimeoutError:
+            raise ModelFailed(
+                f"The embedding model {self.embedder.model} did not answer in time;"
+                " LIGHTWELL_ANSWER_TIMEOUT_SECONDS allows more"
+            ) from None
+
+    async def _keywords(self, question: Question, until: float | None) -> FoundKeywords:
         looks = question.channels & {Channel.ENTITIES, Channel.RELATIONS}
         asking = self.asking if looks else None
-        return await keywords(question.text, asking, max_age_seconds=self.ranking.keyword_seconds)
+        try:
+            async with asyncio.timeout_at(until):
+                return await keywords(
+                    question.text, asking, max_age_seconds=self.ranking.keyword_seconds
+                )
+        except TimeoutError:
+            return FoundKeywords(keywords=own_keywords(question.text), note=UNANSWERED)
 
     async def _keyword_vectors(
         self, words: FoundKeywords, vector: Vectors

@@ -90,6 +90,7 @@ async def opened(
                 relations=chosen.context_relation_ratio,
                 chunks=chosen.context_chunk_ratio,
             ),
+            seconds=chosen.answer_timeout_seconds,
         )
         yield KnowledgeBase(database, project_id, way, found_by, answers, summarizer=summaries)
 

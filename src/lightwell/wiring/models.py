@@ -93,7 +93,9 @@ def keyword_asking(
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
     paid = Metered(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
-    return Asking(database, project_id, paid, slots=settings.endpoint_concurrency)
+    return Asking(
+        database, project_id, paid, slots=settings.endpoint_concurrency, grace_seconds=0.0
+    )
 
 
 async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Reranker | None:

@@ -61,6 +61,7 @@ def _as_json(given: Brief) -> Json:
         "confidence": given.confidence.value,
         "relevance": round(given.relevance, 4),
         "model": given.model,
+        "notes": list(given.notes),
     }
 
 
@@ -112,7 +113,8 @@ def _text(given: Brief) -> RenderableType:
     ]
     sources = (line for each in given.citations for line in show.citation(each))
     sure = Text(f"confidence: {given.confidence.value}", style="dim")
-    return Group(*head, *parts, Text(), *sources, sure)
+    notes = (Text(clean(note), style="dim") for note in given.notes)
+    return Group(*head, *parts, Text(), *sources, sure, *notes)
 
 
 def _part(title: str, lines: Iterable[str]) -> list[Text]:

@@ -1,0 +1,60 @@
+"""One question's time with models: however many calls it makes and however often they are tried, they end together."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.ports import ChatModel, Message, Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeLimited:
+    """A chat model whose calls fail at the moment `until`, a time of the running event loop; `seconds` is for the message."""
+
+    inner: ChatModel
+    until: float
+    seconds: float
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        most_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """Return the reply; raise `ModelFailed`, also when the time is over."""
+        try:
+            async with asyncio.timeout_at(self.until):
+                return await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
+        except TimeoutError:
+            raise self._too_slow() from None
+
+    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+        """Yield the reply's text as it comes; raise `ModelFailed`, also when the time is over.
+
+        The consumer's own time between two pieces counts too, but it is not interrupted.
+        """
+        pieces = self.inner.stream(messages, most_tokens=most_tokens)
+        try:
+            while (piece := await self._next(pieces)) is not None:
+                yield piece
+        finally:
+            if isinstance(pieces, AsyncGenerator):
+                await pieces.aclose()
+
+    async def _next(self, pieces: AsyncIterator[str]) -> str | None:
+        try:
+            async with asyncio.timeout_at(self.until):
+                return await anext(pieces, None)
+        except TimeoutError:
+            raise self._too_slow() from None
+
+    def _too_slow(self) -> ModelFailed:
+        return ModelFailed(
+            f"{self.model} did not finish within {self.seconds:g} seconds; LIGHTWELL_ANSWER_TIMEOUT_SECONDS allows more"
+        )

@@ -1,0 +1,67 @@
+"""A model that hangs costs one limited time, however many calls a question makes; then the documents are quoted."""
+
+import pytest
+
+from lightwell.answer.compose import EXTRACTS, Answers
+from lightwell.domain.briefs import Brief
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.retrieve import followups
+from lightwell.testing.models import ScriptedModel
+from lightwell.testing.shelf import Shelf, written
+from lightwell.wiring import retriever
+
+from .conftest import Project
+
+TAGS = ["team:v"]
+ASKED = "What discount does Nordwind Energie receive?"
+TOO_SLOW = (
+    "scripted did not finish within 0.2 seconds; LIGHTWELL_ANSWER_TIMEOUT_SECONDS allows more"
+)
+TEXT = "Nordwind Energie is a utility. Nordwind Energie receives a discount of 18 percent on all items."
+
+
+@pytest.fixture
+async def hanging(project: Project) -> KnowledgeBase:
+    await project.kb.ingest(Shelf(documents=(written("contract.md", TEXT, TAGS),)))
+    answers = Answers(model=ScriptedModel(lambda _: "never", latency=86_400), seconds=0.2)
+    return KnowledgeBase(
+        project.database, project.kb.project_id, project.way, retriever(project.way), answers
+    )
+
+
+async def test_an_answer_is_quoted(hanging: KnowledgeBase) -> None:
+    answer = await hanging.ask(ASKED, await hanging.reader(TAGS))
+    assert "18 percent" in answer.text
+    assert answer.model == EXTRACTS
+    assert answer.notes[-1].startswith(TOO_SLOW)
+
+
+async def test_a_stream_ends_with_the_quoted_answer(hanging: KnowledgeBase) -> None:
+    events = [event async for event in hanging.stream(ASKED, await hanging.reader(TAGS))]
+    assert events[-1].answer is not None
+    assert "18 percent" in events[-1].answer.text
+    assert events[-1].answer.notes[-1].startswith(TOO_SLOW)
+
+
+async def test_statements_are_quoted(hanging: KnowledgeBase) -> None:
+    listed = await hanging.statements(ASKED, await hanging.reader(TAGS))
+    assert listed.statements
+    assert listed.notes[-1].startswith(TOO_SLOW)
+
+
+async def test_a_brief_is_quoted(hanging: KnowledgeBase) -> None:
+    brief = await hanging.brief("Nordwind Energie", await hanging.reader(TAGS))
+    assert isinstance(brief, Brief)
+    assert brief.about
+    assert brief.model == EXTRACTS
+    assert brief.notes[-1].startswith(TOO_SLOW)
+
+
+async def test_in_a_chat_a_follow_up_and_its_answer_share_the_time(hanging: KnowledgeBase) -> None:
+    reader = await hanging.reader(TAGS)
+    first = await hanging.chat(ASKED, reader)
+    then = await hanging.chat(
+        "And what is Nordwind Energie?", reader, conversation=first.conversation_id
+    )
+    assert "18 percent" in first.response.response
+    assert followups.UNANSWERED in then.notes
