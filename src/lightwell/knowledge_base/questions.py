@@ -59,7 +59,7 @@ class QuestionAnswerer:
         return replace(found, usage=usage.summary)
 
     async def keywords(self, asked: Question) -> Keywords:
-        return await self.retriever.keywords(sought(asked))
+        return await self.retriever.keywords(sought(asked), until=self.until)
 
     async def ask(
         self, asked: Question, reader: Reader, session: SessionId | None = None

@@ -84,8 +84,7 @@ class Retriever:
     ) -> Retrieval:
         """Return what the reader may see of what bears on the question, best first.
 
-        At the moment `until` of the event loop the model that finds keywords is no longer waited for, and an embedder that
-        has not answered has failed.
+        From the event loop's time `until` on, no model is waited for: keywords are the question's own, an embedder failed.
         """
         clock = _Clock()
         asked, words = await self._asked(question, reader, until)
@@ -114,9 +113,9 @@ class Retriever:
             keywords=words.keywords,
         )
 
-    async def keywords(self, question: Question) -> Keywords:
+    async def keywords(self, question: Question, *, until: float | None = None) -> Keywords:
         """Return what the question is about, as `retrieve` would look for it in the graph."""
-        return (await self._keywords(question, None)).keywords
+        return (await self._keywords(question, until)).keywords
 
     async def _asked(
         self, question: Question, reader: Reader, until: float | None
