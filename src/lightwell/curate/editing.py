@@ -21,7 +21,7 @@ from lightwell.domain.graph import (
     normalized,
 )
 from lightwell.domain.ids import EntityId
-from lightwell.records import access, edits, entities, merges
+from lightwell.records import access, edits, entities
 from lightwell.records.database import Database
 from lightwell.records.entities import Called
 
@@ -53,10 +53,9 @@ async def edit(desk: Desk, reader: Reader, name: str, word: Word, tags: Iterable
     database = desk.database
     called = await entities.called(database, reader, name)
     known = await entities.shown(database, reader, called.entity_id)
-    subject = await _subject(database, reader, called)
     words = (said, Word(name=known.name, kind=known.kind))
     async with desk.rounded_off():
-        await edits.say(database, reader, subject, words, audience)
+        await edits.say(database, reader, called.entity_id, words, audience)
     return await _shown(desk, reader, called.entity_id)
 
 
@@ -125,10 +124,7 @@ async def relate(desk: Desk, reader: Reader, statement: Statement, tags: Iterabl
     target = await entities.called(database, reader, statement.object)
     if source.entity_id == target.entity_id:
         raise Invalid(f"{statement.subject!r} and {statement.object!r} are one entity")
-    known = {
-        await _subject(database, reader, end): await _word(database, reader, end)
-        for end in (source, target)
-    }
+    known = {end.entity_id: await _word(database, reader, end) for end in (source, target)}
     async with desk.rounded_off():
         await edits.relate(database, reader, known, statement, audience)
     return await _relation(database, reader, (source, target), statement.predicate)
@@ -185,13 +181,6 @@ async def _known(database: Database, reader: Reader, name: str) -> bool:
     return True
 
 
-async def _subject(database: Database, reader: Reader, called: Called) -> EntityId:
-    """Return what a word about this entity is about: the entity itself, or else the only name the reader has of it."""
-    if await merges.has_heard(database, reader, called.entity_id):
-        return called.entity_id
-    return called.named_as
-
-
 async def _word(database: Database, reader: Reader, called: Called) -> Word:
     known = await entities.shown(database, reader, called.entity_id)
     return Word(name=known.name, kind=known.kind)
@@ -200,8 +189,7 @@ async def _word(database: Database, reader: Reader, called: Called) -> Word:
 async def _shown(desk: Desk, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity with what has just been said, which may stand in a class that is new."""
     fresh = await access.reader(desk.database, reader.project_id, reader.tags)
-    root = await entities.root(desk.database, entity_id)
-    return await entities.shown(desk.database, fresh, root)
+    return await entities.shown(desk.database, fresh, entity_id)
 
 
 async def _relation(

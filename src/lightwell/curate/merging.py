@@ -1,11 +1,11 @@
 """Merging: several entities become one, under one of their names, until it is taken back.
 
-A merge is a fact of its own. Mentions keep the name that their text gives and follow the fact, whenever they are
-read; so do those of documents that come later. What merged entities are said to be is joined within each access
-class and never across.
+A merge is a fact of its own: it is applied when somebody reads who was told of it, also to documents that come later,
+and mentions keep the name that their text gives. It holds for those who see both sides where the person who made it saw
+them. What merged entities are said to be is joined within each access class and never across.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from uuid import UUID
 
@@ -15,9 +15,10 @@ from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.graph import Entity, MergeResult, MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
 from lightwell.metering import record_usage
-from lightwell.records import curated, entities, merges
+from lightwell.records import entities, merges
 from lightwell.records.database import Database
 from lightwell.records.entities import Called
+from lightwell.records.merge_trees import Tree, described, inputs_hash
 from lightwell.records.merges import Ends, NewMerge, NewSummary
 
 
@@ -139,21 +140,28 @@ async def _summaries(
     by_class = await merges.said(database, reader, [*sources, into.entity_id])
     for class_id, trees in by_class.items():
         target = trees.get(into.entity_id)
-        said = [target.said(into.named_as) if target else ()]
-        said += [trees[source].said(source) for source in sources if source in trees]
-        parts = [part for part in said if part]
-        shown = next(iter(trees.values())).shown()
-        if len(parts) > 1 and shown is not None:
-            name = shown.word.get("name", shown.name)
+        said = [target.describe(target.root) if target else ()]
+        said += [trees[each].describe(trees[each].root) for each in sources if each in trees]
+        parts = [part for part in said if any(part)]
+        if len(parts) > 1:
+            name = _name(trees, into.entity_id)
             made = await summarize(name, list(dict.fromkeys(chain.from_iterable(parts))))
             if made is None:
                 raise ModelFailed(f"The model gave no description of {name!r}; nothing was merged")
             found[class_id] = NewSummary(
-                inputs_hash=curated.inputs_hash(parts),
+                inputs_hash=inputs_hash(trees.values()),
                 summary=made.summary.summarized_description,
                 replies=made.replies,
+                members=tuple(sorted(chain.from_iterable(map(described, trees.values())))),
             )
     return found
+
+
+def _name(trees: Mapping[EntityId, Tree], target: EntityId) -> str:
+    """Return what the class calls the target, or else the first of the sources that it knows."""
+    tree = trees.get(target) or next(iter(trees.values()))
+    said = tree.said.get(tree.root) or next(iter(tree.said.values()))
+    return said.name
 
 
 def _merge_id(name: str) -> UUID | None:

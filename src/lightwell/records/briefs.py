@@ -38,7 +38,8 @@ WITH spoken AS (
     FROM (
         SELECT chunk_id, sum(often) AS often FROM (
             SELECT chunk_id, frequency AS often FROM document_entity_mentions
-            WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
+            WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+              AND class_id = ANY(%(classes)s)
             UNION ALL
             SELECT chunk_id, 0 FROM unnest(%(also)s::uuid[]) AS also (chunk_id)
         ) AS spoken_of GROUP BY chunk_id
@@ -76,11 +77,12 @@ SELECT chunk_id FROM (
                               ORDER BY document.updated_at DESC, document.source_url COLLATE "C", chunk.chunk_index) AS place
     FROM entities AS address
     JOIN document_entity_mentions AS beside ON beside.named_as = address.entity_id AND beside.class_id = ANY(%(classes)s)
-    JOIN document_entity_mentions AS mention
-      ON mention.chunk_id = beside.chunk_id AND mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s)
-    JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id AND chunk.class_id = ANY(%(classes)s)
+    JOIN document_chunks AS chunk ON chunk.chunk_id = beside.chunk_id AND chunk.class_id = ANY(%(classes)s)
     JOIN source_documents AS document ON document.document_id = chunk.document_id AND NOT document.is_deleted
     WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.chunk_id = beside.chunk_id AND mention.class_id = ANY(%(classes)s)
+                    AND mention.entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
 ) AS addressed
 WHERE place <= 2 ORDER BY normalized_name COLLATE "C", place LIMIT %(most)s
 """
@@ -94,47 +96,57 @@ WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%
 """
 
 _ATTRIBUTES = """
-SELECT subject_id, attributes FROM profiles
-WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) AND attributes IS NOT NULL
+SELECT coalesce(merged.root_id, subject_id), attributes
+FROM profiles LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
+WHERE subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+  AND class_id = ANY(%(classes)s) AND attributes IS NOT NULL
 ORDER BY mention_count DESC, attributes::text COLLATE "C"
 """
 
 _TOGETHER = """
-SELECT mention.entity_id, count(DISTINCT mention.chunk_id)
+SELECT entity.entity_id, count(DISTINCT mention.chunk_id)
 FROM document_entity_mentions AS mention
-JOIN entities AS entity ON entity.entity_id = mention.entity_id
+LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = mention.entity_id
+JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, mention.entity_id)
 CROSS JOIN LATERAL (
     SELECT min(profile.display_name COLLATE "C") AS name, min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
     FROM profiles AS profile
-    WHERE profile.subject_id = mention.entity_id AND profile.class_id = ANY(%(classes)s)
+    WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
       AND (profile.entity_kind = ANY(%(kinds)s) OR profile.subject_id = ANY(%(also)s))
 ) AS seen
 WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
-  AND mention.entity_id <> %(entity)s AND seen.name IS NOT NULL
-GROUP BY mention.entity_id, seen.name, seen.ref
+  AND entity.entity_id <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND seen.name IS NOT NULL
+GROUP BY entity.entity_id, seen.name, seen.ref
 ORDER BY count(DISTINCT mention.chunk_id) DESC, seen.name COLLATE "C", seen.ref COLLATE "C"
 LIMIT %(most)s
 """
 
 _LINKS = """
-SELECT other, link_type, '{}'::text[], max(confidence)::float8 FROM (
-    SELECT to_ref AS other, link_type, confidence FROM entity_links WHERE from_ref = %(entity)s AND {seen}
+SELECT coalesce(merged.root_id, link.other), link_type, '{}'::text[], max(confidence)::float8 FROM (
+    SELECT to_ref AS other, link_type, confidence FROM entity_links WHERE from_ref = ANY({members}) AND {seen}
     UNION ALL
-    SELECT from_ref, link_type, confidence FROM entity_links WHERE to_ref = %(entity)s AND {seen}
+    SELECT from_ref, link_type, confidence FROM entity_links WHERE to_ref = ANY({members}) AND {seen}
 ) AS link
-WHERE other <> %(entity)s
-GROUP BY other, link_type
+LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.other
+WHERE link.other <> ALL({members})
+GROUP BY 1, link_type
 """.replace(
     "{seen}",
     "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
-)
+).replace("{members}", "(SELECT with_merged(%(entities)s, %(classes)s))::uuid[]")
 
 _RELATIONS = """
 SELECT relation.other, relation.predicate, array_agg(profile.description ORDER BY profile.description COLLATE "C"),
        sum(profile.weight::numeric)::float8
 FROM (
-    SELECT relation_id, predicate, CASE WHEN source_id = %(entity)s THEN target_id ELSE source_id END AS other
-    FROM relations WHERE %(entity)s IN (source_id, target_id)
+    SELECT stated.relation_id, stated.predicate, coalesce(merged.root_id, stated.other) AS other
+    FROM (
+        SELECT relation_id, predicate, target_id AS other FROM relations WHERE source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+        UNION ALL
+        SELECT relation_id, predicate, source_id FROM relations WHERE target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+    ) AS stated
+    LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = stated.other
+    WHERE stated.other <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
 ) AS relation
 JOIN profiles AS profile ON profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s)
 CROSS JOIN LATERAL (
@@ -182,7 +194,7 @@ async def passages(
     rows = await database.rows(
         _PASSAGES,
         {
-            "entity": entity,
+            "entities": [entity],
             "classes": list(reader.classes),
             "day": _DAY,
             "cues": " | ".join(search.tsquery(term) for term in cues),
@@ -209,7 +221,7 @@ async def addressed(
         _ADDRESSED,
         {
             "project_id": reader.project_id,
-            "entity": entity,
+            "entities": [entity],
             "classes": list(reader.classes),
             "like": [f"%{part}%@%" for part in parts],
             "most": _MOST_ADDRESSED,
@@ -256,7 +268,7 @@ async def together(
     rows = await database.rows(
         _TOGETHER,
         {
-            "entity": entity,
+            "entities": [entity],
             "chunks": list(chunks),
             "kinds": list(wanted.kinds),
             "also": list(wanted.also),
@@ -269,7 +281,7 @@ async def together(
 
 async def bonds(database: Database, reader: Reader, entity: EntityId) -> list[Bond]:
     """Return what the entity is linked and related to, of what the reader sees: links first, then by weight."""
-    keys = {"entity": entity, "classes": list(reader.classes), "most": _MOST_TIED}
+    keys = {"entities": [entity], "classes": list(reader.classes), "most": _MOST_TIED}
     links = await database.rows(_LINKS, keys)
     relations = await database.rows(_RELATIONS, keys)
     rows = [*((row, 0) for row in links), *((row, 1) for row in relations)]

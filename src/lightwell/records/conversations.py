@@ -27,6 +27,23 @@ _SAYS = """
 (told.text IN (profile.display_name, profile.entity_kind) OR strpos(profile.description, told.text) > 0)
 """
 
+# What was merged into the subject says it, or a model's summary of them does.
+_SAID_OF_MERGED = f"""
+(EXISTS (SELECT FROM profiles AS profile
+         WHERE profile.subject_id = ANY(with_merged(ARRAY[told.subject_id], %(classes)s)
+                                        || with_merged_relations(ARRAY[told.subject_id], %(classes)s))
+           AND profile.class_id = ANY(%(classes)s) AND {_SAYS})
+ OR EXISTS (SELECT FROM merge_summaries AS kept
+            WHERE kept.members && with_merged(ARRAY[told.subject_id], %(classes)s)
+              AND kept.class_id = ANY(%(classes)s) AND strpos(kept.summary, told.text) > 0))
+"""  # noqa: S608 - only our own words
+
+_SAID_OF_MERGED_BY_ANYBODY = (
+    _SAID_OF_MERGED.replace("profile.class_id = ANY(%(classes)s)", "true")
+    .replace("kept.class_id = ANY(%(classes)s)", "true")
+    .replace("%(classes)s", "NULL")
+)
+
 _READABLE = f"""
 NOT EXISTS (
     SELECT FROM unnest(turn.document_ids) AS cited (document_id)
@@ -37,7 +54,8 @@ AND NOT EXISTS (
     SELECT FROM unnest(turn.subject_ids, turn.sayings) AS told (subject_id, text)
     WHERE NOT EXISTS (SELECT FROM profiles AS profile
                       WHERE profile.subject_id = told.subject_id AND profile.class_id = ANY(%(classes)s)
-                        AND {_SAYS}))
+                        AND {_SAYS})
+      AND NOT {_SAID_OF_MERGED})
 """  # noqa: S608 - only our own words
 
 _TURNS = f"""
@@ -72,6 +90,7 @@ SELECT FROM unnest(%(subjects)s::uuid[], %(sayings)s::text[]) AS told (subject_i
 WHERE EXISTS (SELECT FROM profiles AS profile
               WHERE profile.subject_id = told.subject_id AND profile.class_id = ANY(%(classes)s)
                 AND {_SAYS})
+   OR {_SAID_OF_MERGED}
 """  # noqa: S608 - only our own words
 
 _REMEMBER = """
@@ -95,7 +114,8 @@ WHERE conversation.conversation_id = turn.conversation_id AND conversation.proje
     SELECT FROM unnest(turn.subject_ids, turn.sayings) AS told (subject_id, text)
     WHERE NOT EXISTS (SELECT FROM profiles AS profile
                       WHERE profile.subject_id = told.subject_id
-                        AND {_SAYS}))
+                        AND {_SAYS})
+      AND NOT {_SAID_OF_MERGED_BY_ANYBODY})
 """  # noqa: S608 - only our own words
 
 _FORGET_CITED = "DELETE FROM conversation_turns WHERE document_ids && %(documents)s::uuid[]"

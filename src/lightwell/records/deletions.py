@@ -28,13 +28,19 @@ WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s)
 """
 
 _ENTITIES = """
-SELECT mention.entity_id, coalesce(profile.entity_ref, entity.entity_ref) AS ref, profile.entity_kind, count(*)
+SELECT entity.entity_id, coalesce(profile.entity_ref, entity.entity_ref) AS ref, profile.entity_kind, count(*)
 FROM document_entity_mentions AS mention
 JOIN document_chunks AS chunk USING (chunk_id)
-JOIN entities AS entity USING (entity_id)
-JOIN profiles AS profile ON profile.subject_id = mention.entity_id AND profile.class_id = mention.class_id
+LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
+JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, mention.entity_id)
+CROSS JOIN LATERAL (
+    SELECT profile.entity_ref, profile.entity_kind FROM profiles AS profile
+    WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+    ORDER BY profile.class_id = mention.class_id DESC, profile.mention_count DESC, profile.entity_kind COLLATE "C"
+    LIMIT 1
+) AS profile
 WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
-GROUP BY mention.entity_id, ref, profile.entity_kind
+GROUP BY entity.entity_id, ref, profile.entity_kind
 ORDER BY ref
 """
 

@@ -130,9 +130,8 @@ WHERE class_id = ANY(%(classes)s) AND NOT is_deleted GROUP BY status ORDER BY st
 
 _HELD = """
 SELECT (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%(classes)s)),
-       count(DISTINCT subject_id) FILTER (WHERE subject = 'entity'),
-       count(DISTINCT subject_id) FILTER (WHERE subject = 'relation')
-FROM profiles WHERE class_id = ANY(%(classes)s)
+       entities, relations
+FROM graph_size(%(classes)s)
 """
 
 

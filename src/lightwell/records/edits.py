@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import Statement, Word, normalized, text_ref
-from lightwell.domain.ids import EntityId, new_id
-from lightwell.records import access, resolving
+from lightwell.domain.ids import EntityId
+from lightwell.records import access, merge_trees, resolving
 from lightwell.records.database import Connection, Database
 from lightwell.records.entities import Called
 from lightwell.records.locks import PUBLISHING_LOCK
@@ -17,7 +17,7 @@ from lightwell.records.profiles import refresh_all
 
 _MAKE = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
-VALUES (%(id)s, %(project_id)s, %(ref)s, %(normalized)s)
+VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
 ON CONFLICT (project_id, entity_ref)
 DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
                             FROM unnest(entities.hidden_for) AS tag WHERE tag <> ALL(%(shown)s))
@@ -25,10 +25,8 @@ RETURNING entity_id
 """
 
 _HERE = """
-SELECT profile.display_name, profile.entity_kind
-FROM entities AS named
-JOIN profiles AS profile ON profile.subject_id = coalesce(named.merged_into, named.entity_id)
-WHERE named.entity_id = %(named_as)s AND profile.class_id = %(class_id)s
+SELECT profile.display_name, profile.entity_kind FROM profiles AS profile
+WHERE profile.subject_id = %(named_as)s AND profile.class_id = %(class_id)s
 """
 
 _SAY = """
@@ -44,32 +42,48 @@ SET name = coalesce(excluded.name, edit.name), entity_kind = coalesce(excluded.e
 """
 
 _TAKE_BACK = """
-DELETE FROM entity_edits WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
+DELETE FROM entity_edits WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
 """
 
 _TAKE_BACK_RELATIONS = """
 DELETE FROM relation_edits USING relations AS relation
 WHERE relation.relation_id = relation_edits.relation_id AND relation_edits.class_id = ANY(%(classes)s)
-  AND %(entity)s IN (relation.source_id, relation.target_id)
+  AND (relation.source_id = ANY(%(entities)s) OR relation.target_id = ANY(%(entities)s))
 """
 
 _HIDE = """
 UPDATE entities SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_for, '{}') || %(tags)s::text[]) ORDER BY 1)
-WHERE entity_id = %(entity)s
+WHERE entity_id = ANY(%(entities)s)
   AND EXISTS (SELECT FROM document_entity_mentions AS mention
-              WHERE mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s))
+              WHERE mention.entity_id = entities.entity_id AND mention.class_id = ANY(%(classes)s))
 """
 
+# What was merged with it, as the reader was told, was deleted with it.
 _HIDDEN = """
-SELECT DISTINCT named.entity_id, coalesce(named.merged_into, named.entity_id)
-FROM entities AS named
-JOIN entities AS root ON root.entity_id = coalesce(named.merged_into, named.entity_id)
-WHERE named.project_id = %(project_id)s AND named.normalized_name = %(name)s
-  AND (named.hidden_for && %(tags)s OR root.hidden_for && %(tags)s)
-  AND EXISTS (SELECT FROM document_entity_mentions AS mention
-              WHERE mention.named_as = named.entity_id AND mention.entity_id IS NULL
-                AND mention.class_id = ANY(%(classes)s))
-"""
+WITH RECURSIVE told AS MATERIALIZED (
+    SELECT source.source_id, merge.target_id
+    FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
+    WHERE merge.project_id = %(project_id)s AND source.undone_at IS NULL
+      AND source.source_classes && %(classes)s AND merge.target_classes && %(classes)s
+), hidden AS (
+    SELECT named.entity_id FROM entities AS named
+    WHERE named.project_id = %(project_id)s AND named.normalized_name = %(name)s AND {is_hidden}
+    UNION
+    SELECT named.entity_id
+    FROM hidden JOIN told ON hidden.entity_id IN (told.source_id, told.target_id)
+    JOIN entities AS named
+      ON named.entity_id IN (told.source_id, told.target_id) AND named.entity_id <> hidden.entity_id
+    WHERE {is_hidden}
+)
+SELECT hidden.entity_id FROM hidden JOIN entities AS named USING (entity_id)
+ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
+""".replace(
+    "{is_hidden}",
+    """named.hidden_for && %(tags)s
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.named_as = named.entity_id AND mention.entity_id IS NULL
+                    AND mention.class_id = ANY(%(classes)s))""",
+)
 
 _SHOW = """
 UPDATE entities SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
@@ -79,7 +93,8 @@ WHERE entity_id = ANY(%(entities)s)
 
 _RELATE = """
 INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
-VALUES (%(id)s, %(project_id)s, %(source)s, %(target)s, %(predicate)s)
+VALUES (relation_key(%(project_id)s, %(source)s, %(target)s, %(predicate)s), %(project_id)s, %(source)s, %(target)s,
+        %(predicate)s)
 ON CONFLICT (source_id, target_id, predicate)
 DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
                             FROM unnest(relations.hidden_for) AS tag WHERE tag <> ALL(%(shown)s))
@@ -95,27 +110,27 @@ SET keywords = excluded.keywords, description = excluded.description, weight = e
 """
 
 _RELATED = """
-SELECT relation_id FROM relations
-WHERE source_id = %(source)s AND target_id = %(target)s AND predicate = %(predicate)s
+SELECT relation_id, source_id FROM relations
+WHERE source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
+  AND target_id = ANY((SELECT with_merged(%(targets)s, %(classes)s))::uuid[]) AND predicate = %(predicate)s
   AND EXISTS (SELECT FROM profiles WHERE subject_id = relation_id AND class_id = ANY(%(classes)s))
 """
 
 _UNRELATE = """
-DELETE FROM relation_edits WHERE relation_id = %(relation)s AND class_id = ANY(%(classes)s)
+DELETE FROM relation_edits WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s)
 """
 
 _HIDE_RELATION = """
 UPDATE relations SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_for, '{}') || %(tags)s::text[]) ORDER BY 1)
-WHERE relation_id = %(relation)s
+WHERE relation_id = ANY(%(relations)s)
   AND EXISTS (SELECT FROM relation_mentions AS mention
-              WHERE mention.relation_id = %(relation)s AND mention.class_id = ANY(%(classes)s))
+              WHERE mention.relation_id = relations.relation_id AND mention.class_id = ANY(%(classes)s))
 """
 
 
 async def create(database: Database, reader: Reader, word: Word, tags: Tags) -> EntityId:
-    """Make an entity of a person's word, seen by those who share one of the tags; return what it stands for."""
+    """Make an entity of a person's word, seen by those who share one of the tags; return its id."""
     facts: dict[str, object] = {
-        "id": new_id(),
         "project_id": reader.project_id,
         "ref": text_ref(word.name),
         "normalized": normalized(word.name),
@@ -143,10 +158,11 @@ async def say(
 
 async def delete(database: Database, reader: Reader, entity_id: EntityId) -> None:
     """Take back what people said of an entity in the reader's classes, and hide what texts say there."""
-    facts = {**_reading(reader), "entity": entity_id}
     async with database.transaction() as connection:
-        await connection.execute(PUBLISHING_LOCK, facts)
-        members = await resolving.trees(connection, [entity_id])
+        await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
+        grouped = await merge_trees.members(connection, reader, [entity_id])
+        members = grouped.get(entity_id, [entity_id])
+        facts = {**_reading(reader), "entities": members}
         for statement in (_HIDE, _TAKE_BACK_RELATIONS, _TAKE_BACK):
             await connection.execute(statement, facts)
         await _follow(connection, reader, members)
@@ -160,10 +176,10 @@ async def restore(database: Database, reader: Reader, name: str) -> EntityId:
         hidden = await (await connection.execute(_HIDDEN, facts)).fetchall()
         if not hidden:
             raise NotFound(f"There is no deleted entity {name!r} that you may see")
-        ids = [EntityId(each) for row in hidden for each in row]
+        ids = [EntityId(row[0]) for row in hidden]
         await connection.execute(_SHOW, {**facts, "entities": ids})
         await _follow(connection, reader, ids)
-    return EntityId(hidden[0][1])
+    return ids[0]
 
 
 async def relate(
@@ -176,7 +192,6 @@ async def relate(
     """Write down that the first of the two ends is related to the second; `ends` says how the person knows them."""
     source, target = ends
     facts: dict[str, object] = {
-        "id": new_id(),
         "project_id": reader.project_id,
         "source": source,
         "target": target,
@@ -208,19 +223,19 @@ async def unrelate(
     """
     facts: dict[str, object] = {
         **_reading(reader),
-        "source": source.entity_id,
-        "target": target.entity_id,
+        "sources": [source.entity_id],
+        "targets": [target.entity_id],
         "predicate": predicate,
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        found = await (await connection.execute(_RELATED, facts)).fetchone()
-        if found is None:
+        found = await (await connection.execute(_RELATED, facts)).fetchall()
+        if not found:
             raise NotFound(f"There is no relation {predicate} between these two that you may see")
-        facts["relation"] = found[0]
+        facts["relations"] = [row[0] for row in found]
         for statement in (_HIDE_RELATION, _UNRELATE):
             await connection.execute(statement, facts)
-        await _follow(connection, reader, [source.entity_id, target.entity_id])
+        await _follow(connection, reader, [EntityId(row[1]) for row in found])
 
 
 async def _say(
@@ -254,8 +269,7 @@ async def _say(
 
 
 async def _follow(connection: Connection, reader: Reader, entities: Sequence[EntityId]) -> None:
-    members = await resolving.trees(connection, entities)
-    await resolving.resolve(connection, reader.project_id, members)
+    await resolving.resolve(connection, reader.project_id, entities)
     await refresh_all(connection, reader.project_id)
 
 

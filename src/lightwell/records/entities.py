@@ -1,11 +1,12 @@
 """Entities and relations as one reader sees them: the profiles of the reader's classes, brought together.
 
-A person's word stands before what texts say; else the entity's own name before an alias, and the commoner one first.
+A merged entity is shown as what it was merged into, to those who were told of the merge. A person's word stands before
+what texts say; else the entity's own name before an alias, and the commoner one first.
 No order depends on an id.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from lightwell.domain.access import Reader
@@ -22,6 +23,7 @@ from lightwell.domain.graph import (
     stored_ref,
 )
 from lightwell.domain.ids import EntityId, RelationId
+from lightwell.records import merge_trees
 from lightwell.records.database import Database, Row
 
 MOST_RELATIONS = 200
@@ -37,48 +39,53 @@ class Called:
 
 _CALLED = """
 WITH called AS (
-    SELECT entity.entity_id AS named_as, mention.entity_id
-    FROM entities AS entity
-    CROSS JOIN LATERAL (
-        SELECT mention.entity_id FROM document_entity_mentions AS mention
-        WHERE mention.entity_id = coalesce(entity.merged_into, entity.entity_id)
-          AND mention.named_as = entity.entity_id AND mention.class_id = ANY(%(classes)s) LIMIT 1
-    ) AS mention
+    SELECT entity.entity_id AS named_as FROM entities AS entity
     WHERE entity.project_id = %(project_id)s
       AND (entity.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = entity.entity_id AND mention.class_id = ANY(%(classes)s))
     UNION
-    SELECT edit.named_as, edit.entity_id
+    SELECT edit.named_as
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
       AND edit.normalized_name = %(name)s AND edit.class_id = ANY(%(classes)s)
     UNION
-    SELECT subject_id, subject_id
+    SELECT subject_id
     FROM profiles JOIN entities AS entity ON entity.entity_id = subject_id
     WHERE entity.project_id = %(project_id)s AND subject_id = %(id)s::uuid AND class_id = ANY(%(classes)s)
 )
-SELECT named_as, entity_id FROM called ORDER BY entity_id, named_as = entity_id DESC, named_as
+SELECT called.named_as, coalesce(merged.root_id, called.named_as) AS entity_id
+FROM called LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = called.named_as
+ORDER BY entity_id, called.named_as = coalesce(merged.root_id, called.named_as) DESC, called.named_as
 """
 
 _SEEN = """
 WITH seen AS (
-    SELECT profile.subject_id AS entity_id,
+    SELECT entity.entity_id,
            (array_agg(coalesce(profile.entity_ref, entity.entity_ref) ORDER BY {order}))[1] AS entity_ref,
            (array_agg(profile.display_name ORDER BY {order}))[1] AS name,
            (array_agg(profile.entity_kind
-                      ORDER BY 'kind' = ANY(profile.by_hand) DESC, {order}))[1] AS kind,
+                      ORDER BY profile.subject_id = entity.entity_id DESC, 'kind' = ANY(profile.by_hand) DESC,
+                               {order}))[1] AS kind,
            coalesce(
                array_agg(profile.description ORDER BY profile.description COLLATE "C")
                    FILTER (WHERE 'description' = ANY(profile.by_hand)),
                array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
            ) AS descriptions,
-           sum(profile.mention_count) AS mentions
-    FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
+           sum(profile.mention_count) AS mentions,
+           array_agg(DISTINCT profile.subject_id) AS members
+    FROM profiles AS profile
+    LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = profile.subject_id
+    JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
     WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
       AND {where}
-    GROUP BY profile.subject_id
+    GROUP BY entity.entity_id
 )
-SELECT seen.entity_id, seen.entity_ref, seen.name, seen.kind, seen.descriptions, seen.mentions, source.refs,
-       source.urls
+SELECT seen.entity_id, seen.entity_ref, seen.name, seen.kind, seen.descriptions,
+       CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
+           SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
+           WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END,
+       source.refs, source.urls, seen.members
 FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
       ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen
 CROSS JOIN LATERAL (
@@ -88,7 +95,7 @@ CROSS JOIN LATERAL (
         SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
-                                    WHERE profile.subject_id = seen.entity_id
+                                    WHERE profile.subject_id = ANY(seen.members)
                                       AND profile.class_id = ANY(%(classes)s))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
         ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
@@ -97,12 +104,13 @@ CROSS JOIN LATERAL (
 ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
 """
 
-_ORDER = """'name' = ANY(profile.by_hand) DESC, profile.entity_ref IS NULL DESC, profile.mention_count DESC,
-    profile.display_name COLLATE "C", profile.entity_kind COLLATE "C\""""
+_ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
+    profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
+    profile.entity_kind COLLATE "C\""""
 
 _LIST = _SEEN.replace("{order}", _ORDER).replace("{where}", "true")
 _THESE = _SEEN.replace("{order}", _ORDER).replace(
-    "{where}", "profile.subject_id = ANY(%(entities)s)"
+    "{where}", "profile.subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])"
 )
 
 _ALIASES = """
@@ -112,21 +120,34 @@ SELECT DISTINCT ON (normalized_name) name FROM (
     CROSS JOIN LATERAL (
         SELECT mode() WITHIN GROUP (ORDER BY latest.name) AS name FROM (
             SELECT name FROM document_entity_mentions
-            WHERE entity_id = %(entity)s AND named_as = named.entity_id AND class_id = ANY(%(classes)s)
+            WHERE entity_id = named.entity_id AND class_id = ANY(%(classes)s)
             ORDER BY chunk_id DESC LIMIT 50
         ) AS latest
     ) AS mention
-    WHERE %(entity)s IN (named.entity_id, named.merged_into) AND mention.name IS NOT NULL
+    WHERE named.entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND mention.name IS NOT NULL
     UNION ALL
     SELECT normalized_name, coalesce(name, known_name) FROM entity_edits
-    WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
+    WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s)
 ) AS names
 ORDER BY normalized_name, name COLLATE "C"
 """
 
 _RELATED = """
-WITH mine AS (
-    SELECT relation.relation_id, relation.source_id, relation.target_id, relation.predicate,
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), stated AS (
+    SELECT relation.relation_id, relation.predicate,
+           coalesce(source.root_id, relation.source_id) AS source_id,
+           coalesce(target.root_id, relation.target_id) AS target_id,
+           source.root_id IS NULL AND target.root_id IS NULL AS of_roots
+    FROM relations AS relation
+    LEFT JOIN merged AS source ON source.entity_id = relation.source_id
+    LEFT JOIN merged AS target ON target.entity_id = relation.target_id
+    WHERE {where}
+), mine AS (
+    SELECT stated.source_id, stated.target_id, stated.predicate,
+           (array_agg(stated.relation_id ORDER BY stated.of_roots DESC, stated.relation_id))[1] AS relation_id,
+           array_agg(DISTINCT stated.relation_id) AS members,
            sum(profile.weight::numeric)::float8 AS weight, sum(profile.mention_count) AS mentions,
            array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
            coalesce(
@@ -134,12 +155,14 @@ WITH mine AS (
                    FILTER (WHERE 'description' = ANY(profile.by_hand)),
                array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
            ) AS descriptions
-    FROM relations AS relation
-    JOIN profiles AS profile ON profile.subject_id = relation.relation_id
-    WHERE {where} AND profile.class_id = ANY(%(classes)s)
-    GROUP BY relation.relation_id
+    FROM stated JOIN profiles AS profile ON profile.subject_id = stated.relation_id
+    WHERE profile.class_id = ANY(%(classes)s) AND stated.source_id <> stated.target_id
+    GROUP BY stated.source_id, stated.target_id, stated.predicate
 )
-SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight, mine.mentions,
+SELECT mine.source_id, mine.target_id, mine.predicate, mine.keywords, mine.descriptions, mine.weight,
+       CASE WHEN cardinality(mine.members) = 1 THEN mine.mentions ELSE (
+           SELECT count(DISTINCT chunk_id) FROM relation_mentions AS mention
+           WHERE mention.relation_id = ANY(mine.members) AND mention.class_id = ANY(%(classes)s)) END,
        source.refs, source.urls, compared.comparisons, compared.use_cases, mine.relation_id
 FROM mine
 CROSS JOIN LATERAL (
@@ -149,7 +172,7 @@ CROSS JOIN LATERAL (
         SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
-                                    WHERE profile.subject_id = mine.relation_id
+                                    WHERE profile.subject_id = ANY(mine.members)
                                       AND profile.class_id = ANY(%(classes)s))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
         ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
@@ -160,22 +183,29 @@ CROSS JOIN LATERAL (
            array_agg(latest.use_case ORDER BY latest.chunk_id, latest.use_case) AS use_cases
     FROM (
         SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
-        WHERE mention.relation_id = mine.relation_id AND mine.predicate = 'COMPARED_TO'
+        WHERE mention.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
           AND mention.class_id = ANY(%(classes)s)
         ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
     ) AS latest
 ) AS compared
 """
 
-_RELATIONS = _RELATED.replace("{where}", "%(entity)s IN (relation.source_id, relation.target_id)")
+_RELATIONS = _RELATED.replace(
+    "{where}",
+    """(relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+     OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))""",
+)
 _RELATION = _RELATED.replace(
     "{where}",
-    "relation.source_id = %(source)s AND relation.target_id = %(target)s AND relation.predicate = %(predicate)s",
+    """relation.source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
+    AND relation.target_id = ANY((SELECT with_merged(%(targets)s, %(classes)s))::uuid[])
+    AND relation.predicate = %(predicate)s""",
 )
 
-_THESE_RELATIONS = _RELATED.replace("{where}", "relation.relation_id = ANY(%(relations)s)")
-
-_ROOT = "SELECT coalesce(merged_into, entity_id) FROM entities WHERE entity_id = %(entity)s"
+_THESE_RELATIONS = _RELATED.replace(
+    "{where}",
+    "relation.relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])",
+)
 
 
 async def called(database: Database, reader: Reader, name: str) -> Called:
@@ -209,18 +239,24 @@ async def listed(database: Database, reader: Reader, *, after: str, limit: int) 
     rows = await database.rows(
         _LIST, {**_parameters(reader), "after": stored_ref(after) if after else "", "limit": limit}
     )
-    return [_entity(row) for row in rows]
+    return list((await _entities(database, reader, rows)).values())
 
 
 async def these(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> dict[EntityId, Entity]:
-    """Return those of the entities that the reader sees."""
+    """Return those of the entities that the reader sees, each as what it stands for since merges."""
+    wanted = set(entities)
     rows = await database.rows(
-        _THESE,
-        {**_parameters(reader), "after": "", "limit": None, "entities": list(set(entities))},
+        _THESE, {**_parameters(reader), "after": "", "limit": None, "entities": list(wanted)}
     )
-    return {EntityId(row[0]): _entity(row) for row in rows}
+    found = await _entities(database, reader, rows)
+    return {
+        EntityId(member): found[EntityId(row[0])]
+        for row in rows
+        for member in row[8]
+        if member in wanted
+    }
 
 
 async def shown(database: Database, reader: Reader, entity_id: EntityId) -> Entity:
@@ -233,7 +269,7 @@ async def shown(database: Database, reader: Reader, entity_id: EntityId) -> Enti
 
 async def aliases(database: Database, reader: Reader, entity: Entity) -> tuple[str, ...]:
     """Return the other names under which the reader's texts, and people's words, have it."""
-    rows = await database.rows(_ALIASES, {"entity": entity.id, "classes": list(reader.classes)})
+    rows = await database.rows(_ALIASES, {"entities": [entity.id], "classes": list(reader.classes)})
     return tuple(row[0] for row in rows if normalized(row[0]) != normalized(entity.name))
 
 
@@ -241,7 +277,7 @@ async def relations(
     database: Database, reader: Reader, entity_id: EntityId
 ) -> tuple[Relation, ...]:
     """Return up to 200 of the entity's relations whose ends the reader sees, the weightiest first."""
-    rows = await database.rows(_RELATIONS, {**_parameters(reader), "entity": entity_id})
+    rows = await database.rows(_RELATIONS, {**_parameters(reader), "entities": [entity_id]})
     return tuple((await _related(database, reader, rows))[:MOST_RELATIONS])
 
 
@@ -252,7 +288,7 @@ async def relation(
     predicate: Predicate,
 ) -> Relation | None:
     """Return the relation from the first to the second as the reader sees it."""
-    key = {"source": ends[0], "target": ends[1], "predicate": predicate.value}
+    key = {"sources": [ends[0]], "targets": [ends[1]], "predicate": predicate.value}
     rows = await database.rows(_RELATION, {**_parameters(reader), **key})
     return next(iter(await _related(database, reader, rows)), None)
 
@@ -265,12 +301,17 @@ async def these_relations(
     return await _related(database, reader, rows)
 
 
-async def root(database: Database, entity_id: EntityId) -> EntityId:
-    """Return what this name stands for since merges, for whoever has just written to it; raise `NotFound`."""
-    rows = await database.rows(_ROOT, {"entity": entity_id})
-    if not rows:
-        raise NotFound(f"There is no entity {entity_id} that you may see")
-    return EntityId(rows[0][0])
+async def _entities(
+    database: Database, reader: Reader, rows: Sequence[Row]
+) -> dict[EntityId, Entity]:
+    """Return the entities of these rows; of merged ones the descriptions are brought together merge by merge."""
+    found = {EntityId(row[0]): _entity(row) for row in rows}
+    merged = [EntityId(row[0]) for row in rows if len(row[8]) > 1]
+    if merged:
+        async with database.transaction() as connection:
+            said = await merge_trees.descriptions(connection, reader, merged)
+        found |= {each: replace(found[each], description=text) for each, text in said.items()}
+    return found
 
 
 async def _related(database: Database, reader: Reader, rows: Sequence[Row]) -> list[Relation]:

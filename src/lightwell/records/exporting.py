@@ -5,6 +5,7 @@ Names, references, kinds and texts come from the profiles of the reader's classe
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import LiteralString, TypeVar
 
 from lightwell.domain.access import Reader
@@ -22,6 +23,7 @@ from lightwell.domain.graph import (
     stored_ref,
 )
 from lightwell.domain.ids import ChunkId, EntityId
+from lightwell.records import merge_trees
 from lightwell.records.database import Connection, Database, Row
 
 T = TypeVar("T")
@@ -29,15 +31,14 @@ T = TypeVar("T")
 _PROJECT = "SELECT FROM projects WHERE project_id = %(project_id)s"
 
 _COUNTS = """
-SELECT count(DISTINCT subject_id) FILTER (WHERE subject = 'entity'),
-       count(DISTINCT subject_id) FILTER (WHERE subject = 'relation'),
-       (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%(classes)s))
-FROM profiles WHERE class_id = ANY(%(classes)s)
+SELECT entities, relations, (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%(classes)s))
+FROM graph_size(%(classes)s)
 """
 
-# As `records/entities.py` brings them together: a person's word first, then the own name before an alias.
-_ORDER = """'name' = ANY(profile.by_hand) DESC, profile.entity_ref IS NULL DESC, profile.mention_count DESC,
-    profile.display_name COLLATE "C", profile.entity_kind COLLATE "C\""""
+# As `records/entities.py` brings them together: the own name before an alias, a person's word before a text's.
+_ORDER = """profile.subject_id = known.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
+    profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
+    profile.entity_kind COLLATE "C\""""
 
 _DESCRIPTIONS = """
     coalesce(array_agg(profile.description ORDER BY profile.description COLLATE "C")
@@ -46,22 +47,31 @@ _DESCRIPTIONS = """
 """
 
 _SEEN = f"""
-WITH entity AS (
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), entity AS (
     SELECT known.entity_id, sum(profile.mention_count) AS mentions,
            (array_agg(coalesce(profile.entity_ref, known.entity_ref) ORDER BY {_ORDER}))[1] AS entity_ref,
            (array_agg(profile.display_name ORDER BY {_ORDER}))[1] AS name,
-           (array_agg(profile.entity_kind ORDER BY 'kind' = ANY(profile.by_hand) DESC, {_ORDER}))[1] AS kind,
-           {_DESCRIPTIONS} AS descriptions
-    FROM profiles AS profile JOIN entities AS known ON known.entity_id = profile.subject_id
+           (array_agg(profile.entity_kind
+                      ORDER BY profile.subject_id = known.entity_id DESC, 'kind' = ANY(profile.by_hand) DESC,
+                               {_ORDER}))[1] AS kind,
+           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members
+    FROM profiles AS profile LEFT JOIN merged ON merged.entity_id = profile.subject_id
+    JOIN entities AS known ON known.entity_id = coalesce(merged.root_id, profile.subject_id)
     WHERE profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
     GROUP BY known.entity_id
 ), relation AS (
-    SELECT known.*, sum(profile.mention_count) AS mentions, sum(profile.weight::numeric) AS weight,
+    SELECT coalesce(moved.source_id, known.source_id) AS source_id,
+           coalesce(moved.target_id, known.target_id) AS target_id, known.predicate,
+           sum(profile.mention_count) AS mentions, sum(profile.weight::numeric) AS weight,
            array_agg(profile.display_name ORDER BY profile.display_name COLLATE "C") AS keywords,
-           {_DESCRIPTIONS} AS descriptions
+           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members
     FROM profiles AS profile JOIN relations AS known ON known.relation_id = profile.subject_id
-    WHERE profile.subject = 'relation' AND profile.class_id = ANY(%(classes)s) AND source_id <> target_id
-    GROUP BY known.relation_id
+    LEFT JOIN merged_relations_of(%(classes)s) AS moved ON moved.relation_id = known.relation_id
+    WHERE profile.subject = 'relation' AND profile.class_id = ANY(%(classes)s)
+      AND coalesce(moved.source_id, known.source_id) <> coalesce(moved.target_id, known.target_id)
+    GROUP BY 1, 2, known.predicate
 )
 """  # noqa: S608 - only our own words
 
@@ -73,13 +83,13 @@ _SOURCES = """
         SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.chunk_id = ANY (SELECT unnest(source_ids) FROM profiles
-                                    WHERE subject_id = {subject} AND class_id = ANY(%(classes)s))
+                                    WHERE subject_id = ANY({members}) AND class_id = ANY(%(classes)s))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
         ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
     ) AS latest
 """
-_ENTITY_SOURCES = _SOURCES.replace("{subject}", "entity.entity_id")
-_RELATION_SOURCES = _SOURCES.replace("{subject}", "relation.relation_id")
+_ENTITY_SOURCES = _SOURCES.replace("{members}", "entity.members")
+_RELATION_SOURCES = _SOURCES.replace("{members}", "relation.members")
 
 # What is said of comparisons; nowhere is it kept but where it is said.
 _COMPARED = """
@@ -87,7 +97,7 @@ _COMPARED = """
            array_agg(latest.use_case ORDER BY latest.chunk_id, latest.use_case) AS use_cases
     FROM (
         SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
-        WHERE mention.relation_id = relation.relation_id AND relation.predicate = 'COMPARED_TO'
+        WHERE mention.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
           AND mention.class_id = ANY(%(classes)s)
         ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
     ) AS latest
@@ -95,7 +105,11 @@ _COMPARED = """
 
 _ENTITIES = f"""
 {_SEEN}
-SELECT entity_id, entity_ref, name, kind, descriptions, mentions, source.refs, source.urls
+SELECT entity_id, entity_ref, name, kind, descriptions,
+       CASE WHEN cardinality(entity.members) = 1 THEN mentions ELSE (
+           SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
+           WHERE mention.entity_id = ANY(entity.members) AND mention.class_id = ANY(%(classes)s)) END,
+       source.refs, source.urls, cardinality(entity.members) > 1
 FROM entity CROSS JOIN LATERAL ({_ENTITY_SOURCES}) AS source
 ORDER BY entity_ref COLLATE "C", name COLLATE "C"
 """  # noqa: S608 - only our own words
@@ -103,8 +117,11 @@ ORDER BY entity_ref COLLATE "C", name COLLATE "C"
 _RELATIONS = f"""
 {_SEEN}
 SELECT subject.entity_ref, subject.name, subject.kind, predicate, object.entity_ref, object.name, object.kind,
-       keywords, relation.descriptions, weight, relation.mentions, source.refs, source.urls,
-       compared.comparisons, compared.use_cases
+       keywords, relation.descriptions, weight,
+       CASE WHEN cardinality(relation.members) = 1 THEN relation.mentions ELSE (
+           SELECT count(DISTINCT chunk_id) FROM relation_mentions AS mention
+           WHERE mention.relation_id = ANY(relation.members) AND mention.class_id = ANY(%(classes)s)) END,
+       source.refs, source.urls, compared.comparisons, compared.use_cases
 FROM relation
 JOIN entity AS subject ON subject.entity_id = relation.source_id
 JOIN entity AS object ON object.entity_id = relation.target_id
@@ -139,6 +156,7 @@ class Snapshot:
 
     def __init__(self, connection: Connection, reader: Reader, batch_size: int) -> None:
         self._connection = connection
+        self._reader = reader
         self._batch_size = batch_size
         self._parameters: Mapping[str, object] = {
             "classes": list(reader.classes),
@@ -156,9 +174,13 @@ class Snapshot:
             ExportTable.VECTORS: int(chunks),
         }
 
-    def entities(self) -> AsyncIterator[list[Entity]]:
+    async def entities(self) -> AsyncGenerator[list[Entity], None]:
         """Yield the reader's entities by stored reference."""
-        return self._batches(_ENTITIES, _entity)
+        async for rows in self._batches(_ENTITIES, tuple):
+            merged = [EntityId(row[0]) for row in rows if row[8]]
+            said = await merge_trees.descriptions(self._connection, self._reader, merged)
+            found = [_entity(row) for row in rows]
+            yield [replace(each, description=said.get(each.id, each.description)) for each in found]
 
     def relations(self) -> AsyncIterator[list[ExportedRelation]]:
         """Yield the reader's relations by the references of source and target, then by predicate."""

@@ -27,34 +27,38 @@ _TITLES = ["document", "work", "term", "domain"]
 # A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
 # id, 2 for a reference, 1 for the name, and below 1 how nearly it fits.
 _FITTING = """
-WITH asked AS (
-    SELECT entity_id AS named_as, merged_into, entity_ref, normalized_name FROM entities
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), asked AS (
+    SELECT entity_id, entity_ref, normalized_name FROM entities
     WHERE project_id = %(project_id)s AND {where}
 ), fitting AS (
-    SELECT mention.entity_id, asked.entity_ref, asked.normalized_name FROM asked
-    CROSS JOIN LATERAL (
-        SELECT mention.entity_id FROM document_entity_mentions AS mention
-        WHERE mention.entity_id = coalesce(asked.merged_into, asked.named_as)
-          AND mention.named_as = asked.named_as AND mention.class_id = ANY(%(classes)s) LIMIT 1
-    ) AS mention
+    SELECT asked.entity_id, asked.entity_ref, asked.normalized_name FROM asked
+    WHERE EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = asked.entity_id AND mention.class_id = ANY(%(classes)s))
     UNION ALL
     SELECT edit.entity_id, entity.entity_ref, edit.normalized_name
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
       AND edit.class_id = ANY(%(classes)s) AND {where_by_hand}
 ), ranked AS (
-    SELECT entity_id, max({fit}) AS fit FROM fitting GROUP BY entity_id
+    SELECT coalesce(merged.root_id, fitting.entity_id) AS entity_id, max({fit}) AS fit
+    FROM fitting LEFT JOIN merged USING (entity_id) GROUP BY 1
 )
 SELECT ranked.entity_id, ranked.fit
 FROM ranked
-JOIN profiles AS profile ON profile.subject_id = ranked.entity_id AND profile.class_id = ANY(%(classes)s)
+CROSS JOIN LATERAL (
+    SELECT ranked.entity_id UNION ALL SELECT merged.entity_id FROM merged WHERE merged.root_id = ranked.entity_id
+) AS member
+JOIN profiles AS profile ON profile.subject_id = member.entity_id AND profile.class_id = ANY(%(classes)s)
 JOIN entities AS entity ON entity.entity_id = ranked.entity_id
 GROUP BY ranked.entity_id, ranked.fit
 HAVING {having}
 ORDER BY ranked.fit >= 1 DESC, bool_and(profile.entity_kind = ANY(%(titles)s)), ranked.fit DESC,
          sum(profile.mention_count) DESC,
-         min(profile.display_name COLLATE "C"),
+         min(profile.display_name COLLATE "C") FILTER (WHERE profile.subject_id = ranked.entity_id),
          min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C")
+             FILTER (WHERE profile.subject_id = ranked.entity_id)
 LIMIT %(most)s
 """
 
@@ -100,24 +104,32 @@ _LONGER = (
 
 _COUNTS = """
 SELECT (SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
-        WHERE entity_id = %(entity)s AND class_id = ANY(%(classes)s)
+        WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s)
           AND NOT EXISTS (SELECT FROM document_entity_mentions AS beside
                           WHERE beside.chunk_id = mention.chunk_id AND beside.class_id = mention.class_id
-                            AND beside.entity_id = ANY(%(longer)s))),
+                            AND beside.entity_id = ANY((SELECT with_merged(%(longer)s, %(classes)s))::uuid[]))),
        (SELECT count(DISTINCT chunk_id) FROM document_entity_mentions
-        WHERE entity_id = ANY(%(longer)s) AND class_id = ANY(%(classes)s))
+        WHERE entity_id = ANY((SELECT with_merged(%(longer)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s))
 """
 
 # "Nordwind Energie GmbH", where all that says it says "Nordwind Energie", too.
 _ONLY_BESIDE = """
-SELECT pair.longer FROM unnest(%(longer)s::uuid[], %(shorter)s::uuid[]) AS pair (longer, shorter)
-WHERE EXISTS (SELECT FROM document_entity_mentions WHERE entity_id = pair.longer AND class_id = ANY(%(classes)s))
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), pair AS MATERIALIZED (
+    SELECT longer, longer || ARRAY(SELECT entity_id FROM merged WHERE root_id = longer) AS longer_ones,
+           shorter || ARRAY(SELECT entity_id FROM merged WHERE root_id = shorter) AS shorter_ones
+    FROM unnest(%(longer)s::uuid[], %(shorter)s::uuid[]) AS given (longer, shorter)
+)
+SELECT pair.longer FROM pair
+WHERE EXISTS (SELECT FROM document_entity_mentions
+              WHERE entity_id = ANY(pair.longer_ones) AND class_id = ANY(%(classes)s))
   AND NOT EXISTS (
     SELECT FROM document_entity_mentions AS mention
-    WHERE mention.entity_id = pair.longer AND mention.class_id = ANY(%(classes)s)
+    WHERE mention.entity_id = ANY(pair.longer_ones) AND mention.class_id = ANY(%(classes)s)
       AND NOT EXISTS (SELECT FROM document_entity_mentions AS beside
                       WHERE beside.chunk_id = mention.chunk_id AND beside.class_id = mention.class_id
-                        AND beside.entity_id = pair.shorter))
+                        AND beside.entity_id = ANY(pair.shorter_ones)))
 """
 
 _SHOWN = """
@@ -179,7 +191,7 @@ async def short_for(database: Database, reader: Reader, entity: Entity) -> Short
     like = [each for each in like if _are_alike(each.kind, entity.kind)]
     if not like:
         return nothing
-    counted = {"entity": entity.id, "longer": [each.id for each in like]}
+    counted = {"entities": [entity.id], "longer": [each.id for each in like]}
     rows = await database.rows(_COUNTS, {**keys, **counted})
     alone, beside = rows[0]
     if alone >= beside:

@@ -22,7 +22,7 @@ _MENTIONED: LiteralString = """
 
 _HELD: LiteralString = """
 ({mentioned}
- OR NOT {entity}.entity_ref LIKE ANY (ARRAY['kg:entity:%%', 'gone:%%'])
+ OR NOT {entity}.entity_ref LIKE 'kg:entity:%%'
  OR EXISTS (SELECT FROM entity_edits AS edit WHERE edit.named_as = {entity}.entity_id)
  OR EXISTS (SELECT FROM entity_links AS link WHERE {entity}.entity_id IN (link.from_ref, link.to_ref)))
 """.replace("{mentioned}", _MENTIONED)
@@ -55,30 +55,30 @@ WHERE entity.entity_id = edit.named_as AND entity.project_id = %(project_id)s
 RETURNING edit.named_as
 """.replace("{mentioned}", _MENTIONED.replace("{entity}", "entity"))
 
+# A merge of which one side has no name any more says nothing to anybody.
 _DROP_MERGES: LiteralString = """
-WITH tree AS (
-    SELECT coalesce(entity.merged_into, entity.entity_id) AS root, array_agg(entity.entity_id) AS members
-    FROM entities AS entity
-    WHERE entity.project_id = %(project_id)s
-      AND (entity.merged_into IS NOT NULL
-           OR EXISTS (SELECT FROM entities AS alias WHERE alias.merged_into = entity.entity_id))
-    GROUP BY 1
-    HAVING NOT bool_or({held})
-), gone AS (
-    DELETE FROM entity_merges USING tree WHERE target_id = ANY(tree.members)
+WITH gone AS (
+    DELETE FROM merged_entities AS source USING entities AS entity, entity_merges AS merge
+    WHERE entity.entity_id = source.source_id AND merge.merge_id = source.merge_id
+      AND entity.project_id = %(project_id)s AND NOT {held}
+    RETURNING source.source_id, merge.target_id
 )
-SELECT unnest(members) FROM tree
+SELECT source_id, target_id FROM gone
 """.replace("{held}", _HELD.replace("{entity}", "entity"))
 
-# A name in the middle of a tree of merges that others still need: the place stays, the name goes.
-_DROP_NAMES: LiteralString = """
-UPDATE entities SET entity_ref = 'gone:' || entity_id, normalized_name = ''
-WHERE project_id = %(project_id)s AND normalized_name <> '' AND NOT {held}
-  AND (merged_into IS NOT NULL
-       OR EXISTS (SELECT FROM entities AS alias WHERE alias.merged_into = entities.entity_id))
-""".replace("{held}", _HELD.replace("{entity}", "entities"))
+_DROP_TARGETS: LiteralString = """
+WITH gone AS (
+    DELETE FROM entity_merges AS merge USING entities AS entity
+    WHERE entity.entity_id = merge.target_id AND entity.project_id = %(project_id)s
+      AND (NOT {held}
+           OR NOT EXISTS (SELECT FROM merged_entities AS source WHERE source.merge_id = merge.merge_id))
+    RETURNING merge.merge_id, merge.target_id
+)
+SELECT gone.target_id, coalesce(source.source_id, gone.target_id)
+FROM gone LEFT JOIN merged_entities AS source USING (merge_id)
+""".replace("{held}", _HELD.replace("{entity}", "entity"))
 
-_FACTS = (_SHOW_RELATIONS, _SHOW_ENTITIES, _DROP_WORDLESS, _DROP_MERGES)
+_FACTS = (_SHOW_RELATIONS, _SHOW_ENTITIES, _DROP_WORDLESS, _DROP_MERGES, _DROP_TARGETS)
 
 
 async def forget_names(connection: Connection, project_id: ProjectId) -> None:
@@ -93,7 +93,5 @@ async def forget_names(connection: Connection, project_id: ProjectId) -> None:
         cursor = await connection.execute(statement, facts)
         touched.update(each for row in await cursor.fetchall() for each in row)
     if touched:
-        members = await resolving.trees(connection, [EntityId(each) for each in touched])
-        await resolving.resolve(connection, project_id, members)
+        await resolving.resolve(connection, project_id, [EntityId(each) for each in touched])
         await refresh_all(connection, project_id)
-    await connection.execute(_DROP_NAMES, facts)

@@ -1,18 +1,20 @@
 """Mentions and statements, the graph's truth: what each chunk says, written down in the transaction that shows it."""
 
 from collections.abc import Mapping
-from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.graph import Extraction, normalized, text_ref
-from lightwell.domain.ids import ChunkId, ProjectId, new_id
+from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.records.database import Connection
 
+# Rows are made in the order of their keys: two that make the same names do not wait in a circle.
 _ENTITIES = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
-SELECT entity_id, %(project_id)s, entity_ref, normalized_name
-FROM unnest(%(ids)s::uuid[], %(refs)s::text[], %(names)s::text[]) AS given (entity_id, entity_ref, normalized_name)
+SELECT keyed_id(project.id_key, given.entity_ref), project.project_id, given.entity_ref, given.normalized_name
+FROM unnest(%(refs)s::text[], %(names)s::text[]) AS given (entity_ref, normalized_name)
+JOIN projects AS project ON project.project_id = %(project_id)s
+ORDER BY given.entity_ref
 ON CONFLICT (project_id, entity_ref) DO NOTHING
 """
 
@@ -22,7 +24,7 @@ INSERT INTO document_entity_mentions (
     attributes)
 SELECT DISTINCT ON (entity.entity_id, given.chunk_id)
        entity.entity_id, given.chunk_id,
-       CASE WHEN class.tags && root.hidden_for OR class.tags && entity.hidden_for THEN NULL ELSE root.entity_id END,
+       CASE WHEN class.tags && entity.hidden_for THEN NULL ELSE entity.entity_id END,
        chunk.class_id, given.name, given.kind, given.description, given.type, given.confidence, given.frequency,
        given.attributes
 FROM unnest(%(chunks)s::uuid[], %(refs)s::text[], %(names)s::text[], %(kinds)s::text[], %(descriptions)s::text[],
@@ -30,33 +32,22 @@ FROM unnest(%(chunks)s::uuid[], %(refs)s::text[], %(names)s::text[], %(kinds)s::
     AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes)
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.ref
-JOIN entities AS root ON root.entity_id = coalesce(entity.merged_into, entity.entity_id)
 LEFT JOIN access_classes AS class ON class.class_id = chunk.class_id
 ORDER BY 1, 2, given.frequency DESC, given.name
 """
 
-# Each statement as it is stated, and what it stands for since a merge.
 _RELATIONS = """
-WITH stated AS (
-    SELECT given.stated_id, given.resolved_id, given.predicate,
-           source.entity_id AS source_id, target.entity_id AS target_id,
-           coalesce(source.merged_into, source.entity_id) AS source_root,
-           coalesce(target.merged_into, target.entity_id) AS target_root
-    FROM unnest(%(ids)s::uuid[], %(more_ids)s::uuid[], %(sources)s::text[], %(targets)s::text[],
-                %(predicates)s::text[])
-        AS given (stated_id, resolved_id, source, target, predicate)
-    JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
-    JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
-    WHERE source.entity_id <> target.entity_id
-)
 INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
-SELECT DISTINCT ON (source_id, target_id, predicate) relation_id, %(project_id)s, source_id, target_id, predicate
-FROM (
-    SELECT stated_id AS relation_id, source_id, target_id, predicate FROM stated
-    UNION ALL
-    SELECT resolved_id, source_root, target_root, predicate FROM stated
-    WHERE source_root <> target_root AND (source_root <> source_id OR target_root <> target_id)
-) AS wanted
+SELECT keyed_id(project.id_key, source.entity_id || ' ' || given.predicate || ' ' || target.entity_id),
+       project.project_id, source.entity_id, target.entity_id, given.predicate
+FROM (SELECT DISTINCT source, target, predicate
+      FROM unnest(%(sources)s::text[], %(targets)s::text[], %(predicates)s::text[])
+          AS stated (source, target, predicate)) AS given
+JOIN projects AS project ON project.project_id = %(project_id)s
+JOIN entities AS source ON source.project_id = project.project_id AND source.entity_ref = given.source
+JOIN entities AS target ON target.project_id = project.project_id AND target.entity_ref = given.target
+WHERE source.entity_id <> target.entity_id
+ORDER BY source.entity_id, target.entity_id, given.predicate
 ON CONFLICT (source_id, target_id, predicate) DO NOTHING
 """
 
@@ -66,9 +57,8 @@ INSERT INTO relation_mentions (
 SELECT DISTINCT ON (stated.relation_id, given.chunk_id)
        stated.relation_id, given.chunk_id,
        CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
-              OR class.tags && source_root.hidden_for OR class.tags && target_root.hidden_for
-              OR class.tags && stated.hidden_for OR class.tags && resolved.hidden_for
-            THEN NULL ELSE resolved.relation_id END,
+              OR class.tags && stated.hidden_for
+            THEN NULL ELSE stated.relation_id END,
        chunk.class_id, given.keywords, given.description, given.weight, given.confidence, given.comparison,
        given.use_case
 FROM unnest(%(chunks)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(predicates)s::text[],
@@ -78,14 +68,9 @@ FROM unnest(%(chunks)s::uuid[], %(sources)s::text[], %(targets)s::text[], %(pred
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS source ON source.project_id = %(project_id)s AND source.entity_ref = given.source
 JOIN entities AS target ON target.project_id = %(project_id)s AND target.entity_ref = given.target
-JOIN entities AS source_root ON source_root.entity_id = coalesce(source.merged_into, source.entity_id)
-JOIN entities AS target_root ON target_root.entity_id = coalesce(target.merged_into, target.entity_id)
 JOIN relations AS stated
   ON stated.source_id = source.entity_id AND stated.target_id = target.entity_id
  AND stated.predicate = given.predicate
-LEFT JOIN relations AS resolved
-  ON resolved.source_id = source_root.entity_id AND resolved.target_id = target_root.entity_id
- AND resolved.predicate = given.predicate
 LEFT JOIN access_classes AS class ON class.class_id = chunk.class_id
 ORDER BY 1, 2, given.weight DESC, given.description
 """
@@ -94,7 +79,7 @@ ORDER BY 1, 2, given.weight DESC, given.description
 async def write(
     connection: Connection, project_id: ProjectId, extractions: Mapping[ChunkId, Extraction]
 ) -> None:
-    """Write down what these chunks say, and what it stands for since people merged and hid."""
+    """Write down what these chunks say; what people deleted by hand stays hidden."""
     await _write_mentions(connection, project_id, extractions)
     await _write_statements(connection, project_id, extractions)
 
@@ -116,7 +101,6 @@ async def _write_mentions(
         _ENTITIES,
         {
             "project_id": project_id,
-            "ids": [new_id() for _ in distinct],
             "refs": list(distinct),
             "names": list(distinct.values()),
         },
@@ -152,9 +136,7 @@ async def _write_statements(
         "targets": [text_ref(statement.object) for _, statement in given],
         "predicates": [statement.predicate.value for _, statement in given],
     }
-    ids: list[UUID] = [new_id() for _ in given]
-    more_ids: list[UUID] = [new_id() for _ in given]
-    await connection.execute(_RELATIONS, {"ids": ids, "more_ids": more_ids, **ends})
+    await connection.execute(_RELATIONS, ends)
     await connection.execute(
         _RELATION_MENTIONS,
         {

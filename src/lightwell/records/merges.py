@@ -1,4 +1,8 @@
-"""The facts of merging: who was merged into whom, by whom, and whether it still holds."""
+"""The facts of merging: who was merged into whom, by whom, in which access classes, and whether it still holds.
+
+A merge holds for those readers who share a class in which the person who made it knew the source, and one in which
+that person knew the target, and who see both now. To all others there is no such merge, whatever names they come to know.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,21 +12,22 @@ from uuid import UUID
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import MergeStrategy, StandingMerge
-from lightwell.domain.ids import ClassId, EntityId, MergeId, ProjectId
-from lightwell.records import curated, resolving
-from lightwell.records.curated import Tree
-from lightwell.records.database import Database, Row
+from lightwell.domain.ids import ClassId, EntityId, MergeId
+from lightwell.records import curated, merge_trees
+from lightwell.records.database import Database
 from lightwell.records.locks import PUBLISHING_LOCK
+from lightwell.records.merge_trees import Tree
 from lightwell.records.profiles import refresh_all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSummary:
-    """What a model made of one class's descriptions, which have this hash, and the replies it was made of."""
+    """What a model made of what one class says of these members, which has this hash, and of which replies."""
 
     inputs_hash: str
     summary: str
     replies: tuple[UUID, ...]
+    members: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,101 +50,96 @@ class Ends:
     predicate: str
 
 
-_STILL_APART = """
-SELECT count(*) FILTER (WHERE entity_id = ANY(%(sources)s) AND merged_into IS NULL) = cardinality(%(sources)s::uuid[])
-   AND count(*) FILTER (WHERE entity_id = %(target)s
-                          AND coalesce(merged_into, entity_id) <> ALL(%(sources)s)) = 1
-FROM entities WHERE project_id = %(project_id)s AND entity_id = ANY(%(sources)s || %(target)s::uuid)
+_STILL_THERE = """
+SELECT count(*) = cardinality(%(sources)s::uuid[]) + 1
+       AND NOT bool_or(entity.entity_id = ANY(%(sources)s) AND merged.entity_id IS NOT NULL)
+       AND count(DISTINCT coalesce(merged.root_id, entity.entity_id)) = count(*)
+FROM entities AS entity LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
+WHERE entity.project_id = %(project_id)s AND entity.entity_id = ANY(%(sources)s || %(target)s::uuid)
 """
 
+# Each side in the classes in which this person knows it: others who share none of them are not told of the merge.
 _MERGE = """
-INSERT INTO entity_merges (merge_id, project_id, target_id, strategy, made_by)
-VALUES (%(merge)s, %(project_id)s, %(target)s, %(strategy)s, %(by)s)
+INSERT INTO entity_merges (merge_id, project_id, target_id, strategy, made_by, target_classes)
+SELECT %(merge)s, %(project_id)s, %(target)s, %(strategy)s, %(by)s,
+       ARRAY(SELECT class_id FROM profiles WHERE subject_id = %(target)s AND class_id = ANY(%(classes)s) ORDER BY 1)
 """
 
 _MERGED = """
-INSERT INTO merged_entities (merge_id, source_id, place)
-SELECT %(merge)s, source_id, place
+INSERT INTO merged_entities (merge_id, source_id, place, source_classes)
+SELECT %(merge)s, source_id, place,
+       ARRAY(SELECT class_id FROM profiles WHERE subject_id = source_id AND class_id = ANY(%(classes)s) ORDER BY 1)
 FROM unnest(%(sources)s::uuid[]) WITH ORDINALITY AS given (source_id, place)
 """
 
 _SUMMARISED = """
-INSERT INTO merge_summaries (merge_id, class_id, inputs_hash, summary, reply_ids)
-SELECT %(merge)s, class_id, inputs_hash, summary, string_to_array(replies, ' ')::uuid[]
-FROM unnest(%(classes)s::integer[], %(hashes)s::text[], %(summaries)s::text[], %(replies)s::text[])
-    AS given (class_id, inputs_hash, summary, replies)
+INSERT INTO merge_summaries (merge_id, class_id, inputs_hash, summary, reply_ids, members)
+SELECT %(merge)s, class_id, inputs_hash, summary, string_to_array(replies, ' ')::uuid[],
+       string_to_array(members, ' ')::uuid[]
+FROM unnest(%(summarised)s::integer[], %(hashes)s::text[], %(summaries)s::text[], %(replies)s::text[],
+            %(members)s::text[])
+    AS given (class_id, inputs_hash, summary, replies, members)
 """
 
 _ENDS = """
-SELECT relation.source_id, relation.target_id, relation.predicate
-FROM relations AS relation
-WHERE (relation.source_id = ANY(%(entities)s) OR relation.target_id = ANY(%(entities)s))
+SELECT DISTINCT coalesce(moved.source_id, relation.source_id), coalesce(moved.target_id, relation.target_id),
+       relation.predicate
+FROM relations AS relation LEFT JOIN merged_relations_of(%(classes)s) AS moved USING (relation_id)
+WHERE (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+       OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
+  AND coalesce(moved.source_id, relation.source_id) <> coalesce(moved.target_id, relation.target_id)
   AND EXISTS (SELECT FROM profiles WHERE subject_id = relation.relation_id AND class_id = ANY(%(classes)s))
-ORDER BY relation.relation_id
-"""
-
-_CLASSES = """
-SELECT DISTINCT subject_id, class_id FROM profiles
-WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
+ORDER BY 1, 2, 3
 """
 
 _ACTIVE = """
-SELECT source.merge_id, source.source_id, merge.target_id, coalesce(target.merged_into, target.entity_id)
-FROM merged_entities AS source
-JOIN entity_merges AS merge USING (merge_id)
-JOIN entities AS target ON target.entity_id = merge.target_id
-WHERE merge.project_id = %(project_id)s AND source.undone_at IS NULL
-  AND (source.source_id = %(id)s OR source.merge_id = %(id)s)
+SELECT merge_id, source_id FROM merges_told(%(classes)s) WHERE %(id)s IN (source_id, merge_id)
+ORDER BY merge_id, place
 """
 
-# What a reader has heard of one entity: under which names, and what these were merged into.
-_HEARD = """
-SELECT named.entity_id, merge.target_id,
-       EXISTS (SELECT FROM document_entity_mentions AS mention
-               WHERE mention.entity_id = %(root)s AND mention.named_as = named.entity_id
-                 AND mention.class_id = ANY(%(classes)s))
-       OR EXISTS (SELECT FROM entity_edits AS edit
-                  WHERE edit.entity_id = %(root)s AND edit.named_as = named.entity_id
-                    AND edit.class_id = ANY(%(classes)s))
-FROM entities AS named
-LEFT JOIN merged_entities AS source ON source.source_id = named.entity_id AND source.undone_at IS NULL
-LEFT JOIN entity_merges AS merge USING (merge_id)
-WHERE %(root)s IN (named.entity_id, named.merged_into)
-"""
-
-_CALLED: LiteralString = """
+_NAME: LiteralString = """
 CROSS JOIN LATERAL (
     SELECT coalesce(by_hand.name, said.name, by_hand.known_name) AS name
     FROM (SELECT min(edit.name COLLATE "C") AS name, min(edit.known_name COLLATE "C") AS known_name
           FROM entity_edits AS edit
-          WHERE edit.named_as = {id} AND edit.entity_id = {root} AND edit.class_id = ANY(%(classes)s)) AS by_hand,
+          WHERE edit.entity_id = {id} AND edit.class_id = ANY(%(classes)s)) AS by_hand,
          (SELECT mode() WITHIN GROUP (ORDER BY latest.name COLLATE "C") AS name FROM (
              SELECT mention.name FROM document_entity_mentions AS mention
-             WHERE mention.entity_id = {root} AND mention.named_as = {id} AND mention.class_id = ANY(%(classes)s)
+             WHERE mention.entity_id = {id} AND mention.class_id = ANY(%(classes)s)
              ORDER BY mention.chunk_id DESC LIMIT 50) AS latest) AS said
 ) AS {name}
 """
 
-_STANDING: LiteralString = (
-    """
-SELECT merge.merge_id, whole.name, array_agg(named.name ORDER BY source.place), merge.strategy, merge.merged_at
-FROM entity_merges AS merge
-JOIN merged_entities AS source ON source.merge_id = merge.merge_id AND source.undone_at IS NULL
-JOIN entities AS target ON target.entity_id = merge.target_id
-CROSS JOIN LATERAL (SELECT coalesce(target.merged_into, target.entity_id) AS id) AS root
+_STANDING: LiteralString = """
+SELECT told.merge_id, whole.name, array_agg(named.name ORDER BY told.place), told.strategy, merge.merged_at
+FROM merges_told(%(classes)s) AS told JOIN entity_merges AS merge USING (merge_id)
 {target}{source}
-WHERE merge.project_id = %(project_id)s AND whole.name IS NOT NULL AND named.name IS NOT NULL
-  AND (%(after)s::uuid IS NULL OR merge.merge_id < %(after)s)
-GROUP BY merge.merge_id, whole.name
-ORDER BY merge.merge_id DESC LIMIT %(limit)s
-""".replace("{target}", _CALLED.replace("{id}", "merge.target_id").replace("{name}", "whole"))
-    .replace("{source}", _CALLED.replace("{id}", "source.source_id").replace("{name}", "named"))
-    .replace("{root}", "root.id")
+WHERE merge.project_id = %(project_id)s AND (%(after)s::uuid IS NULL OR told.merge_id < %(after)s)
+GROUP BY told.merge_id, whole.name, told.strategy, merge.merged_at
+ORDER BY told.merge_id DESC LIMIT %(limit)s
+""".replace("{target}", _NAME.replace("{id}", "told.target_id").replace("{name}", "whole")).replace(
+    "{source}", _NAME.replace("{id}", "told.source_id").replace("{name}", "named")
 )
 
 _UNDO = """
 UPDATE merged_entities SET undone_at = now(), undone_by = %(by)s
-WHERE merge_id = %(merge)s AND source_id = ANY(%(sources)s) AND undone_at IS NULL
+FROM unnest(%(merges)s::uuid[], %(sources)s::uuid[]) AS told (merge_id, source_id)
+WHERE merged_entities.merge_id = told.merge_id AND merged_entities.source_id = told.source_id AND undone_at IS NULL
+"""
+
+_FORGET_SUMMARIES = (
+    "DELETE FROM merge_summaries WHERE members && %(sources)s OR merge_id = ANY(%(merges)s)"
+)
+
+# What only a merge held is looked at once more.
+_STALE = """
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT DISTINCT entity_id, 0, %(project_id)s::uuid, 'entity', 0 FROM (
+    SELECT unnest(%(sources)s::uuid[]) AS entity_id
+    UNION ALL
+    SELECT target_id FROM entity_merges WHERE merge_id = ANY(%(merges)s)
+) AS held
+ON CONFLICT (subject_id, class_id) DO NOTHING
 """
 
 
@@ -156,18 +156,20 @@ async def said(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> dict[ClassId, dict[EntityId, Tree]]:
     """Return what each of the reader's classes says of these entities."""
-    parameters = {"entities": list(entities), "classes": list(reader.classes)}
     async with database.transaction() as connection:
-        rows = await (await connection.execute(_CLASSES, parameters)).fetchall()
-        found = await curated.trees(connection, [(row[0], row[1]) for row in rows])
+        merged = await merge_trees.members(connection, reader, entities)
+        groups = [merged.get(each, [each]) for each in entities]
+        found = await merge_trees.trees(connection, reader, groups)
     by_class: dict[ClassId, dict[EntityId, Tree]] = {}
-    for (entity_id, class_id), tree in found.items():
-        by_class.setdefault(ClassId(class_id), {})[EntityId(entity_id)] = tree
+    for entity_id, trees in zip(entities, found, strict=True):
+        for class_id, tree in trees.items():
+            by_class.setdefault(class_id, {})[entity_id] = tree
     return by_class
 
 
 async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
-    """Write a merge down and let all mentions follow it, in one transaction; raise `Invalid` when it came too late."""
+    """Write a merge down, in one transaction; raise `Invalid` when it came too late."""
+    summaries = new.summaries
     facts: dict[str, object] = {
         "project_id": reader.project_id,
         "merge": new.id,
@@ -175,43 +177,52 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
         "sources": list(new.sources),
         "strategy": new.strategy.value,
         "by": sorted(reader.tags),
-        "classes": list(new.summaries),
-        "hashes": [made.inputs_hash for made in new.summaries.values()],
-        "summaries": [made.summary for made in new.summaries.values()],
-        "replies": [" ".join(map(str, made.replies)) for made in new.summaries.values()],
+        "classes": list(reader.classes),
+        "summarised": list(summaries),
+        "hashes": [made.inputs_hash for made in summaries.values()],
+        "summaries": [made.summary for made in summaries.values()],
+        "replies": [" ".join(map(str, made.replies)) for made in summaries.values()],
+        "members": [" ".join(map(str, made.members)) for made in summaries.values()],
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        apart = await (await connection.execute(_STILL_APART, facts)).fetchone()
-        if apart is None or not apart[0]:
+        there = await (await connection.execute(_STILL_THERE, facts)).fetchone()
+        if there is None or not there[0]:
             raise Invalid("Somebody has just merged or removed one of these; look again")
-        members = await resolving.trees(connection, [*new.sources, new.target])
         for statement in (_MERGE, _MERGED, _SUMMARISED):
             await connection.execute(statement, facts)
-        await resolving.resolve(connection, reader.project_id, members)
-        await refresh_all(connection, reader.project_id)
+        made = [(member, key) for key, each in summaries.items() for member in each.members]
+        await curated.drop_outdated_summaries(connection, made)
 
 
 async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -> list[EntityId]:
-    """Take back the merge with this id, or of this source, and return what stands by itself again.
+    """Take back the merge with this id, or those of this source, and return what stands by itself again.
 
-    Raises `NotFound` unless the reader has heard of both sides; `name` is what the reader called it.
+    Raises `NotFound` unless the reader was told of it; `name` is what the reader called it.
     """
-    rows = await database.rows(_ACTIVE, {"project_id": reader.project_id, "id": chosen})
-    heard = [row for row in rows if await _has_heard(database, reader, row)]
-    if not heard:
+    rows = await database.rows(_ACTIVE, {"classes": list(reader.classes), "id": chosen})
+    if not rows:
         raise NotFound(f"There is no merge of {name!r} that you may see")
-    sources = [EntityId(row[1]) for row in heard]
-    await _undo(database, reader.project_id, MergeId(heard[0][0]), sources, sorted(reader.tags))
-    return sources
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "merges": [row[0] for row in rows],
+        "sources": [row[1] for row in rows],
+        "by": sorted(reader.tags),
+    }
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        for statement in (_UNDO, _FORGET_SUMMARIES, _STALE):
+            await connection.execute(statement, facts)
+        await refresh_all(connection, reader.project_id)
+    return [EntityId(each) for each in dict.fromkeys(row[1] for row in rows)]
 
 
 async def standing(
     database: Database, reader: Reader, *, after: MergeId | None, limit: int
 ) -> list[StandingMerge]:
-    """Return the merges that hold, the latest first, those before `after`: where the reader has heard of both sides.
+    """Return the merges that the reader was told of, the latest first, those before `after`.
 
-    Of the merged entities those are named that the reader has heard of; an intermediate one counts by its own name.
+    Of the merged entities those are named that the reader knows; an intermediate one counts by its own name.
     """
     rows = await database.rows(
         _STANDING,
@@ -232,40 +243,3 @@ async def standing(
         )
         for row in rows
     ]
-
-
-async def has_heard(database: Database, reader: Reader, root: EntityId) -> bool:
-    """Return whether the reader sees something said under the entity's own name, not only under an alias."""
-    rows = await database.rows(_HEARD, {"root": root, "classes": list(reader.classes)})
-    return any(row[2] for row in rows if row[0] == root)
-
-
-async def _undo(
-    database: Database,
-    project_id: ProjectId,
-    merge_id: MergeId,
-    sources: Sequence[EntityId],
-    by: list[str],
-) -> None:
-    facts = {"project_id": project_id, "merge": merge_id, "sources": list(sources), "by": by}
-    async with database.transaction() as connection:
-        await connection.execute(PUBLISHING_LOCK, facts)
-        members = await resolving.trees(connection, sources)
-        await connection.execute(_UNDO, facts)
-        await resolving.resolve(connection, project_id, members)
-        await refresh_all(connection, project_id)
-
-
-async def _has_heard(database: Database, reader: Reader, merged: Row) -> bool:
-    """Return whether the reader sees something of the source's side and something of the target's."""
-    source, root = merged[1], merged[3]
-    rows = await database.rows(_HEARD, {"root": root, "classes": list(reader.classes)})
-    into = {row[0]: row[1] for row in rows}
-    sides = {_is_below(row[0], source, into) for row in rows if row[2]}
-    return sides == {True, False}
-
-
-def _is_below(entity: UUID | None, top: UUID, into: Mapping[UUID, UUID | None]) -> bool:
-    while entity is not None and entity != top:
-        entity = into.get(entity)
-    return entity == top

@@ -125,12 +125,13 @@ DELETE FROM relations WHERE relation_id = ANY(%(subjects)s) AND hidden_for IS NU
 """
 
 _DROP_ENTITIES = """
-DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL AND merged_into IS NULL
+DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
   AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention WHERE mention.entity_id = entities.entity_id)
   AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
                   WHERE mention.named_as = entities.entity_id
                     AND mention.entity_id IS DISTINCT FROM mention.named_as)
-  AND NOT EXISTS (SELECT FROM entities AS alias WHERE alias.merged_into = entities.entity_id)
+  AND NOT EXISTS (SELECT FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
+                  WHERE source.undone_at IS NULL AND entities.entity_id IN (source.source_id, merge.target_id))
   AND NOT EXISTS (SELECT FROM entity_edits AS edit WHERE entities.entity_id IN (edit.named_as, edit.entity_id))
   AND NOT EXISTS (SELECT FROM relations AS relation
                   WHERE entities.entity_id IN (relation.source_id, relation.target_id)

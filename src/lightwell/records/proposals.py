@@ -27,45 +27,72 @@ class Sign:
     value: str
 
 
-_LOOKED_AT = """
-SELECT entity.entity_id, CASE WHEN bool_or(profile.entity_ref IS NULL) THEN entity.normalized_name ELSE '' END,
+# Everywhere `merged` is what stands for what in the reader's eyes; who was not told of a merge sees two.
+_MERGED = """
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+)
+"""
+
+_LOOKED_AT = f"""
+{_MERGED}
+SELECT entity.entity_id,
+       CASE WHEN bool_or(profile.entity_ref IS NULL AND profile.subject_id = entity.entity_id)
+            THEN entity.normalized_name ELSE '' END,
        array_agg(profile.attributes ORDER BY profile.attributes::text) FILTER (WHERE profile.attributes IS NOT NULL)
-FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
+FROM profiles AS profile LEFT JOIN merged ON merged.entity_id = profile.subject_id
+JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
 WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
   AND (%(about)s::uuid IS NULL OR entity.entity_id = %(about)s)
 GROUP BY entity.entity_id
 ORDER BY max(profile.source_ids[cardinality(profile.source_ids)]::text) DESC NULLS LAST,
          min(coalesce(profile.entity_ref, entity.entity_ref)) COLLATE "C"
 LIMIT %(most)s
+"""  # noqa: S608 - only our own words
+
+# The entities that these are related to, by relations that the reader sees.
+_RELATED = """
+SELECT DISTINCT whole.root_id AS one, coalesce(merged.root_id, stated.other) AS other
+FROM whole
+CROSS JOIN LATERAL (
+    SELECT relation_id, target_id AS other FROM relations WHERE source_id = whole.entity_id
+    UNION ALL
+    SELECT relation_id, source_id FROM relations WHERE target_id = whole.entity_id
+) AS stated
+LEFT JOIN merged ON merged.entity_id = stated.other
+WHERE coalesce(merged.root_id, stated.other) <> whole.root_id
+  AND EXISTS (SELECT FROM profiles AS profile
+              WHERE profile.subject_id = stated.relation_id AND profile.class_id = ANY(%(classes)s))
+"""
+
+_WHOLE = """
+SELECT {one} AS root_id, {one} AS entity_id FROM {given}
+UNION ALL
+SELECT merged.root_id, merged.entity_id FROM merged JOIN {given} ON {one} = merged.root_id
 """
 
 # Who is related to the same others, these being related to at most a hundred, and is called nearly the same. Names
 # with different numbers in them name different things.
-_NEAR = """
-WITH given AS (
+_NEAR = f"""
+{_MERGED}, given AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
+), whole AS (
+    {_WHOLE.replace("{one}", "given.entity_id").replace("{given}", "given")}
 ), step AS MATERIALIZED (
-    SELECT DISTINCT given.entity_id AS one, CASE WHEN relation.source_id = given.entity_id THEN relation.target_id
-                                                 ELSE relation.source_id END AS via
-    FROM given JOIN relations AS relation ON given.entity_id IN (relation.source_id, relation.target_id)
-    WHERE EXISTS (SELECT FROM profiles AS profile
-                  WHERE profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s))
+    {_RELATED}
+), via AS MATERIALIZED (
+    SELECT DISTINCT other AS entity_id FROM step
 ), way AS MATERIALIZED (
-    SELECT vias.via, array_agg(near.other) AS others
-    FROM (SELECT DISTINCT via FROM step) AS vias
+    SELECT via.entity_id AS via, array_agg(near.other) AS others
+    FROM via
     CROSS JOIN LATERAL (
-        SELECT DISTINCT CASE WHEN relation.source_id = vias.via THEN relation.target_id
-                             ELSE relation.source_id END AS other
-        FROM relations AS relation
-        WHERE vias.via IN (relation.source_id, relation.target_id)
-          AND EXISTS (SELECT FROM profiles AS profile
-                      WHERE profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s))
-        LIMIT 101
+        WITH whole AS ({_WHOLE.replace("{one}", "via.entity_id").replace("{given}", "(SELECT) AS itself")})
+        {_RELATED} LIMIT 101
     ) AS near
-    GROUP BY vias.via HAVING count(*) <= 100
+    GROUP BY via.entity_id HAVING count(*) <= 100
 ), reached AS MATERIALIZED (
     SELECT DISTINCT step.one, others.other
-    FROM step JOIN way USING (via) CROSS JOIN LATERAL unnest(way.others) AS others (other)
+    FROM step JOIN way ON way.via = step.other CROSS JOIN LATERAL unnest(way.others) AS others (other)
     WHERE others.other <> step.one
 )
 SELECT given.entity_id, entity.entity_id, similarity(entity.normalized_name, given.name)
@@ -77,55 +104,73 @@ WHERE similarity(entity.normalized_name, given.name) >= 0.5
   AND EXISTS (SELECT FROM profiles AS profile
               WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
                 AND profile.entity_ref IS NULL)
+"""  # noqa: S608 - only our own words
+
+_SAME_FIELD = """
+SELECT given.entity_id, coalesce(merged.root_id, profile.subject_id), '{field}', given.value
+FROM unnest(%(ids)s::uuid[], %(fields)s::text[], %(values)s::text[]) AS given (entity_id, field, value)
+JOIN profiles AS profile ON given.field = '{field}' AND lower(profile.attributes ->> '{field}') = given.value
+LEFT JOIN merged ON merged.entity_id = profile.subject_id
+WHERE profile.class_id = ANY(%(classes)s) AND profile.subject = 'entity'
+  AND coalesce(merged.root_id, profile.subject_id) <> given.entity_id
 """
 
-_SAME = """
-SELECT given.entity_id, profile.subject_id, 'email', given.value
-FROM unnest(%(ids)s::uuid[], %(fields)s::text[], %(values)s::text[]) AS given (entity_id, field, value)
-JOIN profiles AS profile ON given.field = 'email' AND lower(profile.attributes ->> 'email') = given.value
-WHERE profile.class_id = ANY(%(classes)s) AND profile.subject = 'entity' AND profile.subject_id <> given.entity_id
+_SAME = f"""
+{_MERGED}
+{_SAME_FIELD.replace("{field}", "email")}
 UNION
-SELECT given.entity_id, profile.subject_id, 'domain', given.value
-FROM unnest(%(ids)s::uuid[], %(fields)s::text[], %(values)s::text[]) AS given (entity_id, field, value)
-JOIN profiles AS profile ON given.field = 'domain' AND lower(profile.attributes ->> 'domain') = given.value
-WHERE profile.class_id = ANY(%(classes)s) AND profile.subject = 'entity' AND profile.subject_id <> given.entity_id
+{_SAME_FIELD.replace("{field}", "domain")}
 """
 
-_ALIASES = """
+_ALIASES = f"""
+{_MERGED}
 SELECT DISTINCT given.entity_id, entity.entity_id, 'alias', given.name
 FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
 JOIN entities AS entity
-  ON entity.project_id = %(project_id)s AND entity.normalized_name = given.name AND entity.merged_into IS NULL
+  ON entity.project_id = %(project_id)s AND entity.normalized_name = given.name
 JOIN profiles AS profile
   ON profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s) AND profile.entity_ref IS NULL
 WHERE entity.entity_id <> given.entity_id
+  AND NOT EXISTS (SELECT FROM merged WHERE merged.entity_id = entity.entity_id)
+"""  # noqa: S608 - only our own words
+
+_NEIGHBOURS = f"""
+{_MERGED}, given AS (
+    SELECT unnest(%(ids)s::uuid[]) AS entity_id
+), whole AS (
+    {_WHOLE.replace("{one}", "given.entity_id").replace("{given}", "given")}
+)
+{_RELATED}
 """
 
-_NEIGHBOURS = """
-SELECT DISTINCT given.entity_id, CASE WHEN relation.source_id = given.entity_id THEN relation.target_id
-                                      ELSE relation.source_id END
-FROM unnest(%(ids)s::uuid[]) AS given (entity_id)
-JOIN relations AS relation ON given.entity_id IN (relation.source_id, relation.target_id)
-WHERE EXISTS (SELECT FROM profiles AS profile
-              WHERE profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s))
-"""
-
+# A rejection concerns those who see both of the two where the person who made it saw them.
 _REJECTED = """
 SELECT given.one, given.other FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
 JOIN rejected_merges AS rejected USING (one, other)
 WHERE rejected.project_id = %(project_id)s
+  AND rejected.one_classes && %(classes)s AND rejected.other_classes && %(classes)s
 """
 
-_REFS = """
-SELECT coalesce(merged_into, entity_id), encode(sha256(convert_to(entity_ref, 'UTF8')), 'hex') FROM entities
-WHERE entity_id = ANY(%(ids)s) OR merged_into = ANY(%(ids)s)
-"""
+_NAMES = f"""
+{_MERGED}, whole AS (
+    {_WHOLE.replace("{one}", "given.entity_id").replace("{given}", "unnest(%(ids)s::uuid[]) AS given (entity_id)")}
+)
+SELECT whole.root_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex'),
+       ARRAY(SELECT profile.class_id FROM profiles AS profile
+             WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+             ORDER BY profile.class_id)
+FROM whole JOIN entities AS entity USING (entity_id)
+"""  # noqa: S608 - only our own words
 
 _REJECT = """
-INSERT INTO rejected_merges (project_id, one, other, rejected_by)
-SELECT %(project_id)s, one, other, %(by)s
-FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
-ON CONFLICT (project_id, one, other) DO NOTHING
+INSERT INTO rejected_merges AS rejected (project_id, one, other, one_classes, other_classes, rejected_by)
+SELECT %(project_id)s, one, other, string_to_array(one_classes, ' ')::integer[],
+       string_to_array(other_classes, ' ')::integer[], %(by)s
+FROM unnest(%(ones)s::text[], %(others)s::text[], %(one_classes)s::text[], %(other_classes)s::text[])
+    AS given (one, other, one_classes, other_classes)
+ON CONFLICT (project_id, one, other, rejected_by) DO UPDATE
+SET one_classes = rejected.one_classes || excluded.one_classes,
+    other_classes = rejected.other_classes || excluded.other_classes
 """
 
 
@@ -194,42 +239,56 @@ async def neighbours(
 async def rejected(
     database: Database, reader: Reader, pairs: Sequence[tuple[EntityId, EntityId]]
 ) -> set[tuple[EntityId, EntityId]]:
-    """Return which of the pairs people have turned down, under any of the names that they stand for by now."""
-    hashes = await _hashes(database, {entity for pair in pairs for entity in pair})
-    keys = {key: pair for pair in pairs for key in _keys(hashes, pair)}
+    """Return which of the pairs people have turned down, under any of the names that the reader has for them."""
+    names = await _names(database, reader, {entity for pair in pairs for entity in pair})
+    keys = {(one.hash, other.hash): pair for pair in pairs for one, other in _pairs(names, pair)}
     facts = {"ones": [key[0] for key in keys], "others": [key[1] for key in keys]}
-    rows = await database.rows(_REJECTED, {"project_id": reader.project_id, **facts})
+    rows = await database.rows(_REJECTED, {**_reading(reader), **facts})
     return {keys[(row[0], row[1])] for row in rows}
 
 
 async def reject(database: Database, reader: Reader, pair: tuple[EntityId, EntityId]) -> None:
-    """Remember that these are two things, whatever becomes of their documents."""
-    keys = _keys(await _hashes(database, pair), pair)
+    """Remember that these are two things, whatever becomes of their documents, for those who see both."""
+    names = _pairs(await _names(database, reader, pair), pair)
     await database.run(
         _REJECT,
         {
             "project_id": reader.project_id,
-            "ones": [key[0] for key in keys],
-            "others": [key[1] for key in keys],
+            "ones": [one.hash for one, _ in names],
+            "others": [other.hash for _, other in names],
+            "one_classes": [" ".join(map(str, one.classes)) for one, _ in names],
+            "other_classes": [" ".join(map(str, other.classes)) for _, other in names],
             "by": sorted(reader.tags),
         },
     )
 
 
-async def _hashes(database: Database, entities: Iterable[EntityId]) -> dict[EntityId, list[str]]:
-    found: dict[EntityId, list[str]] = {}
-    for entity_id, hashed in await database.rows(_REFS, {"ids": list(entities)}):
-        found.setdefault(EntityId(entity_id), []).append(hashed)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Name:
+    """A name of an entity, as the hash of its reference, and in which of the reader's classes it is known."""
+
+    hash: str
+    classes: tuple[int, ...]
+
+
+async def _names(
+    database: Database, reader: Reader, entities: Iterable[EntityId]
+) -> dict[EntityId, list[_Name]]:
+    found: dict[EntityId, list[_Name]] = {}
+    parameters = {"ids": list(entities), "classes": list(reader.classes)}
+    for entity_id, hashed, classes in await database.rows(_NAMES, parameters):
+        known = _Name(hash=hashed, classes=tuple(classes))
+        found.setdefault(EntityId(entity_id), []).append(known)
     return found
 
 
-def _keys(
-    hashes: Mapping[EntityId, Sequence[str]], pair: tuple[EntityId, EntityId]
-) -> list[tuple[str, str]]:
+def _pairs(
+    names: Mapping[EntityId, Sequence[_Name]], pair: tuple[EntityId, EntityId]
+) -> list[tuple[_Name, _Name]]:
     return [
-        (min(one, other), max(one, other))
-        for one in hashes.get(pair[0], ())
-        for other in hashes.get(pair[1], ())
+        (one, other) if one.hash < other.hash else (other, one)
+        for one in names.get(pair[0], ())
+        for other in names.get(pair[1], ())
     ]
 
 

@@ -92,23 +92,31 @@ WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk_terms.class_id = ANY(%(classe
   AND (%(topic)s = '' OR chunk_terms.topic_tag = %(topic)s)
 """
 
-# A merged name counts only where one of the reader's chunks, or a word by hand that the reader sees, has it.
+# A name counts only where one of the reader's chunks, or a word by hand that the reader sees, has it.
 _NAMED = """
-WITH named AS (
-    SELECT coalesce(entity.merged_into, entity.entity_id) AS entity_id, entity.normalized_name
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), said AS (
+    SELECT entity.entity_id, entity.normalized_name
     FROM entities AS entity
     WHERE entity.project_id = %(project_id)s AND entity.normalized_name = ANY(%(names)s)
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.entity_id = coalesce(entity.merged_into, entity.entity_id)
-                    AND mention.named_as = entity.entity_id AND mention.class_id = ANY(%(classes)s))
+                  WHERE mention.entity_id = entity.entity_id AND mention.class_id = ANY(%(classes)s))
     UNION
     SELECT edit.entity_id, edit.normalized_name
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.normalized_name = ANY(%(names)s)
       AND edit.class_id = ANY(%(classes)s)
+), named AS (
+    SELECT DISTINCT coalesce(merged.root_id, said.entity_id) AS entity_id, said.normalized_name
+    FROM said LEFT JOIN merged USING (entity_id)
 )
 SELECT named.entity_id, named.normalized_name, sum(profile.mention_count)
-FROM named JOIN profiles AS profile ON profile.subject_id = named.entity_id
+FROM named
+CROSS JOIN LATERAL (
+    SELECT named.entity_id UNION ALL SELECT merged.entity_id FROM merged WHERE merged.root_id = named.entity_id
+) AS member
+JOIN profiles AS profile ON profile.subject_id = member.entity_id
 WHERE profile.class_id = ANY(%(classes)s)
 GROUP BY named.entity_id, named.normalized_name
 ORDER BY named.normalized_name, named.entity_id

@@ -18,23 +18,32 @@ _ON_TOPIC = ON_TOPIC.replace("{chunk}", "mention.chunk_id")
 
 _MENTIONING = """
 SELECT DISTINCT chunk_id FROM document_entity_mentions AS mention
-WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) AND {on_topic}
+WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s) AND {on_topic}
 ORDER BY chunk_id LIMIT %(limit)s
 """.replace("{on_topic}", _ON_TOPIC)
 
 _STATING = """
 SELECT DISTINCT chunk_id FROM relation_mentions AS mention
-WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s) AND {on_topic}
+WHERE relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])
+  AND class_id = ANY(%(classes)s) AND {on_topic}
 ORDER BY chunk_id LIMIT %(limit)s
 """.replace("{on_topic}", _ON_TOPIC)
 
 _RELATING = """
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+)
 SELECT mention.chunk_id
 FROM relations AS relation JOIN relation_mentions AS mention USING (relation_id)
-WHERE (relation.source_id = ANY(%(entities)s) OR relation.target_id = ANY(%(entities)s))
+LEFT JOIN merged AS source ON source.entity_id = relation.source_id
+LEFT JOIN merged AS target ON target.entity_id = relation.target_id
+WHERE (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+       OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
+  AND coalesce(source.root_id, relation.source_id) <> coalesce(target.root_id, relation.target_id)
   AND mention.class_id = ANY(%(classes)s) AND {on_topic}
 GROUP BY mention.chunk_id
-ORDER BY bool_or(relation.source_id = ANY(%(entities)s) AND relation.target_id = ANY(%(entities)s)) DESC,
+ORDER BY bool_or(coalesce(source.root_id, relation.source_id) = ANY(%(entities)s)
+                 AND coalesce(target.root_id, relation.target_id) = ANY(%(entities)s)) DESC,
          max(mention.confidence) DESC, mention.chunk_id
 LIMIT %(limit)s
 """.replace("{on_topic}", _ON_TOPIC)
@@ -61,37 +70,46 @@ RELATIONS_OF = _SOURCED.replace("{subject}", "relation_id").replace(
 )
 
 _LINKED = """
-SELECT other FROM (
+SELECT coalesce(merged.root_id, link.other) AS other FROM (
     SELECT to_ref AS other, confidence FROM entity_links
-    WHERE from_ref = ANY(%(entities)s) AND {seen}
+    WHERE from_ref = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND {seen}
     UNION ALL
     SELECT from_ref, confidence FROM entity_links
-    WHERE to_ref = ANY(%(entities)s) AND {seen}
+    WHERE to_ref = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND {seen}
 ) AS link
-WHERE other <> ALL(%(entities)s)
-GROUP BY other ORDER BY max(confidence) DESC, other LIMIT %(limit)s
+LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.other
+WHERE link.other <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+GROUP BY 1 ORDER BY max(confidence) DESC, 1 LIMIT %(limit)s
 """.replace(
     "{seen}",
     "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
 )
 
 _NEIGHBOURS = """
-WITH near AS (
-    SELECT DISTINCT entity_id FROM document_entity_mentions
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), near AS (
+    SELECT DISTINCT coalesce(merged.root_id, mention.entity_id) AS root_id
+    FROM document_entity_mentions AS mention LEFT JOIN merged USING (entity_id)
     WHERE chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
+), member AS (
+    SELECT root_id, root_id AS entity_id FROM near
+    UNION ALL
+    SELECT root_id, merged.entity_id FROM merged JOIN near USING (root_id)
 ), rare AS (
-    SELECT near.entity_id, sum(profile.mention_count) AS mentions
-    FROM near JOIN profiles AS profile ON profile.subject_id = near.entity_id
+    SELECT member.root_id, sum(profile.mention_count) AS mentions
+    FROM member JOIN profiles AS profile ON profile.subject_id = member.entity_id
     WHERE profile.class_id = ANY(%(classes)s)
-    GROUP BY near.entity_id
+    GROUP BY member.root_id
     HAVING sum(profile.mention_count) BETWEEN 2 AND %(rarest)s
 )
 SELECT mention.chunk_id
 FROM (
-    SELECT DISTINCT entity_id, chunk_id FROM document_entity_mentions
-    WHERE entity_id IN (SELECT entity_id FROM rare) AND class_id = ANY(%(classes)s)
+    SELECT DISTINCT member.root_id, mention.chunk_id
+    FROM document_entity_mentions AS mention JOIN member USING (entity_id) JOIN rare USING (root_id)
+    WHERE mention.class_id = ANY(%(classes)s)
 ) AS mention
-JOIN rare USING (entity_id)
+JOIN rare USING (root_id)
 WHERE {on_topic}
 GROUP BY mention.chunk_id
 ORDER BY sum(1.0 / rare.mentions) DESC, mention.chunk_id
@@ -100,26 +118,35 @@ LIMIT %(limit)s
 
 # Identifiers travel as one string of bytes per chunk: thousands of rows would cost more than the search.
 _MENTIONS = """
-SELECT uuid_send(chunk_id), string_agg(uuid_send(entity_id), ''::bytea)
-FROM document_entity_mentions
+SELECT uuid_send(chunk_id), string_agg(uuid_send(coalesce(merged.root_id, mention.entity_id)), ''::bytea)
+FROM document_entity_mentions AS mention LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
 WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND class_id = ANY(%(classes)s) AND entity_id IS NOT NULL
 GROUP BY chunk_id
 """
 
 _COUNTS = """
-SELECT uuid_send(subject_id), sum(mention_count) FROM profiles
-WHERE subject_id = ANY(%(entities)s::uuid[]) AND class_id = ANY(%(classes)s)
-GROUP BY subject_id
+SELECT uuid_send(coalesce(merged.root_id, subject_id)), sum(mention_count)
+FROM profiles LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
+WHERE subject_id = ANY((SELECT with_merged(%(entities)s::uuid[], %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s)
+GROUP BY coalesce(merged.root_id, subject_id)
 """
 
 # What was only seen side by side is in the mentions already.
 _RELATIONS = """
-SELECT uuid_send(relation.source_id), uuid_send(relation.target_id), sum(mention.weight)
-FROM relation_mentions AS mention JOIN relations AS relation USING (relation_id)
-WHERE mention.chunk_id = ANY(%(chunks)s::uuid[]) AND mention.class_id = ANY(%(classes)s)
-  AND mention.confidence > %(side_by_side)s
-GROUP BY relation.source_id, relation.target_id
-ORDER BY relation.source_id, relation.target_id
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), stated AS (
+    SELECT coalesce(source.root_id, relation.source_id) AS source_id,
+           coalesce(target.root_id, relation.target_id) AS target_id, mention.weight
+    FROM relation_mentions AS mention JOIN relations AS relation USING (relation_id)
+    LEFT JOIN merged AS source ON source.entity_id = relation.source_id
+    LEFT JOIN merged AS target ON target.entity_id = relation.target_id
+    WHERE mention.chunk_id = ANY(%(chunks)s::uuid[]) AND mention.class_id = ANY(%(classes)s)
+      AND mention.confidence > %(side_by_side)s
+)
+SELECT uuid_send(source_id), uuid_send(target_id), sum(weight) FROM stated WHERE source_id <> target_id
+GROUP BY source_id, target_id
+ORDER BY source_id, target_id
 """
 
 _ID = np.dtype("S16")

@@ -68,15 +68,15 @@ WHERE {table}.subject_id = own.subject_id AND {table}.class_id = own.class_id
 )
 
 _EXACT = """
-SELECT subject_id, 1 - min(distance) AS similarity
+SELECT coalesce(merged.root_id, subject_id) AS subject_id, 1 - min(distance) AS similarity
 FROM (
     SELECT subject_id, embedding <=> %(vector)b AS distance FROM {table} AS placed
     WHERE {few} AND class_id = ANY(%(classes)s)
       AND NOT EXISTS (SELECT FROM described_profiles AS described
                       WHERE described.changed AND described.subject_id = placed.subject_id
                         AND described.class_id = placed.class_id)
-) AS visible
-GROUP BY subject_id ORDER BY min(distance), subject_id LIMIT %(limit)s
+) AS visible LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
+GROUP BY coalesce(merged.root_id, subject_id) ORDER BY min(distance), 1 LIMIT %(limit)s
 """
 
 # One statement that looks at how many there are, and compares all where they are few.
@@ -93,16 +93,16 @@ ORDER BY nearest.similarity DESC, nearest.subject_id
 
 # The sum keeps the planner from the class index.
 _APPROXIMATE = """
-SELECT subject_id, 1 - min(distance) AS similarity
+SELECT coalesce(merged.root_id, subject_id) AS subject_id, 1 - min(distance) AS similarity
 FROM (
     SELECT subject_id, class_id, embedding <=> %(vector)b AS distance FROM {table}
     WHERE class_id + 0 = ANY(%(classes)s)
     ORDER BY embedding <=> %(vector)b LIMIT %(looked_at)s
-) AS placed
+) AS placed LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
 WHERE NOT EXISTS (SELECT FROM described_profiles AS described
                   WHERE described.changed AND described.subject_id = placed.subject_id
                     AND described.class_id = placed.class_id)
-GROUP BY subject_id ORDER BY min(distance), subject_id LIMIT %(limit)s
+GROUP BY coalesce(merged.root_id, subject_id) ORDER BY min(distance), 1 LIMIT %(limit)s
 """
 
 
