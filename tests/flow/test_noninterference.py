@@ -2,7 +2,7 @@
 
 import csv
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,12 +20,13 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
-from lightwell.domain.graph import Subject, Word
+from lightwell.domain.graph import Predicate, Statement, Subject, Word
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
 
 from .conftest import Project, project_on
 from .notes import Noted, noted
+from .test_merging import seen as seen_of_the_graph
 
 TAGS = ("team:a", "team:b", "team:c", "user:d")
 NAMES = (
@@ -655,3 +656,171 @@ async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
         reader = await project.kb.reader(["team:a"])
         seen.append([await briefed(project, reader, name) for name in ASKED_FOR])
     assert seen[0] == seen[1]
+
+
+OWN, SECRET, BOTH = ["team:a"], ["team:b"], ["team:a", "team:b"]
+
+Correction = Callable[[Noted, Reader], Awaitable[object]]
+
+
+async def _merged(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.merge(reader, ["Acme Corp"], "Project Falcon")
+
+
+async def _two_merged(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.merge(reader, ["Acme Corp", "Jane Smith"], "Project Falcon")
+
+
+async def _chained(store: Noted, reader: Reader) -> None:
+    await _merged(store, reader)
+    await store.kb.graph.merge(reader, ["Project Falcon"], "Zeta")
+    await store.kb.graph.merge(reader, ["Osprey"], "Zeta")
+
+
+async def _secret_merged(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.merge(reader, ["Project Falcon"], "Acme Corp")
+
+
+async def _taken_back(store: Noted, reader: Reader) -> None:
+    await _two_merged(store, reader)
+    await store.kb.graph.unmerge(reader, "Acme Corp")
+
+
+async def _rejected(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.reject(reader, "Project Falcon", "Acme Corporation")
+    await store.kb.graph.merge(reader, ["Project Falcon"], "Acme Corp")
+
+
+async def _rejected_elsewhere(store: Noted, _: Reader) -> None:
+    others = await store.kb.reader(SECRET)
+    await store.kb.graph.reject(others, "Acme Corp", "Acme Corporation")
+
+
+async def _described(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.edit(reader, "Project Falcon", Word(description="A secret plan."))
+
+
+async def _described_while_merged(store: Noted, reader: Reader) -> None:
+    await _merged(store, reader)
+    await store.kb.graph.edit(reader, "Acme Corp", Word(description="A secret plan."))
+
+
+async def _related(store: Noted, reader: Reader) -> None:
+    statement = Statement(subject="Acme Corp", object="Project Falcon", predicate=Predicate.USES)
+    await store.kb.graph.relate(reader, statement)
+
+
+CORRECTIONS: dict[str, Correction] = {
+    "merged into what is invisible": _merged,
+    "two merged into what is invisible": _two_merged,
+    "a chain through what is invisible": _chained,
+    "what is invisible merged": _secret_merged,
+    "one merge of two taken back": _taken_back,
+    "a rejection of what is invisible": _rejected,
+    "a rejection by others": _rejected_elsewhere,
+    "a description of what is invisible": _described,
+    "a description of what is merged into what is invisible": _described_while_merged,
+    "a relation to what is invisible": _related,
+}
+
+
+async def _two_stores(database: Database, other: Database) -> tuple[Noted, Noted]:
+    """Return a store with invisible documents and one without, under one key for ids; the invisible ones came first."""
+    full, own = await noted(database), await noted(other)
+    for each in (database, other):
+        await each.run("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
+    await full.put(
+        "h",
+        SECRET,
+        "Project Falcon (codename): is Acme Corp",
+        "Acme Corp (organization): is bought",
+        "Acme Corporation (organization)",
+        "Zeta (person): leads it",
+        "Osprey (place): is the site",
+        "Zeta -> Project Falcon [USES]: leads",
+        "Acme Corp -> Zeta [USES]: pays",
+    )
+    for store in (full, own):
+        await store.put(
+            "v",
+            OWN,
+            "Acme Corp (organization, domain=acme.example): sells pumps",
+            "Acme Corporation (organization, domain=acme.example): sells valves",
+            "Jane Smith (person): signs",
+            "Osprey (place): is a plant",
+            "Acme Corp -> Osprey [USES]: daily",
+            "Acme Corporation -> Osprey [USES]: weekly",
+            "Jane Smith -> Acme Corp [PART_OF]: since March",
+        )
+    return full, own
+
+
+async def _graph(store: Noted) -> object:
+    """Return all that the reader can observe of the graph, ids included."""
+    graph, reader = store.kb.graph, await store.kb.reader(OWN)
+    entities = [entity async for entity in graph.entities(reader)]
+    portraits = [await graph.entity(reader, str(entity.id)) for entity in entities]
+    pairs = [
+        (each.one.id, each.other.id, each.confidence, each.evidence, each.shared_neighbours)
+        for each in await graph.proposals(reader)
+    ]
+    return (
+        [(each.id, each.ref, each.name, each.description, each.chunk_count) for each in entities],
+        [(each.aliases, [(r.id, r.ends) for r in each.relations]) for each in portraits],
+        pairs,
+        await seen_of_the_graph(store, reader),
+    )
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+async def test_what_people_correct_of_the_invisible_is_not_felt(
+    database: Database, other_database: Database, name: str
+) -> None:
+    full, own = await _two_stores(database, other_database)
+    await CORRECTIONS[name](full, await full.kb.reader(BOTH))
+    assert await _graph(full) == await _graph(own)
+
+
+async def test_the_graphs_view_would_feel_a_correction_of_the_visible(
+    database: Database, other_database: Database
+) -> None:
+    full, own = await _two_stores(database, other_database)
+    reader = await full.kb.reader(OWN)
+    await full.kb.graph.merge(reader, ["Acme Corporation"], "Acme Corp")
+    assert await _graph(full) != await _graph(own)
+
+
+async def test_ids_say_nothing_of_who_heard_of_a_name_or_when(
+    database: Database, other_database: Database
+) -> None:
+    full, own = await _two_stores(database, other_database)
+    assert await _graph(full) == await _graph(own)
+    made = [
+        await store.kb.graph.create(await store.kb.reader(OWN), Word(name=name))
+        for name in ("Zeta", "Nobody Heard")
+        for store in (full, own)
+    ]
+    assert made[0].id == made[1].id
+    assert {each.id.version for each in made} == {8}
+    assert len({each.id for each in made}) == 2
+
+
+@pytest.mark.parametrize("how", ["by hand", "in a document"])
+async def test_a_guessed_name_confirms_nothing(
+    database: Database, other_database: Database, how: str
+) -> None:
+    """Neither a merge nor a rejection of a secret name is told to whoever comes to know the name by itself."""
+    full, own = await _two_stores(database, other_database)
+    both = await full.kb.reader(BOTH)
+    await full.kb.graph.merge(both, ["Acme Corp"], "Project Falcon")
+    await full.kb.graph.merge(both, ["Osprey"], "Zeta")
+    for store in (full, own):
+        reader = await store.kb.reader(OWN)
+        for name in ("Project Falcon", "Project Eagle", "Zeta"):
+            if how == "by hand":
+                await store.kb.graph.create(reader, Word(name=name))
+            else:
+                await store.put(name, OWN, f"{name} (codename): is a guess")
+    assert await _graph(full) == await _graph(own)
+    merged = await full.kb.graph.entity(await full.kb.reader(BOTH), "Acme Corp")
+    assert merged.entity.name == "Project Falcon"

@@ -1,6 +1,7 @@
 """Editing by hand: a person's word stands before what texts say, for those who may see it, and stays.
 
-What a person says lives in the access class of the tags given with it, by default of all tags the person asks with.
+What a person says lives in the access class of the tags given with it, by default in those classes in which what it is
+about is known: it never goes to people who have not heard of that.
 """
 
 import math
@@ -34,7 +35,7 @@ async def create(desk: Desk, reader: Reader, word: Word, tags: Iterable[str]) ->
     said = _checked(word)
     if not said.name:
         raise Invalid("The name is empty; say what the entity is called")
-    audience = _audience(reader, tags)
+    audience = _audience(reader, tags) or _only_tag(reader)
     if await _known(desk.database, reader, said.name):
         raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
     kind = said.kind or "term"
@@ -53,9 +54,10 @@ async def edit(desk: Desk, reader: Reader, name: str, word: Word, tags: Iterable
     database = desk.database
     called = await entities.called(database, reader, name)
     known = await entities.shown(database, reader, called.entity_id)
+    audiences = await _audiences(database, reader, audience, [called])
     words = (said, Word(name=known.name, kind=known.kind))
     async with desk.rounded_off():
-        await edits.say(database, reader, called.entity_id, words, audience)
+        await edits.say(database, reader, called.entity_id, words, audiences)
     return await _shown(desk, reader, called.entity_id)
 
 
@@ -110,23 +112,27 @@ async def restore(desk: Desk, reader: Reader, name: str) -> Entity:
 async def relate(desk: Desk, reader: Reader, statement: Statement, tags: Iterable[str]) -> Relation:
     """Say that two entities are related, or say it anew; raise `NotFound` or `Invalid`.
 
-    `comparison` and `use_case` are not kept, and a person's word has no confidence below 1.
+    `comparison` and `use_case` go with COMPARED_TO only; a person's word has no confidence below 1.
     """
     audience = _audience(reader, tags)
     if not (math.isfinite(statement.weight) and statement.weight > 0):
         raise Invalid(f"The weight must be a positive number, not {statement.weight}")
     if statement.confidence < LEAST_CONFIDENCE:
         raise Invalid(f"The confidence must be at least {LEAST_CONFIDENCE}")
-    if len(statement.description) > _LONGEST_DESCRIPTION:
+    said = (statement.description, statement.comparison, statement.use_case)
+    if max(map(len, said)) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
+    if statement.predicate is not Predicate.COMPARED_TO and any(said[1:]):
+        raise Invalid("Only COMPARED_TO has a comparison and a use case; name that predicate")
     database = desk.database
     source = await entities.called(database, reader, statement.subject)
     target = await entities.called(database, reader, statement.object)
     if source.entity_id == target.entity_id:
         raise Invalid(f"{statement.subject!r} and {statement.object!r} are one entity")
     known = {end.entity_id: await _word(database, reader, end) for end in (source, target)}
+    audiences = await _audiences(database, reader, audience, [source, target])
     async with desk.rounded_off():
-        await edits.relate(database, reader, known, statement, audience)
+        await edits.relate(database, reader, known, statement, audiences)
     return await _relation(database, reader, (source, target), statement.predicate)
 
 
@@ -166,11 +172,29 @@ def _checked(word: Word) -> Word:
 
 
 def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
-    """Return who is to see a word: those tags, or else all of the reader's own."""
-    audience = tags_of(tags) or reader.tags
-    if audience.isdisjoint(reader.tags):
+    """Return who is to see a word, nobody when that is not said."""
+    audience = tags_of(tags)
+    if audience and audience.isdisjoint(reader.tags):
         raise Invalid("You would not see it yourself; name at least one of the tags you ask with")
     return audience
+
+
+def _only_tag(reader: Reader) -> Tags:
+    if len(reader.tags) != 1:
+        raise Invalid("Say who is to see this: name the access tags, for you ask with several")
+    return reader.tags
+
+
+async def _audiences(
+    database: Database, reader: Reader, audience: Tags, about: Sequence[Called]
+) -> list[Tags]:
+    """Return who is to see a word about these: those it is said for, or else whoever knows all of them by name."""
+    if audience:
+        return [audience]
+    known = await access.tags_of_classes(database, reader, [each.entity_id for each in about])
+    if not known:
+        raise Invalid("Say who is to see this: name the access tags, for no group knows both")
+    return known
 
 
 async def _known(database: Database, reader: Reader, name: str) -> bool:

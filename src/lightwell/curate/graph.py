@@ -124,9 +124,9 @@ class Graph:
         return await proposals.reject(self._database, reader, one, other)
 
     async def create(self, reader: Reader, word: Word, *, tags: Iterable[str] = ()) -> Entity:
-        """Make an entity by hand, for those who share one of the tags, by default all of the reader's.
+        """Make an entity by hand, for those who share one of the tags, by default the only one that the reader has.
 
-        Raises `Invalid` when there is one already. As with every word by hand, a reader resolved before sees it from
+        Raises `Invalid` when there is one already, or several tags to choose from. As with every word by hand, a reader resolved before sees it from
         its next request on.
         """
         return await editing.create(self.desk, reader, word, tags)
@@ -134,7 +134,10 @@ class Graph:
     async def edit(
         self, reader: Reader, name: str, word: Word, *, tags: Iterable[str] = ()
     ) -> Entity:
-        """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`."""
+        """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`.
+
+        Without tags those hear it, of the reader's access classes, that know the entity.
+        """
         return await editing.edit(self.desk, reader, name, word, tags)
 
     async def delete(self, reader: Reader, name: str) -> Entity:
@@ -152,7 +155,10 @@ class Graph:
     async def relate(
         self, reader: Reader, statement: Statement, *, tags: Iterable[str] = ()
     ) -> Relation:
-        """Say by hand how two entities are related; raise `NotFound` or `Invalid`."""
+        """Say by hand how two entities are related; raise `NotFound` or `Invalid`.
+
+        Without tags those hear it, of the reader's access classes, that know both.
+        """
         return await editing.relate(self.desk, reader, statement, tags)
 
     async def delete_relations(

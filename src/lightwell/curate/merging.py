@@ -33,7 +33,7 @@ async def merge(
     """Merge the sources into the target and return what that did to what the reader sees.
 
     Each is named as the reader knows it: by name, reference or id. Entities without relations may be merged; then
-    nothing is redirected. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before
+    nothing is redirected, and the result's note says so. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before
     anything is changed.
     """
     _check(sources, target)
@@ -62,6 +62,7 @@ async def merge(
         source_entities_deleted=len(merged),
         relations_deduped=deduped,
         usage=log.summary,
+        note=_note(related, merged),
     )
 
 
@@ -155,6 +156,12 @@ async def _summaries(
                 members=tuple(sorted(chain.from_iterable(map(described, trees.values())))),
             )
     return found
+
+
+def _note(related: Sequence[Ends], sources: Sequence[EntityId]) -> str:
+    if any(each.source in sources or each.target in sources for each in related):
+        return ""
+    return "No source has relationships, so none was redirected; names, descriptions and passages are one."
 
 
 def _name(trees: Mapping[EntityId, Tree], target: EntityId) -> str:

@@ -282,6 +282,7 @@ class MergeResult:
     """What a merge did, in the eyes of the person who made it; `merge_id` takes it back.
 
     `usage` is what the person's own summaries cost; what others see is described anew at nobody's account.
+    `note` says so when no source had relations, so that nothing was redirected; "" otherwise.
     """
 
     merge_id: MergeId
@@ -290,6 +291,7 @@ class MergeResult:
     source_entities_deleted: int
     relations_deduped: int
     usage: TokenSummary = NO_USAGE
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

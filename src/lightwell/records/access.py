@@ -1,7 +1,9 @@
 """Tenants, projects, access classes: the walls, and who stands behind them."""
 
+from collections.abc import Sequence
+
 from lightwell.domain.access import Reader, Tags, user_of
-from lightwell.domain.ids import ClassId, ProjectId, new_id
+from lightwell.domain.ids import ClassId, EntityId, ProjectId, new_id
 from lightwell.records.database import Connection, Database
 
 _TENANT = """
@@ -35,6 +37,17 @@ ORDER BY class_id
 """
 
 
+_KNOWING = """
+SELECT class.tags FROM access_classes AS class
+WHERE class.class_id = ANY(%(classes)s)
+  AND NOT EXISTS (
+      SELECT FROM unnest(%(subjects)s::uuid[]) AS subject (id)
+      WHERE NOT EXISTS (SELECT FROM profiles
+                        WHERE profiles.subject_id = subject.id AND profiles.class_id = class.class_id))
+ORDER BY class.class_id
+"""
+
+
 async def project(database: Database, tenant: str, name: str) -> ProjectId:
     """Return the project's id; the tenant and the project are made when they are new."""
     names = {"tenant": tenant, "project": name}
@@ -57,6 +70,14 @@ async def class_of(connection: Connection, project_id: ProjectId, tags: Tags) ->
         found = await (await connection.execute(_FIND_CLASS, key)).fetchone()
     assert found is not None  # noqa: S101 - it has just been interned
     return ClassId(found[0])
+
+
+async def tags_of_classes(
+    database: Database, reader: Reader, subjects: Sequence[EntityId]
+) -> list[Tags]:
+    """Return the tags of those of the reader's classes that know each of these entities by its own name."""
+    parameters = {"classes": list(reader.classes), "subjects": list(subjects)}
+    return [frozenset(row[0]) for row in await database.rows(_KNOWING, parameters)]
 
 
 async def reader(database: Database, project_id: ProjectId, tags: Tags, user: str = "") -> Reader:

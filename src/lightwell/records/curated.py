@@ -83,7 +83,7 @@ WHERE kept.class_id = key.class_id AND key.subject_id = ANY(kept.members)
 async def refresh(connection: Connection, keys: Sequence[Key]) -> None:
     """Go over those of the freshly recomputed profiles that people have had a hand in."""
     columns = _columns(keys)
-    for statement in (_EMPTY, _WRITE_ENTITIES, _WRITE_RELATIONS, _DROP_SUMMARIES):
+    for statement in (_EMPTY, _WRITE_ENTITIES, _WRITE_RELATIONS):
         await connection.execute(statement, columns)
 
 

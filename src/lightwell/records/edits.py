@@ -64,7 +64,7 @@ WITH RECURSIVE told AS MATERIALIZED (
     SELECT source.source_id, merge.target_id
     FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
     WHERE merge.project_id = %(project_id)s AND source.undone_at IS NULL
-      AND source.source_classes && %(classes)s AND merge.target_classes && %(classes)s
+      AND source.source_classes && %(classes)s::integer[] AND merge.target_classes && %(classes)s::integer[]
 ), hidden AS (
     SELECT named.entity_id FROM entities AS named
     WHERE named.project_id = %(project_id)s AND named.normalized_name = %(name)s AND {is_hidden}
@@ -102,10 +102,11 @@ RETURNING relation_id
 """
 
 _SAY_RELATED = """
-INSERT INTO relation_edits (stated_as, class_id, keywords, description, weight, said_by)
-VALUES (%(relation)s, %(class_id)s, %(keywords)s, %(description)s, %(weight)s, %(by)s)
+INSERT INTO relation_edits (stated_as, class_id, keywords, description, weight, comparison, use_case, said_by)
+VALUES (%(relation)s, %(class_id)s, %(keywords)s, %(description)s, %(weight)s, %(comparison)s, %(use_case)s, %(by)s)
 ON CONFLICT (stated_as, class_id) DO UPDATE
 SET keywords = excluded.keywords, description = excluded.description, weight = excluded.weight,
+    comparison = excluded.comparison, use_case = excluded.use_case,
     said_by = excluded.said_by, said_at = now()
 """
 
@@ -147,12 +148,17 @@ async def create(database: Database, reader: Reader, word: Word, tags: Tags) -> 
 
 
 async def say(
-    database: Database, reader: Reader, named_as: EntityId, words: tuple[Word, Word], tags: Tags
+    database: Database,
+    reader: Reader,
+    named_as: EntityId,
+    words: tuple[Word, Word],
+    audiences: Sequence[Tags],
 ) -> None:
-    """Write down what a person says of an entity, and what the person knows of it where that says nothing."""
+    """Write down for each audience what a person says of an entity, and what the person knows where that says nothing."""
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
-        await _say(connection, reader, named_as, words, tags)
+        for tags in audiences:
+            await _say(connection, reader, named_as, words, tags)
         await _follow(connection, reader, [named_as])
 
 
@@ -187,9 +193,9 @@ async def relate(
     reader: Reader,
     ends: Mapping[EntityId, Word],
     statement: Statement,
-    tags: Tags,
+    audiences: Sequence[Tags],
 ) -> None:
-    """Write down that the first of the two ends is related to the second; `ends` says how the person knows them."""
+    """Write down for each audience that the first end is related to the second; `ends`: how the person knows them."""
     source, target = ends
     facts: dict[str, object] = {
         "project_id": reader.project_id,
@@ -199,18 +205,21 @@ async def relate(
         "keywords": statement.keywords,
         "description": statement.description,
         "weight": statement.weight,
-        "shown": sorted(reader.tags | tags),
+        "comparison": statement.comparison,
+        "use_case": statement.use_case,
+        "shown": sorted(reader.tags.union(*audiences)),
         "by": sorted(reader.tags),
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        for end, known in ends.items():
-            await _say(connection, reader, end, (Word(), known), tags)
         made = await (await connection.execute(_RELATE, facts)).fetchone()
         assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
         facts["relation"] = made[0]
-        facts["class_id"] = await access.class_of(connection, reader.project_id, tags)
-        await connection.execute(_SAY_RELATED, facts)
+        for tags in audiences:
+            for end, known in ends.items():
+                await _say(connection, reader, end, (Word(), known), tags)
+            facts["class_id"] = await access.class_of(connection, reader.project_id, tags)
+            await connection.execute(_SAY_RELATED, facts)
         await _follow(connection, reader, list(ends))
 
 

@@ -179,12 +179,16 @@ CROSS JOIN LATERAL (
     ) AS latest
 ) AS source
 CROSS JOIN LATERAL (
-    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id, latest.comparison) AS comparisons,
-           array_agg(latest.use_case ORDER BY latest.chunk_id, latest.use_case) AS use_cases
+    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id NULLS FIRST, latest.comparison) AS comparisons,
+           array_agg(latest.use_case ORDER BY latest.chunk_id NULLS FIRST, latest.use_case) AS use_cases
     FROM (
         SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
         WHERE mention.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
           AND mention.class_id = ANY(%(classes)s)
+        UNION ALL
+        SELECT NULL, comparison, use_case FROM relation_edits AS edit
+        WHERE edit.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
+          AND edit.class_id = ANY(%(classes)s)
         ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
     ) AS latest
 ) AS compared

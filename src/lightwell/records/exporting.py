@@ -93,12 +93,16 @@ _RELATION_SOURCES = _SOURCES.replace("{members}", "relation.members")
 
 # What is said of comparisons; nowhere is it kept but where it is said.
 _COMPARED = """
-    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id, latest.comparison) AS comparisons,
-           array_agg(latest.use_case ORDER BY latest.chunk_id, latest.use_case) AS use_cases
+    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id NULLS FIRST, latest.comparison) AS comparisons,
+           array_agg(latest.use_case ORDER BY latest.chunk_id NULLS FIRST, latest.use_case) AS use_cases
     FROM (
         SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
         WHERE mention.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
           AND mention.class_id = ANY(%(classes)s)
+        UNION ALL
+        SELECT NULL, comparison, use_case FROM relation_edits AS edit
+        WHERE edit.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
+          AND edit.class_id = ANY(%(classes)s)
         ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
     ) AS latest
 """

@@ -171,6 +171,7 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
         await curated.refresh(connection, [(row[0], row[1]) for row in rows])
         shrunk = {"subjects": [row[0] for row in rows if row[3] <= 0]}
         await connection.execute(_DROP_EMPTY, subjects)
+        await curated.drop_outdated_summaries(connection, [(row[0], row[1]) for row in rows])
         if shrunk["subjects"]:
             await connection.execute(_DROP_RELATIONS, shrunk)
             await connection.execute(_DROP_ENTITIES, shrunk)

@@ -148,7 +148,7 @@ _REJECTED = """
 SELECT given.one, given.other FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
 JOIN rejected_merges AS rejected USING (one, other)
 WHERE rejected.project_id = %(project_id)s
-  AND rejected.one_classes && %(classes)s AND rejected.other_classes && %(classes)s
+  AND rejected.one_classes && %(classes)s::integer[] AND rejected.other_classes && %(classes)s::integer[]
 """
 
 _NAMES = f"""

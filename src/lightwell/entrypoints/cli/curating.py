@@ -77,6 +77,7 @@ async def merge(
         "relationsRedirected": done.relations_redirected,
         "sourceEntitiesDeleted": done.source_entities_deleted,
         "relationsDeduped": done.relations_deduped,
+        "note": done.note,
     }
     return costs.report(document, _merged(done))
 
@@ -320,8 +321,8 @@ def _merged(done: MergeResult) -> RenderableType:
     joined = f", {done.relations_deduped} of them joined with one that was there"
     related = (
         f"{redirected} redirected{joined if done.relations_deduped else ''}."
-        if done.relations_redirected
-        else "None of them had relations to redirect; names and descriptions were joined."
+        if done.relations_redirected or not done.note
+        else done.note
     )
     merged = (
         "1 entity"

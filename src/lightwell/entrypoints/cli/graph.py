@@ -27,7 +27,7 @@ For = Annotated[
         "--acl",
         metavar="TAG",
         help="Who is to see what you say: team:sales. Several by commas, or by repeating it. "
-        "By default all the tags you ask with.",
+        "By default, of those who share a tag with you, whoever knows what you speak of.",
     ),
 ]
 Kind = Annotated[
@@ -307,6 +307,12 @@ def relate_entities(  # noqa: PLR0913 - each is an option
     weight: Annotated[
         float, typer.Option("--weight", help="How much it counts beside what documents state.")
     ] = 1.0,
+    comparison: Annotated[
+        str, typer.Option("--comparison", help="How they compare; with COMPARED_TO only.")
+    ] = "",
+    use_case: Annotated[
+        str, typer.Option("--use-case", help="What for; with COMPARED_TO only.")
+    ] = "",
     who: As = None,
     acl: For = None,
     as_json: Json = False,
@@ -318,7 +324,13 @@ def relate_entities(  # noqa: PLR0913 - each is an option
     from lightwell.entrypoints.cli.edge import run
 
     statement = Statement(
-        subject=source, object=target, predicate=predicate, description=description, weight=weight
+        subject=source,
+        object=target,
+        predicate=predicate,
+        description=description,
+        weight=weight,
+        comparison=comparison,
+        use_case=use_case,
     )
     run(curating.relate(statement, who or [], acl or []), as_json=as_json, verbose=verbose)
 
