@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from lightwell.answer.compose import Answers
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.briefs import Candidates, Line, Tie
@@ -21,11 +22,13 @@ from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import Predicate, Statement, Subject, Word
+from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
+from lightwell.wiring import retriever
 
 from .conftest import Project, project_on
-from .notes import Noted, noted
+from .notes import Noted, Notes, noted
 from .test_merging import seen as seen_of_the_graph
 
 TAGS = ("team:a", "team:b", "team:c", "user:d")
@@ -824,3 +827,26 @@ async def test_a_guessed_name_confirms_nothing(
     assert await _graph(full) == await _graph(own)
     merged = await full.kb.graph.entity(await full.kb.reader(BOTH), "Acme Corp")
     assert merged.entity.name == "Project Falcon"
+
+
+async def test_which_document_is_read_first_does_not_decide_the_order(database: Database) -> None:
+    """A long document and two short ones are cut at once; invisible ones would change which ends first."""
+    store = await noted(database)
+    long = "\n".join(f"Line {number} of a long report on pumps." for number in range(4000))
+    texts = (
+        f"{long}\nAcme Corp (firm): first",
+        "Acme Corp (firm): second",
+        "Acme Corp (firm): third",
+    )
+    shelf = Shelf(
+        documents=tuple(
+            written(f"{number}.txt", text, OWN, title=str(number))
+            for number, text in enumerate(texts)
+        )
+    )
+    way = replace(store.project.way, extractor=Notes(), batches=3, jobs_at_once=1)
+    kb = KnowledgeBase(database, store.kb.project_id, way, retriever(way), Answers(model=None))
+    await kb.ingest(shelf)
+    acme = (await kb.graph.entity(await kb.reader(OWN), "Acme Corp")).entity
+    assert acme.description == "first | second | third"
+    assert acme.paths == tuple(f"file:///shelf/{number}.txt" for number in range(3))

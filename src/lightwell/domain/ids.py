@@ -41,6 +41,15 @@ def new_query_id() -> QueryId:
     return QueryId(new_id())
 
 
+def chunk_id(job_id: JobId, index: int) -> ChunkId:
+    """Return the id of a chunk that this job cuts: chunks sort by when their jobs came, then by their index.
+
+    The last 32 bits of a UUID v7 are random; they give way to the index. So the order does not depend on which of
+    several documents is read first.
+    """
+    return ChunkId(UUID(int=(job_id.int >> 32 << 32) | index))
+
+
 def global_ref(system: str, kind: str, source_id: str) -> GlobalRef:
     """Return `<system>:<kind>:<source_id>`; system and kind are lower-case words without a colon."""
     return GlobalRef(f"{system}:{kind}:{source_id}")

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from lightwell.domain.documents import NewDocument, ParsedDocument
 from lightwell.domain.graph import Extraction
-from lightwell.domain.ids import ChunkId, DocumentId, new_id
+from lightwell.domain.ids import ChunkId, DocumentId, chunk_id
 from lightwell.domain.jobs import JobState
 from lightwell.domain.terms import frequencies
 from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
@@ -320,7 +320,7 @@ def _cut_up(claim: Claim) -> _Cut:
     title = title_of(claim, parsed)
     staged = [
         StagedChunk(
-            id=ChunkId(new_id()),
+            id=chunk_id(claim.job_id, draft.index),
             document_id=claim.document_id,
             hash=bytes.fromhex(chunk_hash(title, draft)),
             draft=draft,
