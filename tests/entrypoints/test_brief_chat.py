@@ -67,6 +67,7 @@ def test_a_brief_for_people_and_for_programs(run: Run) -> None:
         "confidence",
         "relevance",
         "model",
+        "usage",
     }
     line = each(document, "openPoints")[0]
     assert line["date"] == "2026-02-01"
@@ -137,7 +138,7 @@ def test_what_did_not_go_as_it_should_is_told_beside_the_response(
     assert given.stderr.endswith(f"Note: {UNANSWERED}\n")
     assert set(said(given)) == {
         *("conversationId", "queryId", "response", "messages", "sources", "model"),
-        *("totalDuration", "promptEvalCount", "evalCount"),
+        *("totalDuration", "promptEvalCount", "evalCount", "usage"),
     }
 
 

@@ -1,6 +1,7 @@
 """Rows of the specification's S0, each by its number."""
 
 import hashlib
+import re
 
 import pytest
 from psycopg import sql
@@ -10,7 +11,7 @@ import lightwell.entrypoints.cli.shapes as shapes
 from lightwell import Settings, delete_project, opened
 from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import Predicate, Statement, Word
-from lightwell.records.database import Database
+from lightwell.records.database import Database, migrations
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import Shelf, written
@@ -210,3 +211,10 @@ async def test_s0_11_every_key_that_is_made_is_a_uuid_of_version_7(database: Dat
         "rag_queries",
         "retrieval_metrics",
     } <= seen
+
+
+def test_s0_12_migrations_only_add_to_what_is_stored() -> None:
+    takes_away = re.compile(r"\b(DROP TABLE|DROP COLUMN|TRUNCATE)\b", re.IGNORECASE)
+    names = [name for name, _ in migrations()]
+    assert names == sorted(names)
+    assert [name for name, text in migrations() if takes_away.search(text)] == []

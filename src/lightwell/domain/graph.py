@@ -101,6 +101,7 @@ class Extraction:
 class Entity:
     """What one reader sees of one entity: the profiles of the reader's classes, brought together.
 
+    Its methods are for programs that work on what they have been given; in the store, merging and deleting are queries.
     `ref` is `kg:<kind>:<slug>` or the reference of the system that told us.
     `chunk_count` counts the reader's visible chunks that mention it.
     """
