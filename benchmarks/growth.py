@@ -21,6 +21,7 @@ from rich.table import Table
 
 from lightwell.answer.compose import Answers
 from lightwell.domain.documents import NewDocument
+from lightwell.ingest.parser import Parser
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, Changed, Vectors
 from lightwell.records import access, spaces
@@ -117,7 +118,7 @@ async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     embedder = Timed(inner=HashEmbedder(dimension=384))
     project_id = await access.project(database, "benchmarks", "growth")
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
-    way = await reading_by_rules(database, space, embedder)
+    way = await reading_by_rules(database, space, embedder, Parser())
     kb = KnowledgeBase(
         database,
         project_id,

@@ -203,6 +203,16 @@ class Settings(BaseSettings):
     most_file_bytes: Annotated[int, Field(ge=1)] = Field(
         default=50_000_000, description="Files above this size are refused, with a reason."
     )
+    parse_memory_mb: Annotated[int, Field(ge=256, le=65_536)] = Field(
+        default=2048,
+        description="Megabytes of memory that parsing one document may take (not enforced on macOS).",
+    )
+    parse_cpu_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
+        default=60, description="Seconds of processor time that parsing one document may take."
+    )
+    parse_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
+        default=300.0, description="Seconds by the clock that parsing one document may take."
+    )
     lease_seconds: Annotated[float, Field(ge=1)] = Field(
         default=30.0,
         description="After this long without a heartbeat, a worker's jobs go to another.",

@@ -1,11 +1,14 @@
 """A project on a fresh database, with the free embedder and extractor."""
 
+import atexit
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 
 from lightwell.answer.compose import Answers
+from lightwell.ingest.parser import Parser
 from lightwell.ingest.way import Way
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
@@ -48,11 +51,19 @@ class Project:
     embedder: CountingEmbedder
 
 
+@cache
+def shared_parser() -> Parser:
+    """One parser for all tests of a process: its children cost a second to start, and end with it."""
+    parser = Parser()
+    atexit.register(parser.close)
+    return parser
+
+
 async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
     project_id = await access.project(database, "tenant", name)
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
-    way = await reading_by_rules(database, space, embedder)
+    way = await reading_by_rules(database, space, embedder, shared_parser())
     answers = Answers(model=None)
     kb = KnowledgeBase(database, project_id, way, retriever(way), answers)
     return Project(kb=kb, way=way, database=database, embedder=embedder)

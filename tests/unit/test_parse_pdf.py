@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
+import pypdfium2
 import pytest
 from reportlab.pdfgen.canvas import Canvas
 
@@ -158,3 +159,13 @@ def test_damaged_bytes_are_read_or_refused() -> None:
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         with contextlib.suppress(Unreadable):
             assert read(bytes(damaged)).text
+
+
+def test_a_file_without_pages_asks_for_no_password() -> None:
+    """PDFium gave no error of its own for it, and the one of the file before was told."""
+    empty = io.BytesIO()
+    with contextlib.closing(pypdfium2.PdfDocument.new()) as document:
+        document.save(empty)
+    assert reason(made([["Secret."]], (), "swordfish")) == "encrypted"
+    with pytest.raises(Unreadable, match="has no pages"):
+        read(empty.getvalue())

@@ -4,6 +4,8 @@ LightwellError
 ├── Invalid             the caller's words are wrong; the message says which and how to mend them
 ├── NotFound            it is not there, or the reader may not see it (the two cannot be told apart)
 ├── Unreadable          one document cannot be read; the rest goes on
+│   └── TooCostly       reading it went beyond a limit; with another limit it may be read
+├── ParserFailed        the process that parses documents could not be started
 ├── ModelFailed         a model endpoint refused, failed or was not understood
 │   ├── ModelBusy       it asked us to come back later
 │   ├── ModelRefused    it is well and would not answer this, or said nothing
@@ -38,6 +40,20 @@ class Unreadable(LightwellError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class TooCostly(Unreadable):
+    """A document went beyond a limit of time or memory; `depends_on_process` where another process might do better."""
+
+    code = "over_limit"
+
+    def __init__(self, message: str, *, depends_on_process: bool) -> None:
+        super().__init__("too_costly", message)
+        self.depends_on_process = depends_on_process
+
+
+class ParserFailed(LightwellError):
+    code = "parser_failed"
 
 
 class ModelFailed(LightwellError):

@@ -31,6 +31,9 @@ _LONGEST_WHOLE = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50
 _WINDOW = 8_000
 """Characters handed to the splitter at once: its time grows with the square of an unbroken text."""
 
+_CHARACTERS_PER_TOKEN = 8
+"""At most, when a chunk is cut, so that 1024 tokens have at most 8,192 characters; prose has four to five."""
+
 _HEADING_SIGNS = "# \t\n*_="
 
 
@@ -87,7 +90,7 @@ def chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
     """Return the chunks in order; only white space falls between them. An empty text has none.
 
     A document of up to 1024 tokens is one chunk. Otherwise each has 100 to 2000 tokens, 512 to 1024
-    where the text allows it.
+    where the text allows it. Eight characters count as a token at least, so none has more than 16,000 characters.
     """
     text = document.text
     whole = _trimmed(text, 0, len(text))
@@ -124,7 +127,12 @@ def chunk_hash(title: str, draft: ChunkDraft) -> str:
 
 
 def _tokens(text: str, piece: _Piece) -> int:
-    return token_count(text[piece.start : piece.end])
+    return _size(text[piece.start : piece.end])
+
+
+def _size(text: str) -> int:
+    """Return the tokens that a text counts for: rules, blanks and dots by the hundred are one token and no short text."""
+    return max(token_count(text), len(text) // _CHARACTERS_PER_TOKEN)
 
 
 def _trimmed(text: str, start: int, end: int) -> _Piece | None:
@@ -172,7 +180,7 @@ def _parts(text: str, piece: _Piece, solid: Sequence[Span]) -> Iterator[_Piece]:
 
 
 def _split(text: str, start: int, end: int) -> Iterator[_Piece]:
-    splitter = TextSplitter.from_callback(token_count, TARGET_CHUNK, trim=False)
+    splitter = TextSplitter.from_callback(_size, TARGET_CHUNK, trim=False)
     while start < end:
         stop = _window_end(text, start, end)
         for offset, part in splitter.chunk_indices(text[start:stop]):

@@ -5,12 +5,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.domain.documents import NewDocument
-from lightwell.domain.errors import Unreadable
 from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, new_id
 from lightwell.domain.tokens import token_count
-from lightwell.ingest.chunking import chunks
 from lightwell.ingest.extract import ModelReader
-from lightwell.ingest.parse import parse
+from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import chunk_to_read, name_of, title_of
 from lightwell.ingest.way import Way
 from lightwell.ports import Changed, ChunkToRead, Connector
@@ -56,8 +54,10 @@ async def estimate(way: Way, project_id: ProjectId, connector: Connector, system
     seen: set[Sought] = set()
     async for document in _changed(way, project_id, connector, system):
         try:
-            read = await asyncio.to_thread(_chunks, document)
-        except Unreadable:
+            read = await _chunks(way, document)
+        except Exception as error:
+            if document_failure(error, document.url) is None:
+                raise
             found = replace(found, unreadable=found.unreadable + 1)
             continue
         found = replace(found, documents=found.documents + 1, chunks=found.chunks + len(read))
@@ -95,14 +95,14 @@ async def _changed(
             yield change.document
 
 
-def _chunks(document: NewDocument) -> list[ChunkToRead]:
-    parsed = parse(document.content, document.format, name=name_of(document.url))
+async def _chunks(way: Way, document: NewDocument) -> list[ChunkToRead]:
+    parsed = await way.parser.parse(document.content, document.format, name=name_of(document.url))
     title = title_of(document, parsed)
     return [
         ChunkToRead(
             id=ChunkId(new_id()), document_title=title, draft=draft, is_first=draft.index == 0
         )
-        for draft in chunks(parsed)
+        for draft in parsed.chunks
     ]
 
 

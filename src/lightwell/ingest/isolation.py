@@ -3,7 +3,7 @@
 import traceback
 from dataclasses import dataclass
 
-from lightwell.domain.errors import LightwellError, Lost, ModelFailed, StoreFailed
+from lightwell.domain.errors import LightwellError, Lost, ModelFailed, ParserFailed, StoreFailed
 from lightwell.logs import logger
 
 _log = logger(__name__)
@@ -20,11 +20,11 @@ class Failure:
 def document_failure(error: Exception, url: str) -> Failure | None:
     """Return the failure of the document on whose behalf this was raised, None where it is not the document's.
 
-    A model, the database or a lost lease concerns every document. An error that nobody expected is logged with its
+    A model, the parser, the database or a lost lease concerns every document. An error that nobody expected is logged with its
     type and place, without its message, which may quote the document.
     """
     match error:
-        case Lost() | ModelFailed() | StoreFailed():
+        case Lost() | ModelFailed() | ParserFailed() | StoreFailed():
             return None
         case LightwellError():
             return Failure(code=error.code, message=str(error))

@@ -13,14 +13,14 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lightwell.domain.documents import NewDocument, ParsedDocument
+from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, chunk_id
 from lightwell.domain.jobs import JobState
 from lightwell.domain.terms import frequencies
-from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text
+from lightwell.ingest.chunking import chunk_hash, embedded_text
 from lightwell.ingest.isolation import document_failure
-from lightwell.ingest.parse import parse
+from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.together import together
 from lightwell.ingest.way import Outcome, Progress, Step, Way, refresh, settle
 from lightwell.ports import ChunkToRead
@@ -43,9 +43,16 @@ def name_of(url: str) -> str:
     return PurePosixPath(unquote(urlsplit(url).path)).name
 
 
-def title_of(given: Claim | NewDocument, parsed: ParsedDocument) -> str:
-    """Return the title that the source gives, or else the document itself, or else its file's name."""
-    return given.title or parsed.title or PurePosixPath(name_of(given.url)).stem
+def title_of(given: Claim | NewDocument, parsed: ChunkedDocument) -> str:
+    """Return the title that the source gives, or else the document itself, or else its file's name.
+
+    A file called `index` or `README` is what its folder is about.
+    """
+    if title := given.title or parsed.title:
+        return title
+    path = PurePosixPath(unquote(urlsplit(given.url).path))
+    is_of_folder = path.stem.strip("_").casefold() in ("index", "readme")
+    return (path.parent.name if is_of_folder else "") or path.stem
 
 
 def chunk_to_read(title: str, chunk: StagedChunk) -> ChunkToRead:
@@ -119,7 +126,7 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
     cut: list[_Cut] = []
     for claim in batch:
         try:
-            cut.append(await asyncio.to_thread(_cut_up, claim))
+            cut.append(await _parsed(way, claim))
         except Exception as error:
             failure = document_failure(error, claim.url)
             if failure is None:
@@ -315,20 +322,28 @@ async def _titles(way: Way, batch: Sequence[Claim]) -> dict[DocumentId, str]:
     return await staging.titles(way.database, [claim.document_id for claim in batch])
 
 
-def _cut_up(claim: Claim) -> _Cut:
-    parsed = parse(claim.upload, claim.format, name=name_of(claim.url))
-    title = title_of(claim, parsed)
-    staged = [
-        StagedChunk(
-            id=chunk_id(claim.job_id, draft.index),
-            document_id=claim.document_id,
-            hash=bytes.fromhex(chunk_hash(title, draft)),
-            draft=draft,
-        )
-        for draft in chunks(parsed)
-    ]
+async def _parsed(way: Way, claim: Claim) -> _Cut:
+    way.progress(Progress(url=claim.url, step=Step.PARSING, done=0, total=0))
+    document = await way.parser.parse(claim.upload, claim.format, name=name_of(claim.url))
+    title = title_of(claim, document)
+    staged = await asyncio.to_thread(
+        lambda: [_staged(claim, title, draft) for draft in document.chunks]
+    )
     return _Cut(
-        claim=claim, title=title, author=parsed.author, dated=parsed.updated_at, chunks=staged
+        claim=claim,
+        title=title,
+        author=document.author,
+        dated=document.updated_at,
+        chunks=staged,
+    )
+
+
+def _staged(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
+    return StagedChunk(
+        id=chunk_id(claim.job_id, draft.index),
+        document_id=claim.document_id,
+        hash=bytes.fromhex(chunk_hash(title, draft)),
+        draft=draft,
     )
 
 

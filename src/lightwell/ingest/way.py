@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.describing import Describer, describe
+from lightwell.ingest.parser import Parser
 from lightwell.ingest.summaries import Summarizer, summarize
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
@@ -54,6 +55,7 @@ class Way:
     embedder: Embedder
     extractor: Extractor
     worker: Worker
+    parser: Parser
     summarizer: Summarizer | None = None
     batches: int = 1
     jobs_at_once: int = 8

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from math import ceil
 
-from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed, Unreadable
+from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed, ParserFailed, Unreadable
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
@@ -72,8 +72,8 @@ async def serve(
             pause = _POLL_SECONDS
         except BudgetSpent:
             raise
-        except ModelFailed as error:
-            _log.warning("a model failed; the jobs wait", error=str(error), seconds=pause)
+        except (ModelFailed, ParserFailed) as error:
+            _log.warning("the jobs wait", error=str(error), seconds=pause)
             pause = min(pause * 2, 60.0)
         await _wait(stop, pause)
         quiet += pause
@@ -135,7 +135,7 @@ async def _brought_in(way: Way, batch: list[Claim], tell: Callable[[Outcome], No
         async with _heartbeat(way):
             for part in _parts(batch):
                 await _ingest_part(way, part, tell)
-    except (asyncio.CancelledError, ModelFailed):
+    except (asyncio.CancelledError, ModelFailed, ParserFailed):
         await jobs.undo_claim(way.database, way.worker)
         raise
     except Lost:

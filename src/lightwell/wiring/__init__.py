@@ -1,7 +1,7 @@
 """The one place that picks implementations, and opens and closes what lives."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,8 @@ from lightwell.connectors.files import Files
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
+from lightwell.ingest.parser import Parser
+from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.ingest.rules import Rules
 from lightwell.ingest.way import Way
 from lightwell.ingest.work import new_worker
@@ -69,8 +71,9 @@ async def opened(
         chat = await open_chat_connection(chosen, stack)
         ask = ingestion_asking(chosen, database, project_id, chat, paid) if chat else None
         summaries = summarizer(chosen, ask) if ask else None
+        parser = stack.enter_context(closing(Parser(_parser_limits(chosen))))
         way = replace(
-            await reading_by_rules(database, space, embedder, chosen.lease_seconds),
+            await reading_by_rules(database, space, embedder, parser, chosen.lease_seconds),
             embedded_at_once=chosen.embedding_batch_size,
             refreshed_at_once=chosen.graph_batch_size,
         )
@@ -96,7 +99,11 @@ async def opened(
 
 
 async def reading_by_rules(
-    database: Database, space: Space, embedder: Embedder, lease_seconds: float = 30.0
+    database: Database,
+    space: Space,
+    embedder: Embedder,
+    parser: Parser,
+    lease_seconds: float = 30.0,
 ) -> Way:
     """Return a way in that needs no model but the embedder, with room made for its vectors."""
     vectors, profiles = PostgresVectors(database), PostgresProfiles(database)
@@ -110,6 +117,15 @@ async def reading_by_rules(
         embedder=embedder,
         extractor=Rules(),
         worker=new_worker(lease_seconds),
+        parser=parser,
+    )
+
+
+def _parser_limits(settings: Settings) -> ParserLimits:
+    return ParserLimits(
+        memory_bytes=settings.parse_memory_mb * 1024**2,
+        cpu_seconds=settings.parse_cpu_seconds,
+        seconds=settings.parse_seconds,
     )
 
 

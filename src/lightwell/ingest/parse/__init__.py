@@ -2,7 +2,6 @@
 
 from lightwell.domain.documents import Format, ParsedDocument
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.parse import docx, html, markdown, pdf, text
 
 __all__ = ["parse"]
 
@@ -11,20 +10,31 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
     """Return what the file says, its text in NFC with Unix line ends; `name` is the file's name.
 
     Raise `Unreadable` with the reason `empty`, `too_large`, `encrypted`, `broken`, `binary`, `no_text`
-    or `unsupported`. Everything happens in this process, and may take a second per megabyte.
+    or `unsupported`. Everything happens in this process, may take a second per megabyte, and more of a hostile file:
+    `ingest.parser` holds it to limits. A format's libraries are loaded with its first file.
     """
     if not content.strip(b" \t\r\n\x00"):
         raise Unreadable("empty", "the file is empty; write something into it or remove it")
     match format:
         case Format.MARKDOWN:
+            from lightwell.ingest.parse import markdown
+
             document = markdown.parse(content)
         case Format.PDF:
+            from lightwell.ingest.parse import pdf
+
             document = pdf.parse(content)
         case Format.DOCX:
+            from lightwell.ingest.parse import docx
+
             document = docx.parse(content)
         case Format.HTML:
+            from lightwell.ingest.parse import html
+
             document = html.parse(content)
         case Format.TEXT:
+            from lightwell.ingest.parse import text
+
             document = text.parse(content, name=name)
     if not document.text.strip():
         raise Unreadable("empty", "there is no text in it; write something into it or remove it")

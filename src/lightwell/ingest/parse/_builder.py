@@ -7,6 +7,9 @@ from lightwell.ingest.parse._marks import formulas, ordered
 from lightwell.ingest.parse._sections import Heading, sections
 from lightwell.ingest.parse._text import clean, narrow
 
+_MOST_FILLED = 20_000
+"""Empty cells that a table is filled up with; one long row above many short ones would make gigabytes of them."""
+
 
 @dataclass(slots=True)
 class Builder:
@@ -38,12 +41,14 @@ class Builder:
         self._span(SpanKind.FORMULA, narrow(clean(text)).strip())
 
     def table(self, rows: list[list[str]]) -> None:
-        """Add the rows as pipe rows, the first as the header; short rows are filled up."""
+        """Add the rows as pipe rows, the first as the header; short rows are filled up, unless that adds too much."""
         cells = [[_cell(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
         if not cells:
             return
         width = max(map(len, cells))
-        lines = ["| " + " | ".join(row + [""] * (width - len(row))) + " |" for row in cells]
+        if width * len(cells) <= sum(map(len, cells)) + _MOST_FILLED:
+            cells = [row + [""] * (width - len(row)) for row in cells]
+        lines = ["| " + " | ".join(row) + " |" for row in cells]
         lines.insert(1, "|" + " --- |" * width)
         self._span(SpanKind.TABLE, "\n".join(lines))
 

@@ -3,11 +3,15 @@
 import re
 import unicodedata
 from datetime import UTC, datetime
+from functools import cache
 
 from lightwell.domain.errors import Unreadable
 
 MOST_CHARACTERS = 20_000_000
 """A longer text is refused: it would hold a worker for minutes, and nobody reads it as one document."""
+
+_MOST_MARKS = 30
+"""Combining marks in a row; after so many a COMBINING GRAPHEME JOINER begins another run."""
 
 _NEWLINES = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _UNWANTED = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]")
@@ -22,7 +26,25 @@ def clean(text: str) -> str:
     text = _UNWANTED.sub("", _NEWLINES.sub("\n", text))
     text = _EMPTY_LINES.sub("\n\n\n", _WIDE_BLANKS.sub(" " * 64, text))
     refuse_long(len(text))
-    return unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", _stream_safe(text))
+
+
+def _stream_safe(text: str) -> str:
+    """Return the text in UAX 15's stream-safe format: normalising takes the square of the longest run of marks."""
+    return text if text.isascii() else _long_run_of_marks().sub("\\g<0>\u034f", text)
+
+
+@cache
+def _long_run_of_marks() -> re.Pattern[str]:
+    signs = (chr(code) for code in range(0x300, 0x20000))
+    marks = "".join(sign for sign in signs if unicodedata.combining(sign) or _is_mark_inside(sign))
+    return re.compile(f"[{re.escape(marks)}]{{{_MOST_MARKS}}}(?=[{re.escape(marks)}])")
+
+
+def _is_mark_inside(sign: str) -> bool:
+    """Say whether the sign has no class of its own and still comes apart into marks."""
+    inner = unicodedata.normalize("NFD", sign)
+    return inner != sign and unicodedata.combining(inner[0]) > 0
 
 
 def refuse_long(characters: int) -> None:

@@ -4,7 +4,7 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol, cast
@@ -22,6 +22,10 @@ from lightwell.ingest.parse._text import clean, moment_in_utc, squeezed
 
 MOST_UNPACKED = 200 * 1024 * 1024
 MOST_RATIO = 200
+MOST_MARKUP = 64 * 1024 * 1024
+"""Bytes of XML in one document: as a tree it takes ten times as much memory and more."""
+
+MOST_ELEMENTS = 2_000_000
 _SMALL_MEMBER = 1024 * 1024
 _ENCRYPTED = 0x1
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -91,13 +95,31 @@ def _refuse_hostile(content: bytes) -> None:
         members = zipfile.ZipFile(io.BytesIO(content)).infolist()
     except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
         raise _broken() from error
+    markup = [member for member in members if member.filename.endswith((".xml", ".rels"))]
     if any(member.compress_type not in _PACKINGS for member in members):
         raise _broken()
     if any(member.flag_bits & _ENCRYPTED for member in members):
         raise Unreadable("encrypted", "it asks for a password; save it without one")
-    if sum(member.file_size for member in members) > MOST_UNPACKED or any(map(_is_bomb, members)):
+    if (
+        sum(member.file_size for member in members) > MOST_UNPACKED
+        or sum(member.file_size for member in markup) > MOST_MARKUP
+        or any(map(_is_bomb, members))
+    ):
         raise Unreadable(
             "too_large", "it unpacks to far more than it is; remove large pictures or split it"
+        )
+    _refuse_elements(content, markup)
+
+
+def _refuse_elements(content: bytes, markup: Sequence[zipfile.ZipInfo]) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            elements = sum(archive.read(member).count(b"<") for member in markup)
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
+        raise _broken() from error
+    if elements > MOST_ELEMENTS:
+        raise Unreadable(
+            "too_large", f"it has over {MOST_ELEMENTS:,} paragraphs, cells and the like; split it"
         )
 
 

@@ -16,6 +16,12 @@ from lightwell.ingest.parse._text import clean, decoded, moment_in_utc, squeezed
 MOST_NESTED = 500
 """Browsers stop at about the same depth; the parser's time grows with the square of it."""
 
+MOST_ATTRIBUTES = 1_000
+"""Of one tag; lexbor compares each with all before it."""
+
+_MOST_LOOKED_AT = 4
+"""How often, on average, a character may be looked at as part of some tag's attributes."""
+
 _MOST_FORMATTED = 5_000_000
 _UNSEEN = frozenset(
     """script style noscript template nav footer aside head iframe object embed svg canvas audio video
@@ -33,8 +39,15 @@ _CLOSED_BY_OTHERS = frozenset(
 )
 _FORMATTING = frozenset("b big code em font i s small strike strong tt u".split())
 _TAG = re.compile(r"<(/?)([a-zA-Z][^\s/<>]*)|<!--")
+_ATTRIBUTE = re.compile(
+    r"""[\s/]*+ =?+ [^\s/>=]*+ (?: \s*+ = \s*+ (?: "[^"]*+"?+ | '[^']*+'?+ | [^\s>"'][^\s>]*+ ) )?+""",
+    re.VERBOSE,
+)
 _COMMENT_END = re.compile(r"--!?>")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style")}
+_TOO_MANY_ATTRIBUTES = (
+    f"one of its tags has over {MOST_ATTRIBUTES:,} attributes; save it as simpler HTML"
+)
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w-]+)", re.I)
 _NOT_OF_PAGES = frozenset("undefined idna punycode unicode-escape raw-unicode-escape utf-7".split())
@@ -54,6 +67,7 @@ def parse(content: bytes) -> ParsedDocument:
     """Return the document, read as HTML5, with entities decoded."""
     source = _without_pictures(_decoded(content))
     _refuse_nested(source)
+    _refuse_attributes(source)
     tree = LexborHTMLParser(source)
     about = _about(tree)
     builder = Builder()
@@ -113,6 +127,20 @@ def _refuse_nested(source: str) -> None:
             raise Unreadable(
                 "broken", f"its tags are nested over {MOST_NESTED} deep; save it as simpler HTML"
             )
+
+
+def _refuse_attributes(source: str) -> None:
+    """Raise `Unreadable` for a tag of so many attributes that the parser would take the square of them."""
+    budget = _MOST_LOOKED_AT * len(source) + _MOST_FORMATTED
+    for tag in _TAG.finditer(source):
+        count, at = 0, tag.end()
+        while (found := _ATTRIBUTE.match(source, at)) and found.end() > at:
+            count, at = count + 1, found.end()
+            if count > MOST_ATTRIBUTES:
+                raise Unreadable("broken", _TOO_MANY_ATTRIBUTES)
+        budget -= at - tag.end()
+        if budget < 0:
+            raise Unreadable("broken", _TOO_MANY_ATTRIBUTES)
 
 
 def _tags(source: str) -> Iterator[tuple[bool, str]]:

@@ -27,6 +27,7 @@ _LEAST_PAGES_FOR_EDGES = 4
 _ONE_AT_A_TIME = Lock()
 """PDFium keeps global state and must never be entered by two threads of a process."""
 
+_ENCRYPTED = b"/Encrypt"
 _NO_TITLE = re.compile(
     r"\(?(?:untitled|anonymous|unspecified)\)?|.*\.(?:pdf|docx?|tex|dvi|indd|qxd)", re.I
 )
@@ -106,10 +107,12 @@ def _read(content: bytes) -> _Raw:
                 about=dict(document.get_metadata_dict()),
             )
     except pypdfium2.PdfiumError as error:
-        if error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
+        # PDFium sets no error for a file without pages: the code is then that of a file before it.
+        is_locked = error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
+        if is_locked and _ENCRYPTED in content:
             raise Unreadable("encrypted", "it asks for a password; save it without one") from error
         raise Unreadable(
-            "broken", "it is no whole PDF; open it in a viewer and export it again"
+            "broken", "it is no whole PDF, or has no pages; open it in a viewer and export it again"
         ) from error
 
 

@@ -1,0 +1,296 @@
+"""Parsing in processes of their own: what a hostile file costs, it costs a process that can be replaced."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Lock, Timer
+
+from pydantic import ValidationError
+
+from lightwell.domain.documents import Format
+from lightwell.domain.errors import LightwellError, ParserFailed, TooCostly, Unreadable
+from lightwell.ingest.parser_messages import (
+    HELLO,
+    OUT_OF_MEMORY,
+    REPLY,
+    REQUEST,
+    UNEXPECTED,
+    ChunkedDocument,
+    ParserLimits,
+    Refusal,
+    Reply,
+    Request,
+    read_frame,
+    write_frame,
+)
+from lightwell.logs import logger
+
+_STARTUP_SECONDS = 120.0
+_GRACE_SECONDS = 10.0
+"""What the parent waits beyond the process's own alarm clock before it kills it."""
+
+_MOST_DOCUMENTS = 200
+"""Documents that one process parses before it is replaced, so that nothing piles up in it."""
+
+_BOOT = (
+    "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
+    " runpy.run_module('lightwell.ingest.parser_process', run_name='__main__')"
+)
+
+_CLOSED = "The parser was closed while it had documents to parse"
+_NOT_STARTED = "The process that parses documents did not start: {}"
+
+_log = logger(__name__)
+
+
+class Parser:
+    """Parses documents in up to `processes` processes, started when there is something to parse, and kept.
+
+    Their limits hold for each document. `close` ends them; whoever is still waiting gets `ParserFailed`.
+    """
+
+    def __init__(self, limits: ParserLimits | None = None, *, processes: int = 2) -> None:
+        self.limits = limits or ParserLimits()
+        # A process ends with the thread that started it (PR_SET_PDEATHSIG), so the threads are the parser's own.
+        self._threads = ThreadPoolExecutor(processes, thread_name_prefix="lightwell-parser")
+        self._idle: list[_Process] = []
+        self._all: set[_Process] = set()
+        self._lock = Lock()
+        self._closed = False
+
+    async def parse(self, content: bytes, format: Format, *, name: str) -> ChunkedDocument:
+        """Return the document in chunks; `name` is the file's name.
+
+        Raise `Unreadable` with the parser's reason, `TooCostly` where a limit ended the process or it crashed, and
+        `ParserFailed` where there is no process to be had. Who is cancelled takes the process along.
+        """
+        task = _Task(request=Request(format=format, name=name), content=content)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, self._run, task)
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+
+    def close(self) -> None:
+        """End all processes; the parser is of no use any more."""
+        with self._lock:
+            self._closed = True
+            processes = list(self._all)
+        for process in processes:
+            process.end()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _run(self, task: "_Task") -> ChunkedDocument:
+        process = self._take()
+        fresh = process.documents == 0
+        try:
+            return self._run_on(process, task)
+        except TooCostly as error:
+            if self._closed or task.cancelled:
+                raise ParserFailed(_CLOSED) from error
+            if fresh or not error.depends_on_process:
+                raise
+        return self._run_on(self._start(), task)  # it may have paid for what others left behind
+
+    def _run_on(self, process: "_Process", task: "_Task") -> ChunkedDocument:
+        try:
+            reply = process.parse(task)
+        except BaseException:
+            self._drop(process)
+            raise
+        if process.documents >= _MOST_DOCUMENTS or _is_damaged(reply):
+            self._drop(process)
+        else:
+            self._put_back(process)
+        return _document(reply, self.limits)
+
+    def _take(self) -> "_Process":
+        while True:
+            with self._lock:
+                process = self._idle.pop() if self._idle else None
+            if process is None:
+                return self._start()
+            if process.lives():
+                return process
+            self._drop(process)
+
+    def _put_back(self, process: "_Process") -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(process)
+
+    def _drop(self, process: "_Process") -> None:
+        process.end()
+        with self._lock:
+            self._all.discard(process)
+
+    def _start(self) -> "_Process":
+        with self._lock:
+            if self._closed:
+                raise ParserFailed(_CLOSED)
+        process = _Process(self.limits)
+        with self._lock:
+            self._all.add(process)
+            closed = self._closed
+        if closed:
+            self._drop(process)
+            raise ParserFailed(_CLOSED)
+        return process
+
+
+@dataclass(slots=True, kw_only=True)
+class _Task:
+    """A document on its way through a process; `process` is the one that has it now."""
+
+    request: Request
+    content: bytes
+    process: "_Process | None" = None
+    cancelled: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def begin(self, process: "_Process") -> None:
+        with self.lock:
+            self.process = process
+            if self.cancelled:
+                process.kill()
+
+    def end(self) -> None:
+        with self.lock:
+            self.process = None
+
+    def cancel(self) -> None:
+        with self.lock:
+            self.cancelled = True
+            if self.process is not None:
+                self.process.kill()
+
+
+class _Process:
+    """One process; used by one thread at a time, and killed by any."""
+
+    def __init__(self, limits: ParserLimits) -> None:
+        """Start it and wait until it is ready; raise `ParserFailed`."""
+        self.documents = 0
+        self._limits = limits
+        self._timed_out = False
+        self._process = _popen(limits)
+        assert self._process.stdin is not None  # noqa: S101 - both are pipes
+        assert self._process.stdout is not None  # noqa: S101
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        clock = self._clock(_STARTUP_SECONDS)
+        try:
+            hello = HELLO.validate_json(read_frame(self._stdout))
+        except (EOFError, OSError, ValidationError) as error:
+            raise ParserFailed(_NOT_STARTED.format(f"exit status {self.end()}")) from error
+        finally:
+            clock.cancel()
+        if not hello.limits_memory:
+            _log.warning("parsing has no limit of memory: this system does not enforce one")
+
+    def parse(self, task: _Task) -> Reply:
+        """Return what the process replies; raise `TooCostly` where it dies instead."""
+        self.documents += 1
+        clock = self._clock(self._limits.seconds + _GRACE_SECONDS)
+        task.begin(self)
+        try:
+            write_frame(self._stdin, REQUEST.dump_json(task.request))
+            write_frame(self._stdin, task.content)
+            return REPLY.validate_json(read_frame(self._stdout))
+        except (EOFError, OSError, ValueError) as error:
+            raise self._death() from error
+        finally:
+            clock.cancel()
+            task.end()
+
+    def lives(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def end(self) -> int:
+        """End the process and return its exit status, the negative signal where one had ended it before."""
+        self._process.kill()
+        status = self._process.wait()
+        for stream in (self._stdin, self._stdout):
+            with suppress(BrokenPipeError):
+                stream.close()
+        return status
+
+    def _death(self) -> TooCostly:
+        status, limits = self.end(), self._limits
+        if status == -signal.SIGXCPU:
+            return TooCostly(
+                f"parsing it took more than {limits.cpu_seconds:,} seconds of processor time; split it, or raise"
+                " LIGHTWELL_PARSE_CPU_SECONDS",
+                depends_on_process=False,
+            )
+        if status == -signal.SIGALRM or self._timed_out:
+            return TooCostly(
+                f"parsing it took longer than {limits.seconds:,.0f} seconds; split it, or raise"
+                " LIGHTWELL_PARSE_SECONDS",
+                depends_on_process=False,
+            )
+        return _too_much_memory(limits, f"its parser ended with status {status}")
+
+    def _clock(self, seconds: float) -> Timer:
+        clock = Timer(seconds, self._time_out)
+        clock.daemon = True
+        clock.start()
+        return clock
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self.kill()
+
+
+def _popen(limits: ParserLimits) -> "subprocess.Popen[bytes]":
+    """Start the process without this one's environment, directory, connections or module settings."""
+    paths = json.dumps([path for path in sys.path if os.path.isabs(path)])  # noqa: PTH117 - a plain test
+    given = [str(limits.memory_bytes), str(limits.cpu_seconds), str(limits.seconds)]
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own module, in our own interpreter
+            [sys.executable, "-I", "-c", _BOOT, paths, *given],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+        )
+    except OSError as error:
+        raise ParserFailed(_NOT_STARTED.format(error)) from error
+
+
+def _is_damaged(reply: Reply) -> bool:
+    """Say whether the process may not be what it was before."""
+    return reply.refusal is not None and reply.refusal.reason in (OUT_OF_MEMORY, UNEXPECTED)
+
+
+def _document(reply: Reply, limits: ParserLimits) -> ChunkedDocument:
+    if reply.document is not None:
+        return reply.document
+    refusal = reply.refusal or Refusal(reason=UNEXPECTED, message="it said nothing")
+    match refusal.reason:
+        case reason if reason == OUT_OF_MEMORY:
+            raise _too_much_memory(limits, "there was no more")
+        case reason if reason == UNEXPECTED:
+            raise LightwellError(
+                f"the parser failed on it with an unexpected {refusal.message}; please report it"
+            )
+        case reason:
+            raise Unreadable(reason, refusal.message)
+
+
+def _too_much_memory(limits: ParserLimits, what: str) -> TooCostly:
+    return TooCostly(
+        f"parsing it took more than {limits.memory_bytes // 1024**2:,} MB of memory ({what}); split it, or raise"
+        " LIGHTWELL_PARSE_MEMORY_MB",
+        depends_on_process=True,
+    )

@@ -1,0 +1,119 @@
+"""A process that parses: it has no environment, no connection, and limits that the system enforces.
+
+It ends when its parent does: its input ends then, and on Linux the system kills it at once. While it parses, its own
+alarm clock ends it as well, so that none outlives its parent for longer than one document may take.
+"""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+import traceback
+from contextlib import suppress
+from typing import BinaryIO
+
+from lightwell.domain.documents import Format
+from lightwell.domain.errors import Unreadable
+from lightwell.ingest.chunking import chunks
+from lightwell.ingest.parse import parse
+from lightwell.ingest.parser_messages import (
+    HELLO,
+    OUT_OF_MEMORY,
+    REPLY,
+    REQUEST,
+    UNEXPECTED,
+    ChunkedDocument,
+    Hello,
+    ParserLimits,
+    Refusal,
+    Reply,
+    Request,
+    read_frame,
+    write_frame,
+)
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
+    """Parse what comes in until the input ends."""
+    limits = ParserLimits(memory_bytes=memory_bytes, cpu_seconds=cpu_seconds, seconds=seconds)
+    requests, replies = sys.stdin.buffer, _private_output()
+    _end_with_parent()
+    chunks(
+        parse(b"The first text loads tables, which is no document's cost.", Format.TEXT, name="")
+    )
+    write_frame(replies, HELLO.dump_json(Hello(limits_memory=_limit_memory(limits))))
+    with suppress(EOFError):
+        while True:
+            request, content = REQUEST.validate_json(read_frame(requests)), read_frame(requests)
+            _start_clocks(limits)
+            reply = REPLY.dump_json(_parsed(request, content))
+            _stop_clocks()
+            write_frame(replies, reply)
+
+
+def _private_output() -> BinaryIO:
+    """Return the pipe to the parent, and let what libraries print go nowhere."""
+    replies = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return replies
+
+
+def _end_with_parent() -> None:
+    """Leave signals meant for a terminal's or a service's processes to the parent, which lets a document end."""
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _limit_memory(limits: ParserLimits) -> bool:
+    """Return whether the system holds the process to its memory; macOS does not."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
+    except (OSError, ValueError):
+        return False
+    return sys.platform != "darwin"
+
+
+def _start_clocks(limits: ParserLimits) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    ends = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (ends, resource.RLIM_INFINITY))
+    signal.setitimer(signal.ITIMER_REAL, limits.seconds)  # nobody handles the signal: it ends us
+
+
+def _stop_clocks() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def _parsed(request: Request, content: bytes) -> Reply:
+    try:
+        document = parse(content, request.format, name=request.name)
+        return Reply(
+            document=ChunkedDocument(
+                title=document.title,
+                author=document.author,
+                updated_at=document.updated_at,
+                chunks=chunks(document),
+            )
+        )
+    except Unreadable as error:
+        return Reply(refusal=Refusal(reason=error.reason, message=str(error)))
+    except MemoryError:
+        return Reply(refusal=Refusal(reason=OUT_OF_MEMORY, message=""))
+    except Exception as error:  # noqa: BLE001 - the parent logs it, and tells it of this document
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
+        message = f"{type(error).__name__} ({where})"
+        return Reply(refusal=Refusal(reason=UNEXPECTED, message=message))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
