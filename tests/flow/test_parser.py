@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -64,10 +64,6 @@ def parse(parser: Parser, content: bytes, format: Format = Format.TEXT) -> Chunk
     return asyncio.run(parser.parse(content, format, name="a.txt"))
 
 
-def pids(parser: Parser) -> list[int]:
-    return [process._process.pid for process in parser._all]
-
-
 def gone(pid: int) -> bool:
     """Wait for a process to end; a child of ours that is not reaped yet has ended too."""
     for _ in range(600):
@@ -88,14 +84,14 @@ def parser() -> Iterator[Parser]:
 
 
 def test_a_process_starts_with_the_first_document_and_is_kept(parser: Parser) -> None:
-    assert pids(parser) == []
+    assert parser.process_ids == []
     assert parse(parser, b"# Pumps\n\nHello, reader.", Format.MARKDOWN).title == "Pumps"
-    first = pids(parser)
+    first = parser.process_ids
     assert len(first) == 1
     with pytest.raises(Unreadable, match="no whole PDF"):
         parse(parser, b"%PDF-1.7 nothing", Format.PDF)
     assert parse(parser, SENTENCE).chunks[0].text == SENTENCE.decode().strip()
-    assert pids(parser) == first
+    assert parser.process_ids == first
 
 
 def test_a_process_is_replaced_after_many_documents(
@@ -105,7 +101,7 @@ def test_a_process_is_replaced_after_many_documents(
     seen: list[int] = []
     for _ in range(3):
         parse(parser, SENTENCE)
-        seen += [pid for pid in pids(parser) if pid not in seen]
+        seen += [pid for pid in parser.process_ids if pid not in seen]
     assert len(seen) == 2
 
 
@@ -117,7 +113,7 @@ def test_a_process_has_no_environment_and_no_connection_of_its_parent(
     with Path("/dev/zero").open("rb") as other:
         os.set_inheritable(other.fileno(), True)  # noqa: FBT003 - its only way
         parse(parser, SENTENCE)
-        (pid,) = pids(parser)
+        (pid,) = parser.process_ids
         assert Path(f"/proc/{pid}/environ").read_bytes() == b""
         opened = [str(fd.readlink()) for fd in Path(f"/proc/{pid}/fd").iterdir()]
         assert [name for name in opened if not name.startswith(("pipe:", "/dev/null"))] == []
@@ -157,27 +153,27 @@ def test_a_document_that_takes_too_long_is_refused_and_the_next_is_read(
 
 def test_a_process_that_somebody_killed_is_replaced(parser: Parser) -> None:
     parse(parser, SENTENCE)
-    (pid,) = pids(parser)
+    (pid,) = parser.process_ids
     os.kill(pid, signal.SIGKILL)
     assert parse(parser, SENTENCE).chunks
-    assert pid not in pids(parser)
+    assert pid not in parser.process_ids
 
 
 def test_signals_for_a_whole_terminal_or_service_leave_the_document_in_hand(
     parser: Parser,
 ) -> None:
     parse(parser, SENTENCE)
-    (pid,) = pids(parser)
+    (pid,) = parser.process_ids
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         os.kill(pid, each)
     parse(parser, SENTENCE)
-    assert pids(parser) == [pid]
+    assert parser.process_ids == [pid]
 
 
 @ON_LINUX
 async def test_who_is_cancelled_takes_the_process_along(parser: Parser) -> None:
     await parser.parse(SENTENCE, Format.TEXT, name="a.txt")
-    (pid,) = pids(parser)
+    (pid,) = parser.process_ids
     task = asyncio.create_task(parser.parse(SENTENCE * 200_000, Format.TEXT, name="a.txt"))
     await asyncio.sleep(0.1)
     task.cancel()
@@ -194,7 +190,7 @@ from lightwell.ingest.parser import Parser
 async def main():
     parser = Parser()
     await parser.parse(b"Hello, reader.", Format.TEXT, name="a.txt")
-    print(*(process._process.pid for process in parser._all), flush=True)
+    print(*parser.process_ids, flush=True)
     if sys.argv[1] == "busy":
         await parser.parse(b"Hello, reader. " * 1_200_000, Format.TEXT, name="a.txt")
     await asyncio.sleep(600)
@@ -217,34 +213,32 @@ def test_no_process_outlives_its_parent(state: str, end: signal.Signals) -> None
 
 
 @pytest.mark.parametrize(
-    "broken",
+    ("where", "value"),
     [
-        lambda monkeypatch: monkeypatch.setattr(sys, "executable", "/no/python"),
-        lambda monkeypatch: monkeypatch.setattr(parsing, "_BOOT", "raise SystemExit(3)"),
-        lambda monkeypatch: monkeypatch.setattr(parsing, "_BOOT", "print('x' * 100)"),
+        ("sys.executable", "/no/python"),
+        ("lightwell.ingest.parser._BOOT", "raise SystemExit(3)"),
+        ("lightwell.ingest.parser._BOOT", "print('x' * 100)"),
     ],
 )
 async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
-    project: Project,
-    parser: Parser,
-    monkeypatch: pytest.MonkeyPatch,
-    broken: Callable[[pytest.MonkeyPatch], None],
+    project: Project, parser: Parser, monkeypatch: pytest.MonkeyPatch, where: str, value: str
 ) -> None:
     await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
+    way = replace(project.way, parser=parser)
     with monkeypatch.context() as patched:
-        broken(patched)
+        patched.setattr(where, value)
         with pytest.raises(ParserFailed, match="did not start"):
-            await work.drain(
-                replace(project.way, parser=parser), project.kb.project_id, lambda outcome: None
-            )
+            await work.drain(way, project.kb.project_id, lambda outcome: None)
     rows = await project.database.rows("SELECT status, attempts FROM ingestion_jobs", {})
     assert rows == [("chunking", 0)]
-    assert len((await project.kb.ingest(Shelf(documents=()))).done) == 0
+    told: list[Outcome] = []
+    await work.drain(way, project.kb.project_id, told.append)
+    assert [outcome.error for outcome in told] == [""]
 
 
 def test_a_closed_parser_says_so(parser: Parser) -> None:
     parse(parser, SENTENCE)
-    (pid,) = pids(parser)
+    (pid,) = parser.process_ids
     parser.close()
     assert gone(pid)
     with pytest.raises((ParserFailed, RuntimeError)):

@@ -78,6 +78,12 @@ class Parser:
             task.cancel()
             raise
 
+    @property
+    def process_ids(self) -> list[int]:
+        """The processes that live now, for whoever watches over them."""
+        with self._lock:
+            return [process.id for process in self._all]
+
     def close(self) -> None:
         """End all processes; the parser is of no use any more."""
         with self._lock:
@@ -208,6 +214,10 @@ class _Process:
         finally:
             clock.cancel()
             task.end()
+
+    @property
+    def id(self) -> int:
+        return self._process.pid
 
     def lives(self) -> bool:
         return self._process.poll() is None
