@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lightwell.domain.access import Reader
+    from lightwell.domain.analytics import FeedbackRequest
     from lightwell.domain.briefs import Brief, Candidates
     from lightwell.domain.chat import ChatResponse, ChatTurn
     from lightwell.domain.errors import Invalid, LightwellError, NotFound
     from lightwell.domain.evidence import Answer, Citation, Evidence, Retrieval
-    from lightwell.domain.questions import Mode
+    from lightwell.domain.questions import Mode, QueryRequest
+    from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
     from lightwell.domain.statements import Statements
     from lightwell.domain.streams import StreamChunk
     from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from lightwell.metering import UsageLog, record_usage
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
-    from lightwell.wiring import delete_project, files, opened
+    from lightwell.wiring import delete_project, files, opened, requested
 
 __all__ = [
     "Answer",
@@ -34,7 +36,11 @@ __all__ = [
     "ChatResponse",
     "ChatTurn",
     "Citation",
+    "EmbeddedChunk",
     "Evidence",
+    "FeedbackRequest",
+    "IngestRequest",
+    "IngestResponse",
     "Ingestion",
     "Invalid",
     "KnowledgeBase",
@@ -43,6 +49,7 @@ __all__ = [
     "Mode",
     "NotFound",
     "OperationType",
+    "QueryRequest",
     "Reader",
     "Retrieval",
     "Settings",
@@ -56,9 +63,16 @@ __all__ = [
     "files",
     "opened",
     "record_usage",
+    "requested",
 ]
 
 _HOMES = {
+    "requested": "wiring",
+    "QueryRequest": "domain.questions",
+    "IngestResponse": "domain.requests",
+    "IngestRequest": "domain.requests",
+    "FeedbackRequest": "domain.analytics",
+    "EmbeddedChunk": "domain.requests",
     "record_usage": "metering",
     "UsageLog": "metering",
     "TokenUsage": "domain.usage",

@@ -83,3 +83,32 @@ def test_feedback_and_analytics(folder: Path) -> None:
     assert ran("ask", ASKED, "--session", session).exit_code == 3
     assert ran("ask", ASKED, "--session", session, "--statements").exit_code == 2
     assert session in ran("analytics", "sessions").stdout
+
+
+def test_documents_are_added_and_their_chunks_replaced(folder: Path) -> None:
+    """S3.6 and S3.9 on the command line."""
+    path = folder / "notes.dat"
+    path.write_text("The dam in Tarn Valley was built in 1931.")
+    options = ("--format", "text", "--title", "Dam", "--metadata", "customer=Nordwind")
+    given = CliRunner().invoke(
+        app, ["documents", "add", str(path), "--acl", "team:us", *options, "--json"]
+    )
+    assert given.exit_code == 0, given.stderr
+    answer = json.loads(given.stdout)
+    assert (answer["status"], answer["estimatedChunks"]) == ("queued", 1)
+    assert told("jobs", "show", answer["jobId"])["status"] == "complete"
+    shown = told("documents", "show", str(path))
+    assert (shown["title"], shown["metadata"]) == ("Dam", {"customer": "Nordwind"})
+    chunks = folder / "chunks.json"
+    text = " ".join(f"Pump {n} moves {n} litres of water out of the valley." for n in range(20))
+    chunks.write_text(json.dumps([{"content": text, "sectionPath": ["Pumps"]}]))
+    assert told("documents", "replace", str(path), str(chunks))["estimatedChunks"] == 1
+    assert text in ran("documents", "show", str(path), "--text").stdout.replace("\n", " ")
+    chunks.write_text(json.dumps([{"content": "x"}]))
+    refused = ran("documents", "replace", str(path), str(chunks))
+    assert refused.exit_code == 2
+    assert "Chunk must be 100-2000 tokens" in refused.stderr
+    chunks.write_text("{}")
+    assert ran("documents", "replace", str(path), str(chunks)).exit_code == 2
+    for wrong in (("--metadata", "x"), ("--format", "rtf")):
+        assert CliRunner().invoke(app, ["documents", "add", str(path), *wrong]).exit_code == 2

@@ -75,11 +75,14 @@ class Files:
 
     The settings of the folders above the root hold too, so that a file has the same tags however it is named, up to
     the first folder that others own or may write to.
+
+    `format` is that of all files, None: as their endings and first bytes say.
     """
 
     root: Path
     default_tags: Tags
     most_bytes: int = MOST_BYTES
+    format: Format | None = None
 
     @property
     def scope(self) -> str:
@@ -151,10 +154,10 @@ class Files:
     def _document(self, found: _Found, url: str) -> NewDocument:
         if found.reason:
             raise Unreadable(found.reason, found.message)
-        if not known_ending(found.path.name):
+        if self.format is None and not known_ending(found.path.name):
             raise unsupported(found.path.name)
         content, modified = self._read(found.path)
-        format = format_of(found.path.name, content)
+        format = self.format or format_of(found.path.name, content)
         said = [*found.said, _front_matter(content)] if format is Format.MARKDOWN else found.said
         settings = settled(self.default_tags, said)
         return NewDocument(
@@ -171,6 +174,11 @@ class Files:
             content_hash=_content_hash(content, settings),
             updated_at=modified,
             metadata=settings.metadata,
+            raw_payload={
+                "path": found.source_id,
+                "bytes": len(content),
+                "modifiedAt": modified.isoformat() if modified else None,
+            },
         )
 
     def _read(self, path: Path) -> tuple[bytes, datetime]:

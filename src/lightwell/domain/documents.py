@@ -12,6 +12,9 @@ SHORTEST_CHUNK, TARGET_CHUNK, LONGEST_CHUNK = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
 
 
+_BYTES_PER_TOKEN = 4
+
+
 class DocumentState(StrEnum):
     """A document's way in: pending → chunking → embedding → extracting → active; failed from any."""
 
@@ -144,7 +147,8 @@ class NewDocument:
 
     `url` is unique in a project. `content_hash` is the SHA-256 of the bytes and of what else would
     change the chunks (title, topic), so equal hashes need no work at all. `acl_origin` names what set the tags where
-    that is not the default of the source; it is not kept.
+    that is not the default of the source; it is not kept. `metadata` may name an `author`; `author_ref` is the source's
+    own reference to that person, and `raw_payload` its own record of the document, as JSON.
     """
 
     system: str
@@ -160,6 +164,22 @@ class NewDocument:
     updated_at: datetime | None
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     acl_origin: str = ""
+    author_ref: str = ""
+    raw_payload: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def author(self) -> str:
+        """The author whom the source names; the document itself may name one where this is ""."""
+        return self.metadata.get("author", "").strip()
+
+
+def estimated_chunks(document: NewDocument) -> int | None:
+    """Return about how many chunks the text will be cut into; None for a format whose size says little about that."""
+    if document.format in (Format.PDF, Format.DOCX):
+        return None
+    least, most = TARGET_CHUNK
+    tokens = len(document.content) // _BYTES_PER_TOKEN
+    return 1 if tokens <= most else round(2 * tokens / (least + most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +187,9 @@ class Document:
     """A document as the system of record holds it.
 
     `updated_at` is when its source says it changed; of a file the date that it gives itself where it has one, not
-    before 1970 and not to come.
+    before 1970 and not to come. `author` is whom the source names, else the document itself, and `author_ref` the
+    entity of that name, or the source's own reference. `metadata` is what front matter, `.lightwell.yaml` or the source
+    say besides; `raw_payload` is the source's own record of it.
     """
 
     id: DocumentId
@@ -188,6 +210,9 @@ class Document:
     created_at: datetime
     updated_at: datetime
     ingested_at: datetime | None
+    author_ref: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    raw_payload: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,8 @@ class Entity:
 
     Its methods are for programs that work on what they have been given; in the store, merging and deleting are queries.
     `ref` is `kg:<kind>:<slug>` or the reference of the system that told us.
-    `chunk_count` counts the reader's visible chunks that mention it.
+    `chunk_count` counts the reader's visible chunks that mention it. `primary_url` is where it is best looked up: the URL
+    that texts give it, else the first document that speaks of it; "" where only a person's word does.
     """
 
     id: EntityId
@@ -114,6 +115,7 @@ class Entity:
     chunk_count: int
     sources: tuple[str, ...]
     paths: tuple[str, ...]
+    primary_url: str = ""
 
     def merge_with(self, other: "Entity", strategy: MergeStrategy) -> "Entity":
         """Return this entity with the other's description brought in by the strategy, and its sources.
@@ -374,6 +376,11 @@ _TEXT_REF = "kg:entity:"
 def text_ref(name: str) -> str:
     """Return the stored reference of an entity that a text names; its kind is not part of its identity."""
     return _TEXT_REF + slug(name)
+
+
+def author_ref(author: str) -> str | None:
+    """Return the reference of the entity that texts mean by an author's name, None for no name."""
+    return text_ref(author) if normalized(author) else None
 
 
 def shown_ref(stored: str, kind: str) -> str:

@@ -24,12 +24,16 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedJob:
-    """A job that was written down for a new or a changed document."""
+    """A job that was written down for a new or a changed document.
+
+    `estimated_chunks` is a guess by the size of its text, None where the format does not tell that.
+    """
 
     id: JobId
     document_id: DocumentId
     url: str
     is_new: bool
+    estimated_chunks: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,6 +138,8 @@ async def _apply(
                 found.retagged += 1
                 found.documents[url] = DocumentChange.RETAGGED
                 await _retag(target, known[url].id, document.acl_tags)
+            if known[url].metadata != document.metadata:
+                await _describe(target, known[url].id, document)
         case Broken(url=url, message=message):
             found.troubles.append(Trouble(url=url, message=message))
             if url in known:
@@ -156,6 +158,12 @@ async def _retag(target: _Target, document_id: DocumentId, tags: Tags) -> None:
 async def _remove_all(target: _Target, gone: Sequence[DocumentId]) -> None:
     for start in range(0, len(gone), _AT_ONCE):
         await _remove(target, gone[start : start + _AT_ONCE])
+
+
+@repeatable
+async def _describe(target: _Target, document_id: DocumentId, given: NewDocument) -> None:
+    async with target.database.transaction() as connection:
+        await documents.describe(connection, target.project_id, document_id, given)
 
 
 @repeatable

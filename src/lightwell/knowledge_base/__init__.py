@@ -22,6 +22,7 @@ from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import JobId, ProjectId
 from lightwell.domain.jobs import Job
 from lightwell.domain.questions import Channel, Keywords, Mode, QueryRequest, question
+from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.ingest.estimate import Estimate
@@ -37,6 +38,7 @@ from lightwell.records import (
     access,
     conversations,
     documents,
+    holdings,
     job_control,
     jobs,
     published_chunks,
@@ -140,6 +142,26 @@ class KnowledgeBase:
         a model does; what is done stays done, and the next ingestion or a worker goes on with the rest.
         """
         return await self._writer.ingest(connector, system, begun, tell)
+
+    async def enqueue_document(self, connector: Connector) -> IngestResponse:
+        """Enqueue the one document of a source such as `lightwell.requested` returns; raise `Unreadable` where it cannot be."""
+        return await self._writer.enqueue_document(connector)
+
+    async def enqueue_chunks(
+        self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
+    ) -> IngestResponse:
+        """Enqueue hand-made chunks, in order, as all that one of the reader's documents says from now on.
+
+        They stand until the document's source is followed again. Raises `NotFound`, or `Invalid` for a chunk that is
+        empty, has not 100 to 2000 tokens, or whose embedding has not the dimensions of the project's space.
+        """
+        return await self._writer.enqueue_chunks(reader, name, chunks)
+
+    async def finish_jobs(
+        self, *, tell: Callable[[Outcome], None] = lambda outcome: None
+    ) -> tuple[Outcome, ...]:
+        """Bring all that is enqueued to its end, as `ingest` does after it has followed a source."""
+        return await self._writer.finish_jobs(tell)
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
         """Return what following a source would ask of the model; nothing is asked or written down."""
@@ -325,9 +347,9 @@ class KnowledgeBase:
 
     async def status(self, reader: Reader) -> Status:
         """Return what the reader's part of the store holds."""
-        held = await documents.held(self._database, reader)
+        held = await holdings.held(self._database, reader)
         return Status(
-            documents=await documents.counts(self._database, reader),
+            documents=await holdings.counts(self._database, reader),
             chunks=held.chunks,
             entities=held.entities,
             relations=held.relations,

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
+from lightwell.domain.errors import NotFound, Unreadable
 from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.jobs import JobState
+from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
-from lightwell.ingest import deletion, work
+from lightwell.ingest import deletion, handmade, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
 from lightwell.ingest.estimate import Estimate
@@ -59,6 +62,32 @@ class DocumentWriter:
             begun(found, await jobs.open_jobs(self.way.database, self.project_id))
             done = await self._drain(tell)
         return Ingestion(found=found, done=done, usage=log.summary)
+
+    async def enqueue_document(self, connector: Connector) -> IngestResponse:
+        found = await self.enqueue(connector, "file")
+        if found.troubles:
+            raise Unreadable("unreadable", "; ".join(each.message for each in found.troubles))
+        if not found.jobs:
+            raise NotFound("Document not found")
+        job = found.jobs[0]
+        return IngestResponse(
+            job_id=job.id,
+            document_id=job.document_id,
+            status=JobState.QUEUED,
+            estimated_chunks=job.estimated_chunks,
+        )
+
+    async def enqueue_chunks(
+        self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
+    ) -> IngestResponse:
+        try:
+            document = await documents.shown(self.way.database, reader, name)
+        except NotFound as error:
+            raise NotFound("Document not found") from error
+        return await handmade.enqueue(self.way, self.project_id, document, chunks)
+
+    async def finish_jobs(self, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
+        return await self._drain(tell)
 
     async def estimate(self, connector: Connector, system: str) -> Estimate:
         return await estimating.estimate(self.way, self.project_id, connector, system)

@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader, Tags
-from lightwell.domain.documents import Document, DocumentState, NewDocument
+from lightwell.domain.documents import (
+    Document,
+    DocumentState,
+    NewDocument,
+    estimated_chunks,
+)
 from lightwell.domain.errors import NotFound
+from lightwell.domain.graph import author_ref
 from lightwell.domain.ids import (
     ClassId,
     DocumentId,
@@ -24,7 +30,7 @@ from lightwell.records.locks import lock_project
 from lightwell.records.publishing import reclassify, retire
 
 _KNOWN = """
-SELECT source_url, document_id, content_hash, acl_tags, error_message FROM source_documents
+SELECT source_url, document_id, content_hash, acl_tags, error_message, metadata FROM source_documents
 WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted
   AND starts_with(source_url, %(scope)s) AND source_url >= %(scope)s AND source_url < %(beyond)s
   AND (status <> 'failed' OR error_code = 'unreadable_document')
@@ -38,9 +44,11 @@ WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref 
 _INSERT = """
 INSERT INTO source_documents (
     document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id, source_url,
-    title, format, topic_tag, content_hash, file_size, metadata, acl_tags, class_id, updated_at)
+    title, format, topic_tag, content_hash, file_size, author, author_ref, metadata, raw_payload, acl_tags, class_id,
+    updated_at)
 SELECT %(id)s, project_id, tenant_id, %(ref)s, %(system)s, %(kind)s, %(source_id)s, %(url)s,
-       %(title)s, %(format)s, %(topic)s, %(hash)s, %(size)s, %(metadata)s, %(tags)s, %(class_id)s,
+       %(title)s, %(format)s, %(topic)s, %(hash)s, %(size)s, %(author)s, %(author_ref)s, %(metadata)s,
+       %(raw_payload)s, %(tags)s, %(class_id)s,
        coalesce(%(updated_at)s, now())
 FROM projects WHERE project_id = %(project_id)s
 """
@@ -48,8 +56,18 @@ FROM projects WHERE project_id = %(project_id)s
 _UPDATE = """
 UPDATE source_documents
 SET source_url = %(url)s, title = %(title)s, format = %(format)s, topic_tag = %(topic)s, content_hash = %(hash)s,
-    file_size = %(size)s, metadata = %(metadata)s, is_deleted = false, status = 'pending',
+    file_size = %(size)s, author = %(author)s, author_ref = %(author_ref)s, metadata = %(metadata)s,
+    raw_payload = %(raw_payload)s, is_deleted = false, status = 'pending',
     error_code = '', error_message = '', updated_at = coalesce(%(updated_at)s, now())
+WHERE document_id = %(id)s
+"""
+
+# An author whom only the document names stays.
+_DESCRIBE = """
+UPDATE source_documents
+SET metadata = %(metadata)s, raw_payload = %(raw_payload)s,
+    author = CASE WHEN %(author)s::text = '' THEN author ELSE %(author)s END,
+    author_ref = coalesce(%(author_ref)s, author_ref)
 WHERE document_id = %(id)s
 """
 
@@ -87,8 +105,8 @@ WHERE document_id = %(id)s AND NOT is_deleted
 
 _TOMBSTONE = """
 UPDATE source_documents
-SET is_deleted = true, status = 'archived', title = '', author = '', topic_tag = '', text_content = '',
-    raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, error_code = '', error_message = '',
+SET is_deleted = true, status = 'archived', title = '', author = '', author_ref = NULL, topic_tag = '',
+    text_content = '', raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, error_code = '', error_message = '',
     updated_at = now()
 FROM (SELECT document_id FROM source_documents WHERE document_id = ANY(%(documents)s)
       ORDER BY document_id FOR UPDATE) AS gone
@@ -97,7 +115,8 @@ WHERE source_documents.document_id = gone.document_id
 
 _COLUMNS = """
 document_id, global_ref, source_url, title, format, author, topic_tag, language, acl_tags, class_id, status,
-error_message, content_hash, file_size, chunk_count, created_at, updated_at, ingested_at
+error_message, content_hash, file_size, chunk_count, created_at, updated_at, ingested_at,
+coalesce(author_ref, ''), metadata, coalesce(raw_payload, '{}')
 """
 
 _LIST = f"""
@@ -123,17 +142,6 @@ SELECT text_content FROM source_documents
 WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
-_COUNTS = """
-SELECT status, count(*) FROM source_documents
-WHERE class_id = ANY(%(classes)s) AND NOT is_deleted GROUP BY status ORDER BY status
-"""
-
-_HELD = """
-SELECT (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%(classes)s)),
-       entities, relations
-FROM graph_size(%(classes)s)
-"""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
@@ -143,6 +151,7 @@ class Known:
     content_hash: str
     acl_tags: Tags
     error: str
+    metadata: Mapping[str, str]
 
 
 async def known(
@@ -162,8 +171,14 @@ async def known(
         },
     )
     return {
-        url: Known(id=DocumentId(id_), content_hash=hash_, acl_tags=frozenset(tags), error=error)
-        for url, id_, hash_, tags, error in rows
+        url: Known(
+            id=DocumentId(id_),
+            content_hash=hash_,
+            acl_tags=frozenset(tags),
+            error=error,
+            metadata=metadata,
+        )
+        for url, id_, hash_, tags, error, metadata in rows
     }
 
 
@@ -179,9 +194,7 @@ async def register(
     await lock_project(connection, project_id)
     latest = _latest(documents)
     known = await _known_ids(connection, project_id, latest)
-    replaced = {"documents": sorted(set(known.values()))}
-    await connection.execute(_CANCEL, replaced)
-    await connection.execute(_DROP_UPLOADS, replaced)
+    await end_jobs(connection, sorted(set(known.values())))
     classes = {
         tags: await access.class_of(connection, project_id, tags)
         for tags in dict.fromkeys(document.acl_tags for document in latest)
@@ -192,7 +205,13 @@ async def register(
         old = known.get(document.url) or known.get(_ref(document))
         document_id, job_id = old or DocumentId(new_id()), JobId(new_id())
         queued.append(
-            QueuedJob(id=job_id, document_id=document_id, url=document.url, is_new=old is None)
+            QueuedJob(
+                id=job_id,
+                document_id=document_id,
+                url=document.url,
+                is_new=old is None,
+                estimated_chunks=estimated_chunks(document),
+            )
         )
         fields = _fields(project_id, document_id, document)
         rows.append({**fields, "class_id": classes[document.acl_tags], "job": job_id})
@@ -243,6 +262,13 @@ async def _known_ids(
     return {name: DocumentId(row[0]) for row in rows for name in (row[1], row[2])}
 
 
+async def end_jobs(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Cancel these documents' open jobs and let go of all bytes that their jobs keep."""
+    keys = {"documents": list(documents)}
+    await connection.execute(_CANCEL, keys)
+    await connection.execute(_DROP_UPLOADS, keys)
+
+
 async def retag(
     connection: Connection, project_id: ProjectId, document_id: DocumentId, tags: Tags
 ) -> None:
@@ -262,6 +288,13 @@ async def _move(
         await reclassify(connection, project_id, DocumentId(moved[0]), ClassId(moved[1]))
 
 
+async def describe(
+    connection: Connection, project_id: ProjectId, document_id: DocumentId, given: NewDocument
+) -> None:
+    """Write down what the source says of a document besides its content, which is as it was."""
+    await connection.execute(_DESCRIBE, _fields(project_id, document_id, given))
+
+
 async def broken(database: Database, document_id: DocumentId, message: str) -> None:
     """Mark a known document whose source can no longer hand it over; what is published stays."""
     await database.run(_BREAK, {"id": document_id, "message": message})
@@ -273,8 +306,7 @@ async def tombstone(
     """Empty these documents of all they said; only their references and URLs are left."""
     ids = {"documents": list(documents)}
     await lock_project(connection, project_id)
-    await connection.execute(_CANCEL, ids)
-    await connection.execute(_DROP_UPLOADS, ids)
+    await end_jobs(connection, documents)
     await retire(connection, project_id, documents, staged=True)
     await connection.execute(_TOMBSTONE, ids)
     await conversations.forget_cited(connection, documents)
@@ -309,28 +341,6 @@ async def text(database: Database, reader: Reader, document_id: DocumentId) -> s
     return str(rows[0][0])
 
 
-async def counts(database: Database, reader: Reader) -> dict[DocumentState, int]:
-    """Return how many of the reader's documents are in each state."""
-    rows = await database.rows(_COUNTS, {"classes": list(reader.classes)})
-    return {DocumentState(state): count for state, count in rows}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """How much of what the reader sees there is."""
-
-    chunks: int
-    entities: int
-    relations: int
-
-
-async def held(database: Database, reader: Reader) -> Held:
-    """Return how many chunks, entities and relations the reader sees."""
-    rows = await database.rows(_HELD, {"classes": list(reader.classes)})
-    chunks, entities, relations = rows[0]
-    return Held(chunks=int(chunks), entities=entities, relations=relations)
-
-
 def _ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:
     """Return the document's reference; a file has its document's id, so that two folders may hold one name."""
     own = document.source_id if document.system != "file" else str(document_id)
@@ -353,7 +363,10 @@ def _fields(
         "topic": document.topic,
         "hash": document.content_hash,
         "size": len(document.content),
+        "author": document.author,
+        "author_ref": document.author_ref or author_ref(document.author),
         "metadata": Jsonb(dict(document.metadata)),
+        "raw_payload": Jsonb(dict(document.raw_payload)),
         "tags": sorted(document.acl_tags),
         "updated_at": document.updated_at,
         "upload": document.content,
@@ -380,4 +393,7 @@ def _document(row: Row) -> Document:
         created_at=row[15],
         updated_at=row[16],
         ingested_at=row[17],
+        author_ref=row[18],
+        metadata=row[19],
+        raw_payload=row[20],
     )

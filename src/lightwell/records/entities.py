@@ -73,6 +73,7 @@ WITH seen AS (
                array_agg(profile.description ORDER BY profile.source_ids[1], profile.description COLLATE "C")
            ) AS descriptions,
            sum(profile.mention_count) AS mentions,
+           (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {order}))[1] AS primary_url,
            array_agg(DISTINCT profile.subject_id) AS members
     FROM profiles AS profile
     LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = profile.subject_id
@@ -85,7 +86,7 @@ SELECT seen.entity_id, seen.entity_ref, seen.name, seen.kind, seen.descriptions,
        CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
            WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END,
-       source.refs, source.urls, seen.members
+       source.refs, source.urls, seen.members, seen.primary_url
 FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
       ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen
 CROSS JOIN LATERAL (
@@ -344,6 +345,7 @@ def _entity(row: Row) -> Entity:
         chunk_count=int(row[5]),
         sources=tuple(row[6] or ()),
         paths=tuple(dict.fromkeys(row[7] or ())),
+        primary_url=row[9],
     )
 
 

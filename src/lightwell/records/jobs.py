@@ -12,6 +12,7 @@ from uuid import UUID
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Lost
+from lightwell.domain.graph import author_ref
 from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId, new_id
 from lightwell.domain.jobs import JobState
 from lightwell.records.database import Connection, Database, Row, repeatable
@@ -137,14 +138,16 @@ WHERE ingestion_jobs.id = counted.id
 _CUT = """
 WITH given AS (
     SELECT * FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[], %(titles)s::text[], %(authors)s::text[],
-                         %(dates)s::timestamptz[])
-        AS given (id, chunks, title, author, dated)
+                         %(author_refs)s::text[], %(dates)s::timestamptz[])
+        AS given (id, chunks, title, author, author_ref, dated)
 ), job AS (
     UPDATE ingestion_jobs SET total_chunks = given.chunks, processed_chunks = 0, upload = NULL
     FROM given WHERE ingestion_jobs.id = given.id
-    RETURNING document_id, given.title, given.author, given.dated
+    RETURNING document_id, given.title, given.author, given.author_ref, given.dated
 )
-UPDATE source_documents SET title = job.title, author = job.author,
+UPDATE source_documents
+SET title = job.title, author = coalesce(nullif(source_documents.author, ''), job.author),
+    author_ref = coalesce(source_documents.author_ref, job.author_ref),
     updated_at = CASE WHEN source_system = 'file' AND job.dated > 'epoch' AND job.dated <= now() THEN job.dated
                       ELSE updated_at END
 FROM job WHERE source_documents.document_id = job.document_id
@@ -293,6 +296,7 @@ async def cut(connection: Connection, cuts: Sequence[Cut]) -> None:
             "chunks": [entry.chunks for entry in cuts],
             "titles": [entry.title for entry in cuts],
             "authors": [entry.author for entry in cuts],
+            "author_refs": [author_ref(entry.author) for entry in cuts],
             "dates": [entry.dated for entry in cuts],
         },
     )

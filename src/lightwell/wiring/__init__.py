@@ -8,9 +8,11 @@ from pathlib import Path
 from lightwell.answer.compose import Answers
 from lightwell.answer.context import Budget
 from lightwell.connectors.files import Files
+from lightwell.connectors.requested import Requested
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
+from lightwell.domain.requests import IngestRequest
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.ingest.rules import Rules
@@ -151,6 +153,11 @@ def retriever(
         reranker=reranker,
         ranking=ranking or Ranking(),
     )
+
+
+def requested(request: IngestRequest, settings: Settings) -> Requested:
+    """Return one requested document as a source."""
+    return Requested(request, most_bytes=settings.most_file_bytes)
 
 
 def files(root: Path, tags: Tags, settings: Settings) -> Files:

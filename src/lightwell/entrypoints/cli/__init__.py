@@ -3,11 +3,11 @@
 They import the rest inside their functions, so that `--help` and a mistyped option need no model and no database.
 """
 
+from lightwell.entrypoints.cli.adding import documents
 from lightwell.entrypoints.cli.analytics import analytics, rating
 from lightwell.entrypoints.cli.ask import asking
 from lightwell.entrypoints.cli.chat import talk
 from lightwell.entrypoints.cli.commands import app
-from lightwell.entrypoints.cli.documents import documents
 from lightwell.entrypoints.cli.evaluate import evaluation
 from lightwell.entrypoints.cli.jobs import jobs, runs
 from lightwell.entrypoints.cli.project import project

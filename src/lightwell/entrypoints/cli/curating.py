@@ -222,6 +222,7 @@ def entity_document(held: Entity) -> Json:
         "entityRef": held.ref,
         "entityName": held.name,
         "entityType": held.kind,
+        "primaryUrl": held.primary_url,
         "description": held.description,
         "chunkCount": held.chunk_count,
         "sourceChunkIds": list(held.sources),

@@ -177,6 +177,7 @@ def _about(held: Document) -> show.RenderableType:
             ("state", f"{held.state.value}: {held.error}" if held.error else held.state.value),
             ("format", held.format),
             ("author", held.author),
+            *((name, value) for name, value in held.metadata.items() if name != "author"),
             ("topic", held.topic),
             ("language", held.language),
             ("access", ", ".join(sorted(held.acl_tags))),

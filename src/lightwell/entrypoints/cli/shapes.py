@@ -9,6 +9,7 @@ from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrie
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Keywords
+from lightwell.domain.requests import IngestResponse
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
 from lightwell.domain.usage import TokenSummary
@@ -142,6 +143,9 @@ def document(held: Document) -> Json:
         "title": held.title,
         "format": held.format,
         "author": held.author,
+        "authorRef": held.author_ref,
+        "metadata": dict(held.metadata),
+        "rawPayload": dict(held.raw_payload),
         "topic": held.topic,
         "language": held.language,
         "aclTags": sorted(held.acl_tags),
@@ -183,6 +187,16 @@ def job(held: Job) -> Json:
         "createdAt": _time(held.created_at),
         "startedAt": _time(held.started_at),
         "completedAt": _time(held.completed_at),
+    }
+
+
+def ingest_response(given: IngestResponse) -> Json:
+    """Return S3's IngestResponse."""
+    return {
+        "jobId": str(given.job_id),
+        "documentId": str(given.document_id),
+        "status": given.status.value,
+        "estimatedChunks": given.estimated_chunks,
     }
 
 

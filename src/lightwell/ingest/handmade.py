@@ -1,0 +1,108 @@
+"""Hand-made chunks: they are checked, staged in place of what cutting and embedding would make, and go on from there."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.documents import ChunkDraft, Document, Section
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ChunkId, JobId, ProjectId, new_id
+from lightwell.domain.jobs import JobState
+from lightwell.domain.requests import EmbeddedChunk, IngestResponse
+from lightwell.domain.texts import well_formed
+from lightwell.domain.tokens import token_count
+from lightwell.ingest.chunking import checked, chunk_hash
+from lightwell.ingest.language import language_of
+from lightwell.ingest.way import Way
+from lightwell.records import handmade
+from lightwell.records.chunks import StagedChunk
+from lightwell.records.database import repeatable
+
+_BETWEEN = "\n\n"
+
+
+@repeatable
+async def enqueue(
+    way: Way, project_id: ProjectId, document: Document, given: Sequence[EmbeddedChunk]
+) -> IngestResponse:
+    """Enqueue these chunks as all that the document says from now on; raise `Invalid` with S3's messages.
+
+    Until a worker has read and published them, what the document showed before stands.
+    """
+    if not given:
+        raise Invalid("Give at least one chunk; to take a document out, delete it")
+    drafts = _drafts(given)
+    vectors = [_vector(each, way.space.dimension) for each in given]
+    staged = [
+        StagedChunk(
+            id=ChunkId(new_id()),
+            document_id=document.id,
+            hash=_hash(document.title, draft, vector),
+            draft=draft,
+        )
+        for draft, vector in zip(drafts, vectors, strict=True)
+    ]
+    known = zip(staged, vectors, strict=True)
+    own = {chunk.id: vector for chunk, vector in known if vector is not None}
+    job = JobId(new_id())
+    async with way.database.transaction() as connection:
+        await handmade.enqueue(
+            connection,
+            project_id,
+            document,
+            job,
+            staged,
+            (way.space.id, own),
+        )
+    return IngestResponse(
+        job_id=job,
+        document_id=document.id,
+        status=JobState.QUEUED,
+        estimated_chunks=len(staged),
+    )
+
+
+def _drafts(given: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
+    drafts: list[ChunkDraft] = []
+    start = 0
+    for index, each in enumerate(given):
+        text = well_formed(each.content, "The chunk").strip()
+        end = start + len(text)
+        draft = ChunkDraft(
+            index=index,
+            start=start,
+            end=end,
+            text=text,
+            tokens=token_count(text),
+            section_path=each.section_path,
+            sections=(Section(path=each.section_path, start=start, end=end),),
+            pages=(),
+            has_code=False,
+            has_formula=False,
+            has_table=False,
+            language=language_of(text),
+        )
+        drafts.append(checked(draft))
+        start = end + len(_BETWEEN)
+    return drafts
+
+
+def _vector(given: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
+    """Return the chunk's vector at length 1, None without one."""
+    if given.embedding is None:
+        return None
+    if len(given.embedding) != dimension:
+        raise Invalid(f"Embedding must be {dimension} dimensions")
+    length = math.hypot(*given.embedding)
+    if not 0 < length < math.inf:
+        raise Invalid("Embedding must consist of finite numbers that are not all zero")
+    return np.asarray(given.embedding, dtype=np.float32) / np.float32(length)
+
+
+def _hash(title: str, draft: ChunkDraft, vector: NDArray[np.float32] | None) -> bytes:
+    """Return the hash by which equal text is not embedded twice; of a given vector, too, which no other text may get."""
+    own = bytes.fromhex(chunk_hash(title, draft))
+    return own if vector is None else hashlib.sha256(own + vector.tobytes()).digest()
