@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lightwell.connectors._file_settings import of_folder
-from lightwell.connectors.files import Files
+from lightwell.connectors.files import MOST_BYTES, Files
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import SourceFailed
 from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
@@ -22,9 +22,12 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def read(root: Path, known: Mapping[str, str] | None = None, **limits: int) -> list[Change]:
+def read(
+    root: Path, known: Mapping[str, str] | None = None, most_bytes: int = MOST_BYTES
+) -> list[Change]:
     async def collected() -> list[Change]:
-        return [each async for each in Files(root, DEFAULT, **limits).changes(known or {})]
+        source = Files(root, DEFAULT, most_bytes=most_bytes)
+        return [each async for each in source.changes(known or {})]
 
     return asyncio.run(collected())
 
