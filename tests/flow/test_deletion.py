@@ -251,3 +251,69 @@ async def test_no_conversation_quotes_what_went(project: Project, how: str) -> N
     await away(reader, ["file:///shelf/a.md"])
     assert await residue(project, "zyxwvut") == []
     assert await project.kb.conversation(reader, turn.conversation_id) == ()
+
+
+# As a reply about a question is kept where a model finds keywords.
+KEEP_KEYWORDS = """
+INSERT INTO extraction_cache (id, project_id, cache_type, content_hash, result, is_complete, model, expires_at)
+VALUES (gen_random_uuid(), %(project)s, 'KEYWORD_EXTRACTION', repeat('0', 64), 'Zyxwvut', true, 'm',
+        now() + interval '1 hour')
+"""
+
+
+async def questions_about_what_goes(project: Project) -> Reader:
+    """Ingest a document that alone says Zyxwvut, and ask what nothing answers and what a model would."""
+    await ingest(
+        project,
+        written("a.md", "Zyxwvut signed the contract about pumps.", SALES),
+        written("b.md", "The dam in Tarn Valley was built in 1931.", SALES),
+        written("c.md", "The canteen is closed on Sundays.", SUPPORT),
+    )
+    reader = await project.kb.reader(SALES)
+    turn = await project.kb.chat("Which colour has the moon over Zyxwvut?", reader)
+    assert not turn.response.sources
+    await project.database.run(KEEP_KEYWORDS, {"project": project.kb.project_id})
+    await project.database.run("ANALYZE", {})
+    return reader
+
+
+async def test_erasing_leaves_no_question_and_no_keyword_that_names_what_went(
+    project: Project,
+) -> None:
+    reader = await questions_about_what_goes(project)
+    assert {"conversation_turns", "extraction_cache"} <= set(await residue(project, "zyxwvut"))
+    await project.kb.erase(reader, ["file:///shelf/a.md"])
+    assert await residue(project, "zyxwvut") == []
+
+
+async def statistics_that_name(project: Project, name: str) -> list[tuple[str, str]]:
+    """Return of which columns the planner has samples with this name."""
+    rows = await project.database.rows(
+        "SELECT tablename, attname FROM pg_stats WHERE schemaname = current_schema() AND position("
+        "%(name)s IN lower(coalesce(most_common_vals::text, '') || coalesce(histogram_bounds::text, '')"
+        " || coalesce(most_common_elems::text, ''))) > 0",
+        {"name": name},
+    )
+    return [(str(table), str(column)) for table, column in rows]
+
+
+@pytest.mark.parametrize("rest", [["b.md"], []])
+async def test_erasing_leaves_no_name_in_the_planners_statistics(
+    project: Project, rest: list[str]
+) -> None:
+    """Also where a table is empty then, of which ANALYZE would leave them."""
+    reader = await questions_about_what_goes(project)
+    assert await statistics_that_name(project, "zyxwvut")
+    gone = [f"file:///shelf/{name}" for name in ("a.md", "b.md") if name not in rest]
+    await project.kb.erase(reader, gone)
+    assert await statistics_that_name(project, "zyxwvut") == []
+
+
+async def test_whoever_never_saw_what_is_erased_keeps_every_question(project: Project) -> None:
+    """That it went would tell that something was there."""
+    reader = await questions_about_what_goes(project)
+    other = await project.kb.reader(SUPPORT)
+    turn = await project.kb.chat("Which colour has the moon over Zyxwvut?", other)
+    before = await project.kb.conversation(other, turn.conversation_id)
+    await project.kb.erase(reader, ["file:///shelf/a.md"])
+    assert await project.kb.conversation(other, turn.conversation_id) == before != ()

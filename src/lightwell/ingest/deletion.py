@@ -8,7 +8,7 @@ from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId
 from lightwell.ingest.way import Way, follow_up
-from lightwell.records import deletions, documents, forgetting
+from lightwell.records import conversations, deletions, documents, forgetting, replies, statistics
 from lightwell.records.database import Database, repeatable
 from lightwell.records.deletions import Touched
 from lightwell.records.locks import lock_project
@@ -37,6 +37,7 @@ async def erase(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletio
     """
     report = await delete(way, reader, gone)
     back = await _erase(way.database, reader, gone)
+    await statistics.refresh(way.database)
     said = tuple(
         f"{url} was ingested again meanwhile, so it is there; delete it again" for url in back
     )
@@ -57,6 +58,8 @@ async def _erase(database: Database, reader: Reader, gone: Sequence[DocumentId])
     """Remove those of the documents that are still tombstones; return the URLs of the others that the reader sees."""
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
+        await conversations.forget_uncited(connection, reader.project_id, gone)
+        await replies.forget_questions(connection, reader.project_id)
         await deletions.erase(connection, reader.project_id, gone)
         await refresh_all(connection, reader.project_id)
         await forgetting.forget_names(connection, reader.project_id)

@@ -23,25 +23,25 @@ from lightwell.records.database import Connection, Database, Row
 from lightwell.records.queries import user_hash
 
 _BEGIN = """
-INSERT INTO analytics_sessions (id, project_id, user_hash) VALUES (%(session)s, %(project_id)s, %(user)s)
+INSERT INTO analytics_sessions (id, project_id, user_hash) VALUES (%(session)s, %(project_id)s, keyed_hash(%(project_id)s, %(user)s))
 RETURNING id, started_at, ended_at, 0
 """
 
 _END = """
 UPDATE analytics_sessions SET ended_at = now()
-WHERE id = %(session)s AND project_id = %(project_id)s AND user_hash = %(user)s AND ended_at IS NULL
+WHERE id = %(session)s AND project_id = %(project_id)s AND user_hash = keyed_hash(%(project_id)s, %(user)s) AND ended_at IS NULL
 """
 
 _OPEN = """
 SELECT FROM analytics_sessions
-WHERE id = %(session)s AND project_id = %(project_id)s AND user_hash = %(user)s AND ended_at IS NULL
+WHERE id = %(session)s AND project_id = %(project_id)s AND user_hash = keyed_hash(%(project_id)s, %(user)s) AND ended_at IS NULL
 """
 
 _SESSIONS = """
 SELECT session.id, session.started_at, session.ended_at,
        (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id)
 FROM analytics_sessions AS session
-WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(project_id)s, %(user)s)
   AND (%(session)s::uuid IS NULL OR session.id = %(session)s)
   AND (%(before)s::uuid IS NULL OR session.id < %(before)s)
 ORDER BY session.id DESC LIMIT %(limit)s
@@ -57,7 +57,7 @@ SELECT query.id, query.session_id, query.timestamp, query.query_hash, query.stra
 FROM rag_queries AS query
 JOIN analytics_sessions AS session ON session.id = query.session_id
 JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
-WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(project_id)s, %(user)s)
   AND (%(query)s::uuid IS NULL OR query.id = %(query)s)
   AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)
   AND (%(before)s::uuid IS NULL OR query.id < %(before)s)
@@ -71,7 +71,7 @@ WITH own AS (
     FROM rag_queries AS query
     JOIN analytics_sessions AS session ON session.id = query.session_id
     JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
-    WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+    WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(project_id)s, %(user)s)
       AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)
 ), rated AS (
     SELECT count(*) AS ratings, avg(rating)::float8 AS mean FROM feedback_events JOIN own ON own.id = query_id
@@ -91,7 +91,7 @@ _GIVE_FEEDBACK = """
 INSERT INTO feedback_events (id, query_id, rating, comment)
 SELECT %(feedback)s, query.id, %(rating)s, %(comment)s
 FROM rag_queries AS query JOIN analytics_sessions AS session ON session.id = query.session_id
-WHERE query.id = %(query)s AND session.project_id = %(project_id)s AND session.user_hash = %(user)s
+WHERE query.id = %(query)s AND session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(project_id)s, %(user)s)
 RETURNING id, query_id, rating, comment, created_at
 """
 
@@ -100,7 +100,7 @@ SELECT event.id, event.query_id, event.rating, event.comment, event.created_at
 FROM feedback_events AS event
 JOIN rag_queries AS query ON query.id = event.query_id
 JOIN analytics_sessions AS session ON session.id = query.session_id
-WHERE session.project_id = %(project_id)s AND session.user_hash = %(user)s
+WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(project_id)s, %(user)s)
   AND (%(query)s::uuid IS NULL OR query.id = %(query)s) AND (%(before)s::uuid IS NULL OR event.id < %(before)s)
 ORDER BY event.id DESC LIMIT %(limit)s
 """

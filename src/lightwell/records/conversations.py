@@ -15,12 +15,12 @@ MOST_MESSAGES = 20
 _LONGEST_TITLE = 80
 
 _BEGIN = """
-INSERT INTO conversations (conversation_id, project_id, owner) VALUES (%(conversation)s, %(project_id)s, %(owner)s)
+INSERT INTO conversations (conversation_id, project_id, owner) VALUES (%(conversation)s, %(project_id)s, keyed_hash(%(project_id)s, %(owner)s))
 """
 
 _OWN = """
 SELECT FROM conversations
-WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = %(owner)s
+WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = keyed_hash(%(project_id)s, %(owner)s)
 """
 
 _SAYS = """
@@ -75,7 +75,7 @@ CROSS JOIN LATERAL (
     FROM conversation_turns AS turn
     WHERE turn.conversation_id = conversation.conversation_id AND {_READABLE}
 ) AS readable
-WHERE conversation.project_id = %(project_id)s AND conversation.owner = %(owner)s
+WHERE conversation.project_id = %(project_id)s AND conversation.owner = keyed_hash(%(project_id)s, %(owner)s)
 ORDER BY conversation.updated_at DESC, conversation.created_at DESC LIMIT %(most)s
 """  # noqa: S608 - only our own words
 
@@ -94,8 +94,9 @@ WHERE EXISTS (SELECT FROM profiles AS profile
 """  # noqa: S608 - only our own words
 
 _REMEMBER = """
-INSERT INTO conversation_turns (conversation_id, place, role, content, document_ids, subject_ids, sayings)
-SELECT %(conversation)s, coalesce(max(place) + 1, 0), %(role)s, %(content)s, %(documents)s, %(subjects)s, %(sayings)s
+INSERT INTO conversation_turns (conversation_id, place, role, content, document_ids, subject_ids, sayings, class_ids)
+SELECT %(conversation)s, coalesce(max(place) + 1, 0), %(role)s, %(content)s, %(documents)s, %(subjects)s, %(sayings)s,
+       %(classes)s
 FROM conversation_turns WHERE conversation_id = %(conversation)s
 """
 
@@ -103,7 +104,7 @@ _GOES_ON = "UPDATE conversations SET updated_at = now() WHERE conversation_id = 
 
 _FORGET = """
 DELETE FROM conversations
-WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = %(owner)s
+WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = keyed_hash(%(project_id)s, %(owner)s)
 """
 
 _FORGET_UNSAID = f"""
@@ -119,6 +120,17 @@ WHERE conversation.conversation_id = turn.conversation_id AND conversation.proje
 """  # noqa: S608 - only our own words
 
 _FORGET_CITED = "DELETE FROM conversation_turns WHERE document_ids && %(documents)s::uuid[]"
+
+
+# A question that was not answered from any document may name what only these documents did. Whoever never saw them
+# keeps it: that it went would tell that they were there.
+_FORGET_UNCITED = """
+DELETE FROM conversation_turns AS turn USING conversations AS conversation
+WHERE conversation.conversation_id = turn.conversation_id AND conversation.project_id = %(project_id)s
+  AND turn.document_ids = '{}'
+  AND (turn.class_ids IS NULL
+       OR turn.class_ids && ARRAY(SELECT class_id FROM source_documents WHERE document_id = ANY(%(documents)s)))
+"""
 
 
 async def messages(
@@ -155,6 +167,7 @@ async def remember(
         "documents": list(dict.fromkeys(cited)),
         "subjects": [each.subject for each in told],
         "sayings": [each.text for each in told],
+        "classes": list(reader.classes),
     }
     async with database.transaction() as connection:
         if told:
@@ -163,7 +176,7 @@ async def remember(
             await connection.execute(_BEGIN, keys)
         else:
             await _find(connection, keys, lock=True)
-        if await _stands(connection, reader, standing):
+        if await _stands(connection, standing):
             for each in exchange:
                 said = {"role": each.role.value, "content": each.content}
                 await connection.execute(_REMEMBER, {**keys, **standing, **said})
@@ -201,18 +214,23 @@ async def forget_cited(connection: Connection, documents: Sequence[DocumentId]) 
     await connection.execute(_FORGET_CITED, {"documents": list(documents)})
 
 
+async def forget_uncited(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
+) -> None:
+    """Delete every exchange that cites nothing, of readers who saw one of these documents."""
+    facts = {"project_id": project_id, "documents": list(documents)}
+    await connection.execute(_FORGET_UNCITED, facts)
+
+
 async def forget_unsaid(database: Database, project_id: ProjectId) -> None:
     """Delete every exchange that stands on what the graph says to nobody any more."""
     await database.run(_FORGET_UNSAID, {"project_id": project_id})
 
 
-async def _stands(
-    connection: Connection, reader: Reader, standing: Mapping[str, Sequence[object]]
-) -> bool:
+async def _stands(connection: Connection, standing: Mapping[str, Sequence[object]]) -> bool:
     """Return whether the reader still sees all of it; the documents cannot go before the transaction ends."""
-    facts = {**standing, "classes": list(reader.classes)}
-    seen = await (await connection.execute(_STILL_SEEN, facts)).fetchall()
-    said = await (await connection.execute(_STILL_SAID, facts)).fetchall()
+    seen = await (await connection.execute(_STILL_SEEN, standing)).fetchall()
+    said = await (await connection.execute(_STILL_SAID, standing)).fetchall()
     return len(seen) == len(standing["documents"]) and len(said) == len(standing["sayings"])
 
 

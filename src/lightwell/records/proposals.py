@@ -155,7 +155,7 @@ _NAMES = f"""
 {_MERGED}, whole AS (
     {_WHOLE.replace("{one}", "given.entity_id").replace("{given}", "unnest(%(ids)s::uuid[]) AS given (entity_id)")}
 )
-SELECT whole.root_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex'),
+SELECT whole.root_id, keyed_hash(entity.project_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex')),
        ARRAY(SELECT profile.class_id FROM profiles AS profile
              WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
              ORDER BY profile.class_id)

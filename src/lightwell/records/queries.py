@@ -17,7 +17,8 @@ from lightwell.records.database import Database
 # A conversation is one session, known by a hash: what was said in it cannot be joined to.
 _SESSION = """
 INSERT INTO analytics_sessions (id, project_id, user_hash, conversation_hash, ended_at)
-VALUES (%(new_session)s, %(project_id)s, %(user)s, %(conversation)s, now())
+VALUES (%(new_session)s, %(project_id)s, keyed_hash(%(project_id)s, %(user)s),
+        keyed_hash(%(project_id)s, %(conversation)s), now())
 ON CONFLICT (conversation_hash) DO UPDATE SET ended_at = now()
 RETURNING id
 """
@@ -26,7 +27,7 @@ _QUERY = """
 INSERT INTO rag_queries (
     id, project_id, session_id, query_hash, execution_time_ms, vector_hits, graph_hits, strategy_used, document_ids)
 VALUES (
-    %(query)s, %(project_id)s, %(session)s, %(hash)s, %(total_ms)s, %(vector_hits)s, %(graph_hits)s, %(strategy)s,
+    %(query)s, %(project_id)s, %(session)s, keyed_hash(%(project_id)s, %(hash)s), %(total_ms)s, %(vector_hits)s, %(graph_hits)s, %(strategy)s,
     ARRAY(SELECT document_id FROM source_documents
           WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND global_ref = ANY(%(refs)s)))
 """
@@ -112,7 +113,10 @@ async def record(database: Database, asking: Asking, log: QueryLog) -> None:
 
 
 def user_hash(reader: Reader) -> str:
-    """Return the hash that stands for the asking user; for exactly these tags where no user is known."""
+    """Return the digest that stands for the asking user; for exactly these tags where no user is known.
+
+    It is stored keyed: `keyed_hash` in SQL.
+    """
     whom = f"user {reader.user}" if reader.user else " ".join(sorted(reader.tags))
     return _hashed(reader.project_id, whom)
 
@@ -149,5 +153,5 @@ def _cited(answer: Answer | Statements) -> list[Citation]:
 
 
 def _hashed(project_id: ProjectId, text: str) -> str:
-    """Return a hash that is the same within a project and tells nothing outside it."""
+    """Return a digest of what is guessable, so that the text is not sent; `keyed_hash` in SQL makes it unguessable."""
     return hashlib.sha256(f"{project_id}\n{text}".encode()).hexdigest()

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from lightwell.domain.ids import ChunkId, ProjectId, new_id
 from lightwell.ports import Message, Reply
-from lightwell.records.database import Database, Row
+from lightwell.records.database import Connection, Database, Row
 
 
 class CacheType(StrEnum):
@@ -71,15 +71,16 @@ WHERE kept.project_id = %(project_id)s
 _KEEP = """
 WITH given AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(types)s::text[], %(chunks)s::uuid[], %(hashes)s::text[], %(results)s::text[],
-                         %(complete)s::boolean[], %(models)s::text[], %(inputs)s::integer[], %(used)s::integer[])
-        AS given (id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used)
+                         %(complete)s::boolean[], %(models)s::text[], %(inputs)s::integer[], %(used)s::integer[],
+                         %(ages)s::float8[])
+        AS given (id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used, most_age)
 ), chunk AS (
     SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) FOR KEY SHARE SKIP LOCKED
 )
 INSERT INTO extraction_cache (
-    id, project_id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used)
+    id, project_id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used, expires_at)
 SELECT id, %(project_id)s, cache_type, chunk.chunk_id, content_hash, result, is_complete, model, input_tokens,
-       tokens_used
+       tokens_used, now() + make_interval(secs => most_age)
 FROM given LEFT JOIN chunk USING (chunk_id)
 ORDER BY cache_type, content_hash
 ON CONFLICT (project_id, cache_type, content_hash)
@@ -95,6 +96,17 @@ DELETE FROM extraction_cache WHERE id IN (
       AND created_at <= now() - make_interval(secs => %(most_age)s)
     FOR UPDATE SKIP LOCKED)
 """
+
+_FORGET_EXPIRED = """
+DELETE FROM extraction_cache WHERE id IN (
+    SELECT id FROM extraction_cache
+    WHERE project_id = %(project_id)s AND expires_at <= now()
+    FOR UPDATE SKIP LOCKED)
+"""
+
+_FORGET_QUESTIONS = (
+    "DELETE FROM extraction_cache WHERE project_id = %(project_id)s AND expires_at IS NOT NULL"
+)
 
 _HOLD_CHUNKS = "SELECT FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) ORDER BY chunk_id FOR NO KEY UPDATE"
 _HOLD_REPLIES = "SELECT FROM extraction_cache WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE"
@@ -141,7 +153,12 @@ def content_hash(model: str, messages: Sequence[Message], schema: object) -> str
 async def find(
     database: Database, project_id: ProjectId, sought: Sequence[Sought]
 ) -> list[Kept | None]:
-    """Return the kept reply to each of these, in order, None where there is none."""
+    """Return the kept reply to each of these, in order, None where there is none.
+
+    Replies that have outlived their time go first, when one is sought that is kept for a time.
+    """
+    if any(each.most_age is not None for each in sought):
+        await forget_expired(database, project_id)
     parameters = {
         "project_id": project_id,
         "types": [each.kind.value for each in sought],
@@ -180,6 +197,7 @@ def _columns(project_id: ProjectId, given: Sequence[Arrived]) -> dict[str, objec
         "project_id": project_id,
         "ids": [new_id() for _ in given],
         "types": [each.sought.kind.value for each in given],
+        "ages": [each.sought.most_age for each in given],
         "chunks": [each.chunk for each in given],
         "hashes": [each.sought.content_hash for each in given],
         "results": [each.reply.text.replace("\0", "") for each in given],
@@ -204,7 +222,18 @@ async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> N
 
 async def forget(database: Database, project_id: ProjectId) -> None:
     """Remove the replies that no chunk, profile or merge is made of any more: they say what deleted documents said."""
+    await forget_expired(database, project_id)
     await database.run(_FORGET, {"project_id": project_id})
+
+
+async def forget_expired(database: Database, project_id: ProjectId) -> None:
+    """Remove the replies whose time is over: the keywords of questions."""
+    await database.run(_FORGET_EXPIRED, {"project_id": project_id})
+
+
+async def forget_questions(connection: Connection, project_id: ProjectId) -> None:
+    """Remove all replies that are about questions, however young."""
+    await connection.execute(_FORGET_QUESTIONS, {"project_id": project_id})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from lightwell.ingest.work import new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import Embedder, Reranker
-from lightwell.records import access, spaces
+from lightwell.records import access, replies, spaces
 from lightwell.records.asking import Asking
 from lightwell.records.database import Database, connected
 from lightwell.records.spaces import Space
@@ -69,6 +69,7 @@ async def opened(
         paid = meter or Meter(chosen.token_budget)
         embedder = around(await open_embedder(chosen, stack, paid))
         project_id = await access.project(database, chosen.tenant, chosen.project)
+        await replies.forget_expired(database, project_id)
         space = await _space(database, project_id, embedder)
         chat = await open_chat_connection(chosen, stack)
         ask = ingestion_asking(chosen, database, project_id, chat, paid) if chat else None

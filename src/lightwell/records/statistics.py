@@ -1,0 +1,71 @@
+"""The planner's statistics: they hold samples of the rows, also of rows that are gone."""
+
+from psycopg import sql
+
+from lightwell.records.database import Database
+
+_CLEAR_STATISTICS = """
+SELECT pg_clear_attribute_stats(schemaname, tablename, attname, inherited)
+FROM pg_stats WHERE schemaname = current_schema() AND tablename = ANY(%(relations)s)
+"""
+
+# Of these only, as somebody else's tables may stand beside ours.
+_OUR_RELATIONS = """
+SELECT table_.relname, index_.relname
+FROM pg_class AS table_ LEFT JOIN pg_index ON pg_index.indrelid = table_.oid
+LEFT JOIN pg_class AS index_ ON index_.oid = pg_index.indexrelid
+WHERE table_.relnamespace = current_schema()::regnamespace AND table_.relname = ANY(%(tables)s)
+"""
+
+_TABLES_WITH_NAMES = (
+    *(
+        "source_documents",
+        "document_chunks",
+        "chunk_terms",
+        "term_counts",
+        "entities",
+        "relations",
+        "profiles",
+    ),
+    *(
+        "document_entity_mentions",
+        "relation_mentions",
+        "long_profiles",
+        "described_profiles",
+        "entity_links",
+    ),
+    *(
+        "extraction_cache",
+        "ingestion_jobs",
+        "ingestion_runs",
+        "ingestion_cursors",
+        "entity_merges",
+        "merged_entities",
+    ),
+    *(
+        "merge_summaries",
+        "rejected_merges",
+        "entity_edits",
+        "relation_edits",
+        "conversations",
+        "conversation_turns",
+    ),
+    *("rag_queries", "retrieval_metrics", "analytics_sessions", "feedback_events"),
+)
+_CLEARS_STATISTICS = 180_000
+"""The first PostgreSQL that has a function for it; ANALYZE leaves the statistics of an empty table as they are."""
+
+
+async def refresh(database: Database) -> None:
+    """Replace the planner's statistics, which hold samples of what stood in the tables, and free the space of dead rows.
+
+    A PostgreSQL before 18 keeps those of a table that is empty now.
+    """
+    async with database.transaction() as connection:
+        if connection.info.server_version >= _CLEARS_STATISTICS:
+            tables = {"tables": list(_TABLES_WITH_NAMES)}
+            rows = await (await connection.execute(_OUR_RELATIONS, tables)).fetchall()
+            names = {name for row in rows for name in row if name}
+            await connection.execute(_CLEAR_STATISTICS, {"relations": list(names)})
+    tables = sql.SQL(", ").join(map(sql.Identifier, _TABLES_WITH_NAMES))
+    await database.run(sql.SQL("VACUUM (ANALYZE) {}").format(tables), {})
