@@ -14,13 +14,13 @@ UPDATE conversations SET owner = keyed_hash(project_id, owner);
 UPDATE rejected_merges AS rejected
 SET one = keyed.one, other = keyed.other, one_classes = keyed.one_classes, other_classes = keyed.other_classes
 FROM (
-    SELECT project_id, one AS old_one, other AS old_other, rejected_by, least(own.one, own.other) AS one,
+    SELECT project_id, old.one AS old_one, old.other AS old_other, rejected_by, least(own.one, own.other) AS one,
            greatest(own.one, own.other) AS other,
            CASE WHEN own.one <= own.other THEN one_classes ELSE other_classes END AS one_classes,
            CASE WHEN own.one <= own.other THEN other_classes ELSE one_classes END AS other_classes
-    FROM rejected_merges
-    CROSS JOIN LATERAL (SELECT keyed_hash(project_id, rejected_merges.one) AS one,
-                               keyed_hash(project_id, rejected_merges.other) AS other) AS own
+    FROM rejected_merges AS old
+    CROSS JOIN LATERAL (SELECT keyed_hash(project_id, old.one) AS one,
+                               keyed_hash(project_id, old.other) AS other) AS own
 ) AS keyed
 WHERE keyed.project_id = rejected.project_id AND keyed.old_one = rejected.one AND keyed.old_other = rejected.other
   AND keyed.rejected_by = rejected.rejected_by;
