@@ -208,7 +208,14 @@ async def test_s3_14_no_plain_text_of_a_question_or_a_user_stands_in_analytics(
     rows = [row[0] for query in _EVERYTHING for row in await sales.database.rows(query, {})]
     assert len(rows) > 20
     for row in rows:
-        for word in ("nordwind", "discount", "contract", "lindqvist", "sales", str(turn.conversation_id)):
+        for word in (
+            "nordwind",
+            "discount",
+            "contract",
+            "lindqvist",
+            "sales",
+            str(turn.conversation_id),
+        ):
             assert word not in row.casefold()
     logged = await sales.kb.analytics.queries(reader)
     assert len(logged) == 7
