@@ -67,6 +67,7 @@ def test_a_brief_for_people_and_for_programs(run: Run) -> None:
         "confidence",
         "relevance",
         "model",
+        "notes",
         "usage",
     }
     line = each(document, "openPoints")[0]
