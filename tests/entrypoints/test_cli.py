@@ -160,9 +160,8 @@ WRONG = [
     (["ask", "   ", "--as", "ada"], "Error: Query cannot be empty\n"),
     (["ask", "x" * 2001, "--as", "ada"], "Error: Query exceeds maximum length\n"),
     (["search", ""], "Error: Query cannot be empty\n"),
-    (["ask", "Why?"], "Say who asks: --as team:sales (an access tag) or --as ada"),
+    (["ask", "Why?"], "Say who asks: --as team:sales (an access tag); several"),
     (["status", "--as", ","], "Say who asks"),
-    (["ask", "Why?"], "ada, bob, grace"),
     (["ask", "Why?", "--as", "a b"], "'a b' is not an access tag; write it like team:sales"),
     (["ask", "Why?", "--as", "team:"], "'team:' is not an access tag"),
     (["ask", "Why?", "--as", "ada", "--limit", "21"], "Error: topK must be between 1 and 20\n"),
@@ -180,7 +179,7 @@ WRONG = [
     (["ingest"], "Missing argument"),
     (["ingest", "nowhere"], "'nowhere' does not exist"),
     (["ingest", ".", "--acl", "a b"], "'a b' is not an access tag; write it like team:sales"),
-    (["ingest", ".", "--acl", "ada"], "'ada' is a person of the example world, not an access tag"),
+    (["ingest", ".", "--acl", "team:s\u200bales"], "holds a character that cannot be seen"),
     (["ingest", ".", "--acl", "team:x", "--topic", "x" * 257], "A topic has at most 256"),
     (["documents", "show", "x"], "Say who asks"),
     (["documents", "delete", "x", "--as", "ada"], "nobody can be asked here"),
@@ -209,9 +208,17 @@ def test_whoever_asks_with_a_tag_that_nothing_carries_is_told(
     (home / "tagged").mkdir(exist_ok=True)
     (home / "tagged" / "note.md").write_text("The gate is closed at nine.")
     assert run("ingest", "tagged", "--acl", "team:gate").returncode == 0
-    note = "Note: nothing that was read carries the access tag team:gat\n"
+    note = "Note: no document has the access tag team:gat\n"
     assert note in run(*command, "--as", "team:gat").stderr
-    assert "Note: nothing" not in run(*command, "--as", "team:gat,team:gate").stderr
+    assert "Note: no document" not in run(*command, "--as", "team:gat,team:gate").stderr
+
+
+def test_the_demos_people_are_nobody_elsewhere(run: Run, home: Path) -> None:
+    (home / "people").mkdir()
+    (home / "people" / "deal.md").write_text("The zeppelin deal is worth seven percent.")
+    assert run("ingest", "people", "--acl", "team:sales").returncode == 0
+    assert document(run("search", "zeppelin deal", "--as", "team:sales", "--json"))["results"]
+    assert document(run("search", "zeppelin deal", "--as", "grace", "--json"))["results"] == []
 
 
 def test_the_program_itself_leaves_with_the_code(home: Path) -> None:

@@ -69,6 +69,10 @@ def names(folder: Path) -> list[str]:
     return sorted(each.name for each in folder.iterdir())
 
 
+def permissions(folder: Path) -> set[int]:
+    return {each.stat().st_mode & 0o777 for each in folder.iterdir()}
+
+
 def table(file: Path) -> list[dict[str, str]]:
     with file.open(encoding="utf-8-sig", newline="") as rows:
         return list(csv.DictReader(rows))
@@ -129,6 +133,13 @@ async def test_who_has_no_tags_exports_headings(database: Database, tmp_path: Pa
     await exported(project, set(), everything(tmp_path / "none.csv"))
     assert table(tmp_path / "none.csv") == []
     assert (tmp_path / "none.csv").read_text("utf-8-sig").startswith("ref,name,kind,")
+
+
+async def test_an_export_is_its_owners_to_read(database: Database, tmp_path: Path) -> None:
+    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    for name in ("g.csv", "g.xlsx", "g.md"):
+        await exported(project, {"team:a"}, everything(tmp_path / name))
+    assert permissions(tmp_path) == {0o600}
 
 
 async def test_what_was_hidden_before_the_refresh_is_in_no_export(

@@ -322,3 +322,7 @@ def test_each_table_of_csv_has_a_file_and_the_first_has_the_name() -> None:
     assert [path.name for path in config(include_entities=False).paths] == ["g.csv"]
     other = config(format=ExportFormat.XLSX, output_path=Path("g.xlsx"), include_chunks=True)
     assert [path.name for path in other.paths] == ["g.xlsx"]
+
+
+def test_no_cell_turns_the_direction_of_its_text() -> None:
+    assert legible("a\u202eb\u202ac\u2066d\u2069e") == "abcde"

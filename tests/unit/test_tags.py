@@ -40,7 +40,36 @@ def test_what_is_no_tag_is_refused_in_the_same_words(
     )
 
 
-def test_a_person_of_the_example_world_is_nobodys_tag() -> None:
-    assert "user:ada" in people.tags(["Ada"])
-    with pytest.raises(Invalid, match="write user:ada"):
-        people.acl(["team:x,ada"])
+def test_a_person_of_the_demo_is_a_tag_like_any_other() -> None:
+    assert people.tags(["grace"]) == people.acl(["grace"]) == {"grace"}
+
+
+@pytest.mark.parametrize(
+    ("tag", "reason"),
+    [
+        ("team:s\u200bales", "cannot be seen"),
+        ("team:\u202eselas", "cannot be seen"),
+        ("team:sales\ufeff", "cannot be seen"),
+        ("team:s\u0430les", "mixes letters of two alphabets"),
+        ("team:\u0441\u0435\u043e", "look like Latin"),
+        ("team:\u03bf\u03c1", "look like Latin"),
+        ("team:\uff53ales", "another form"),
+        ("te\u0430m:sales", "mixes letters"),
+    ],
+)
+def test_a_tag_that_looks_like_another_is_refused(tag: str, reason: str) -> None:
+    with pytest.raises(Invalid, match=reason):
+        tags_of([tag])
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["team:\u043f\u0440\u043e\u0434\u0430\u0436\u0438", "team:größe", "user:tg_123", "チーム:営業"],
+)
+def test_a_tag_may_be_in_any_language(tag: str) -> None:
+    assert tags_of([tag]) == {tag}
+
+
+def test_a_single_word_is_no_list_of_tags() -> None:
+    with pytest.raises(Invalid, match=r"Give a list of access tags: \['team:x'\]"):
+        tags_of("team:x")

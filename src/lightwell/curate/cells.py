@@ -34,7 +34,9 @@ LONGEST_CELL = 32_767
 """What a spreadsheet's cell holds, in UTF-16 units."""
 
 _CUT = " […] cut here; csv, md and txt hold all of it"
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_UNPRINTABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 _BREAK = re.compile("\r\n?")
 _BEFORE_A_FORMULA = re.compile(r"['\s\u200b-\u200f\u2060\ufeff]*")
 _FORMULA = "=+-@"

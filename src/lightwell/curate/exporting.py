@@ -156,6 +156,9 @@ def _workshop(beside: Path) -> Generator[Path, None, None]:
 def _deliver(config: ExportConfig, workshop: Path) -> None:
     for path in config.paths:
         with (workshop / path.name).open("rb") as file:
+            os.fchmod(
+                file.fileno(), 0o600
+            )  # it holds what this reader sees, and others here may not
             os.fsync(file.fileno())
     require_writable(config)  # it took a while: another file may be there by now
     for path in config.paths:

@@ -1,6 +1,7 @@
 """Who may see what: tags, access classes, readers."""
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,6 +14,11 @@ Tags = frozenset[str]
 
 _TAG = re.compile(r"[^\s,:]+(:[^\s,:]+)*")
 _LONGEST_TAG = 200
+_WORD = re.compile(r"[^\W\d_]+")
+_INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
+_LIKE_LATIN = frozenset(("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"))
+_LATIN_SHAPES = frozenset("асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮαινορτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+"""Letters of other alphabets that look like Latin ones."""
 _USER = "user:"
 
 
@@ -32,13 +38,34 @@ class Reader:
 
 
 def tags_of(words: Iterable[str]) -> Tags:
-    """Return the words as tags, trimmed; raise `Invalid` for one with blanks, commas or empty parts."""
+    """Return the words as tags, trimmed; raise `Invalid` for one with blanks, commas or empty parts, or that looks like another."""
+    if isinstance(words, str):
+        raise Invalid(f"Give a list of access tags: [{words!r}]")
     tags = frozenset(word.strip() for word in words if word.strip())
     for tag in tags:
         well_formed(tag, "The access tag")
         if len(tag) > _LONGEST_TAG or not _TAG.fullmatch(tag):
             raise Invalid(f"{tag!r} is not an access tag; write it like team:sales or user:ada")
+        if reason := _lookalike(tag):
+            raise Invalid(
+                f"The access tag {tag!a} {reason}, so that two tags could look the same; type it anew"
+            )
     return tags
+
+
+def _lookalike(tag: str) -> str:
+    """Return why a tag may look like another one, "" where it may not."""
+    if any(unicodedata.category(sign) in _INVISIBLE for sign in tag):
+        return "holds a character that cannot be seen"
+    if unicodedata.normalize("NFKC", tag) != tag:
+        return "holds another form of a character"
+    for word in _WORD.findall(tag):
+        scripts = {unicodedata.name(sign, "").partition(" ")[0] for sign in word}
+        if "LATIN" in scripts and scripts & _LIKE_LATIN:
+            return "mixes letters of two alphabets in a word"
+        if scripts <= _LIKE_LATIN and _LATIN_SHAPES.issuperset(word):
+            return "is written in letters that look like Latin ones"
+    return ""
 
 
 def user_of(tags: Tags) -> str:

@@ -10,7 +10,7 @@ from lightwell.entrypoints.cli.jobs import Before, Limit
 
 analytics = typer.Typer(
     help="Your own sessions, queries with their metrics, and feedback.",
-    epilog="\b\nExamples:\n  lightwell analytics queries --as ada\n  lightwell analytics summary --as ada",
+    epilog="\b\nExamples:\n  lightwell analytics queries --as user:ada\n  lightwell analytics summary --as user:ada",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,8 +21,8 @@ InSession = Annotated[
 
 
 @rating.command(
-    epilog="\b\nExamples:\n  lightwell feedback 019f0000-0000-7000-8000-000000000000 5 --as ada\n"
-    '  lightwell feedback 019f0000-0000-7000-8000-000000000000 2 --comment "The year is missing." --as ada'
+    epilog="\b\nExamples:\n  lightwell feedback 019f0000-0000-7000-8000-000000000000 5 --as user:ada\n"
+    '  lightwell feedback 019f0000-0000-7000-8000-000000000000 2 --comment "The year is missing." --as user:ada'
 )
 def feedback(
     query: Annotated[
@@ -44,7 +44,9 @@ def feedback(
     run(reports.give(query, rating, comment, who or []), as_json=as_json, verbose=verbose)
 
 
-@analytics.command("begin", epilog="\b\nExamples:\n  lightwell analytics begin --as ada --json")
+@analytics.command(
+    "begin", epilog="\b\nExamples:\n  lightwell analytics begin --as user:ada --json"
+)
 def begin_session(*, who: As = None, as_json: Json = False, verbose: Verbose = False) -> None:
     """Open a session, to which questions may belong: `ask --session`."""
     import lightwell.entrypoints.cli.analytics_reports as reports
@@ -55,7 +57,7 @@ def begin_session(*, who: As = None, as_json: Json = False, verbose: Verbose = F
 
 @analytics.command(
     "end",
-    epilog="\b\nExamples:\n  lightwell analytics end 019f0000-0000-7000-8000-000000000000 --as ada",
+    epilog="\b\nExamples:\n  lightwell analytics end 019f0000-0000-7000-8000-000000000000 --as user:ada",
 )
 def end_session(
     session: Annotated[UUID, typer.Argument(metavar="SESSION", help="The id of a session.")],
@@ -72,7 +74,7 @@ def end_session(
 
 
 @analytics.command(
-    "sessions", epilog="\b\nExamples:\n  lightwell analytics sessions --as ada --limit 10"
+    "sessions", epilog="\b\nExamples:\n  lightwell analytics sessions --as user:ada --limit 10"
 )
 def list_sessions(
     *,
@@ -91,7 +93,7 @@ def list_sessions(
 
 
 @analytics.command(
-    "queries", epilog="\b\nExamples:\n  lightwell analytics queries --as ada --limit 10"
+    "queries", epilog="\b\nExamples:\n  lightwell analytics queries --as user:ada --limit 10"
 )
 def list_queries(
     *,
@@ -110,7 +112,7 @@ def list_queries(
     run(reports.queries(page, session, who or []), as_json=as_json, verbose=verbose)
 
 
-@analytics.command("summary", epilog="\b\nExamples:\n  lightwell analytics summary --as ada")
+@analytics.command("summary", epilog="\b\nExamples:\n  lightwell analytics summary --as user:ada")
 def summary(
     *,
     who: As = None,
@@ -125,7 +127,7 @@ def summary(
     run(reports.summary(session, who or []), as_json=as_json, verbose=verbose)
 
 
-@analytics.command("feedback", epilog="\b\nExamples:\n  lightwell analytics feedback --as ada")
+@analytics.command("feedback", epilog="\b\nExamples:\n  lightwell analytics feedback --as user:ada")
 def list_feedback(
     *,
     who: As = None,

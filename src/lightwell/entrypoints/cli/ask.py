@@ -43,9 +43,9 @@ InSession = Annotated[
 
 @asking.command(
     epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
-    '  lightwell ask "What discount does Nordwind receive?" --as grace --json\n'
-    '  lightwell ask "Who works with Nordwind?" --as ada --mode local\n'
-    '  lightwell ask "What did we promise about deadlines?" --as ada --statements'
+    '  lightwell ask "What discount does Nordwind receive?" --as team:sales --json\n'
+    '  lightwell ask "Who works with Nordwind?" --as user:ada --mode local\n'
+    '  lightwell ask "What did we promise about deadlines?" --as user:ada --statements'
 )
 def ask(  # noqa: PLR0913 - the options of a command are its arguments
     question: Question,
@@ -86,7 +86,7 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
 
 @asking.command(
     epilog='\b\nExamples:\n  lightwell search "discount" --as team:sales\n'
-    '  lightwell search "discount" --as grace --topic contracts --limit 10'
+    '  lightwell search "discount" --as team:sales --topic contracts --limit 10'
 )
 def search(  # noqa: PLR0913 - the options of a command are its arguments
     question: Question,

@@ -37,7 +37,7 @@ Own = Annotated[
 
 
 @talk.command(
-    epilog='\b\nExamples:\n  lightwell brief "Nordwind Energie" --as grace\n'
+    epilog='\b\nExamples:\n  lightwell brief "Nordwind Energie" --as team:sales\n'
     "  lightwell brief ENG-42 --as team:engineering --json"
 )
 def brief(name: Named, *, who: As = None, as_json: Json = False, verbose: Verbose = False) -> None:
@@ -52,9 +52,9 @@ def brief(name: Named, *, who: As = None, as_json: Json = False, verbose: Verbos
 
 
 @talk.command(
-    epilog='\b\nExamples:\n  lightwell chat "What discount does Nordwind receive?" --as grace\n'
-    '  lightwell chat "And who agreed to it?" --as grace --conversation 0198…\n'
-    "  lightwell chat --as grace"
+    epilog='\b\nExamples:\n  lightwell chat "What discount does Nordwind receive?" --as team:sales\n'
+    '  lightwell chat "And who agreed to it?" --as team:sales --conversation 0198…\n'
+    "  lightwell chat --as team:sales"
 )
 def chat(  # noqa: PLR0913 - the options of a command are its arguments
     message: Message = None,

@@ -26,8 +26,7 @@ As = Annotated[
     typer.Option(
         "--as",
         metavar="WHO",
-        help="Who asks: an access tag (team:sales) or a person of the example world (ada). "
-        "Several by commas, or by repeating it.",
+        help="Who asks: an access tag, such as team:sales. Several by commas, or by repeating it.",
     ),
 ]
 Json = Annotated[
@@ -171,7 +170,7 @@ def status(*, who: As = None, as_json: Json = False, verbose: Verbose = False) -
 @app.command(
     epilog="\b\nExamples:\n  lightwell export graph.xlsx --as team:us\n"
     "  lightwell export graph.csv --as team:sales --chunks --vectors\n"
-    "  lightwell export passages.csv --as ada --chunks --no-entities --no-relations"
+    "  lightwell export passages.csv --as user:ada --chunks --no-entities --no-relations"
 )
 def export(  # noqa: PLR0913 - the options of a command are its arguments
     path: ExportPath,

@@ -28,7 +28,7 @@ Names = Annotated[
 @documents.command(
     "list",
     epilog="\b\nExamples:\n  lightwell documents list --as team:us\n"
-    "  lightwell documents list --as ada --limit 20 --after file:///papers/m.md",
+    "  lightwell documents list --as user:ada --limit 20 --after file:///papers/m.md",
 )
 def list_documents(
     *,

@@ -47,7 +47,7 @@ Related = Annotated[
 @graph.command(
     "list",
     epilog="\b\nExamples:\n  lightwell graph list --as team:us\n"
-    "  lightwell graph list --as ada --limit 20 --after kg:organization:acme-corp",
+    "  lightwell graph list --as user:ada --limit 20 --after kg:organization:acme-corp",
 )
 def list_entities(
     *,

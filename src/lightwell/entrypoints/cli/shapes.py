@@ -117,7 +117,8 @@ def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
             "latencyMs": milliseconds,
             "channels": {
                 channel.value: {"ms": each.ms, "hits": each.hits}
-                for channel, each in found.metrics.channels.items()
+                for channel in Channel
+                if (each := found.metrics.channels.get(channel)) is not None
             },
         },
     }
