@@ -28,7 +28,7 @@ from lightwell.domain.streams import StreamChunk
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import Sync
-from lightwell.ingest.way import Outcome, Way, follow_up, round_off
+from lightwell.ingest.way import Outcome, Progress, Way, follow_up, round_off
 from lightwell.knowledge_base.analytics import Analytics
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
@@ -135,13 +135,15 @@ class KnowledgeBase:
         *,
         begun: Callable[[Sync, int], None] = lambda found, open_jobs: None,
         tell: Callable[[Outcome], None] = lambda outcome: None,
+        progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Ingestion:
         """Follow a source and bring all that is enqueued to its end.
 
-        `begun` is told what was found and how many jobs are open, `tell` each job's end. Raises `ModelFailed` when
+        `begun` is told what was found and how many jobs are open, `tell` each job's end,
+        `progress` how each step comes along within a document. Raises `ModelFailed` when
         a model does; what is done stays done, and the next ingestion or a worker goes on with the rest.
         """
-        return await self._writer.ingest(connector, system, begun, tell)
+        return await self._writer.ingest(connector, system, begun, tell, progress)
 
     async def enqueue_document(self, connector: Connector) -> IngestResponse:
         """Enqueue the one document of a source such as `lightwell.requested` returns; raise `Unreadable` where it cannot be."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
@@ -17,7 +17,7 @@ from lightwell.ingest import sync as following
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.pipeline import READ_AGAIN
 from lightwell.ingest.sync import Sync, Trouble
-from lightwell.ingest.way import Outcome, Way, follow_up, round_off
+from lightwell.ingest.way import Outcome, Progress, Way, follow_up, round_off
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
 from lightwell.records import documents, jobs
@@ -56,11 +56,12 @@ class DocumentWriter:
         system: str,
         begun: Callable[[Sync, int], None],
         tell: Callable[[Outcome], None],
+        progress: Callable[[Progress], None],
     ) -> Ingestion:
         with record_usage(OperationType.INGESTION) as log:
             found = await self.enqueue(connector, system)
             begun(found, await jobs.open_jobs(self.way.database, self.project_id))
-            done = await self._drain(tell)
+            done = await self._drain(replace(self.way, progress=progress), tell)
         return Ingestion(found=found, done=done, usage=log.summary)
 
     async def enqueue_document(self, connector: Connector) -> IngestResponse:
@@ -109,7 +110,7 @@ class DocumentWriter:
     ) -> tuple[Outcome, ...]:
         await self.enqueue_again(reader, names)
         begun(await jobs.open_jobs(self.way.database, self.project_id))
-        return await self._drain(tell)
+        return await self._drain(self.way, tell)
 
     async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
         await work.serve(self.way, self.project_id, tell, stop)
@@ -131,12 +132,12 @@ class DocumentWriter:
         found = [(await documents.shown(self.way.database, reader, name)).id for name in names]
         return list(dict.fromkeys(found))
 
-    async def _drain(self, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
+    async def _drain(self, way: Way, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
         done: list[Outcome] = []
 
         def remember(outcome: Outcome) -> None:
             done.append(outcome)
             tell(outcome)
 
-        await work.drain(self.way, self.project_id, remember)
+        await work.drain(way, self.project_id, remember)
         return tuple(done)

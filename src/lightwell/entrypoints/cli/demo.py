@@ -43,7 +43,9 @@ async def demo() -> Report:
     async with opened(chosen) as kb:
         with following(console) as progress:
             source = files(DOCUMENTS, frozenset(), chosen)
-            ended = await kb.ingest(source, begun=progress.begun, tell=progress.tell)
+            ended = await kb.ingest(
+                source, begun=progress.begun, tell=progress.tell, progress=progress.progress
+            )
         asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
     return _report(ended, asked)
 

@@ -145,7 +145,13 @@ async def evaluate(plan: Plan) -> Report:
         if plan.fresh:
             await _emptied(kb, await kb.reader(dataset.tags))
         with following(console) as progress:
-            ended = await kb.ingest(dataset, "eval", begun=progress.begun, tell=progress.tell)
+            ended = await kb.ingest(
+                dataset,
+                "eval",
+                begun=progress.begun,
+                tell=progress.tell,
+                progress=progress.progress,
+            )
         everybody = await kb.reader(dataset.tags)  # its tags are known only now
         readers = {
             each.fold: await kb.reader(dataset.tags_without(each.fold)) for each in questions

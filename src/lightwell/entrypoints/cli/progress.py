@@ -11,22 +11,39 @@ from rich.text import Text
 from lightwell.entrypoints.cli.show import clean, counted
 from lightwell.ingest.sync import Sync
 from lightwell.ingest.way import Outcome
+from lightwell.ingest.way import Progress as Moved
+
+_LARGE = 200
+"""Passages of a document that is worth lines of its own."""
 
 
 @dataclass(slots=True)
 class Following:
-    """What `KnowledgeBase.ingest` tells: pass `begun` and `tell`."""
+    """What `KnowledgeBase.ingest` tells: pass `begun`, `tell` and `progress`."""
 
     console: Console
     bar: Progress
     done: int = 0
     total: int = 0
+    shown: tuple[str, str, int] = ("", "", 0)
 
     def begun(self, found: Sync, open_jobs: int) -> None:
         """Take note of how many documents are to be read."""
         del found
         self.total += open_jobs
         self.bar.update(self.bar.task_ids[0], description="Reading", total=self.total)
+
+    def progress(self, progress: Moved) -> None:
+        """Show how far a step has come within one document; without a terminal only of a large one, at each tenth."""
+        name = clean(progress.url.rsplit("/", 1)[-1])
+        share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
+        line = f"{name[:40]}: {progress.step}{share}"
+        self.bar.update(self.bar.task_ids[0], document=line)
+        tenth = (progress.url, progress.step, 10 * progress.done // max(progress.total, 1))
+        is_news = progress.total >= _LARGE and tenth != self.shown
+        if is_news and not self.console.is_terminal:
+            self.console.print(Text(line))
+            self.shown = tenth
 
     def tell(self, outcome: Outcome) -> None:
         """Show that one document has come to its end."""

@@ -39,7 +39,9 @@ async def ingest(
         try:
             with following(console) as progress:
                 ended = [
-                    await kb.ingest(source, begun=progress.begun, tell=progress.tell)
+                    await kb.ingest(
+                        source, begun=progress.begun, tell=progress.tell, progress=progress.progress
+                    )
                     for source in sources
                 ]
         except asyncio.CancelledError:
