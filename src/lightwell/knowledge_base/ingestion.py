@@ -88,7 +88,7 @@ class DocumentWriter:
         return await handmade.enqueue(self.way, self.project_id, document, chunks)
 
     async def finish_jobs(self, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
-        return await self._drain(tell)
+        return await self._drain(self.way, tell)
 
     async def estimate(self, connector: Connector, system: str) -> Estimate:
         return await estimating.estimate(self.way, self.project_id, connector, system)
