@@ -13,6 +13,9 @@ SIZES = (2_000, 10_000, 50_000)
 LEAST_SECONDS = 0.002
 """Below this no growth can be measured; what is quadratic takes longer at 10 KB."""
 
+NOTHING_SECONDS = 0.0002
+"""What takes less for 2 KB takes no time worth speaking of for 50 KB, even if it grows with the square."""
+
 CERTAIN_SECONDS = 0.02
 """From this on three measurements say enough."""
 
@@ -61,6 +64,8 @@ class Timed:
         before = self.seconds(pump, small, suffix)
         if before >= LEAST_SECONDS:
             return self._confirmed(pump, suffix, small, middle)
+        if before < NOTHING_SECONDS:
+            return False
         after = self.seconds(pump, middle, suffix)
         seems_steep = after >= LEAST_SECONDS and after > STEEP * before * middle / small
         return seems_steep and self._confirmed(pump, suffix, middle, large)

@@ -22,7 +22,7 @@ from lightwell.domain.questions import Fusion
 from lightwell.ownership import reason_to_distrust
 
 _PREFIX = "LIGHTWELL_"
-_OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?")
+_OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
 """Names that the project's tests and Kubernetes (for a service named lightwell) put into the environment."""
 
 

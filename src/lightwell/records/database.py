@@ -40,6 +40,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _UUID_ARRAY = postgres.types["uuid"].array_oid
+_PORTS = re.compile(r"[\d,]*")
 _MALFORMED = (
     "The database URL (LIGHTWELL_DATABASE_URL) cannot be read: write it like postgresql://user:password@host:5432/name,"
     " with %40 for @, %2F for / and %3A for : in the password"
@@ -183,7 +184,7 @@ def checked(conninfo: str) -> str:
     except psycopg.ProgrammingError:
         raise Invalid(_MALFORMED) from None
     shifted = "@" in parts.get("host", "") + parts.get("dbname", "")
-    if shifted or not re.fullmatch(r"[\d,]*", parts.get("port", "")):
+    if shifted or not _PORTS.fullmatch(parts.get("port", "")):
         raise Invalid(_MALFORMED)
     return conninfo
 
