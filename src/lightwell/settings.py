@@ -49,6 +49,10 @@ class Settings(BaseSettings):
         default=None,
         description="A PostgreSQL 16 or newer with pgvector, instead of the embedded one: postgresql://user:password@host/name.",
     )
+    database_connections: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=10,
+        description="Connections to PostgreSQL that one process keeps at most; an export takes one more while it runs.",
+    )
     tenant: str = Field(default="default", description="The tenant that the project belongs to.")
     project: str = Field(default="default", description="The project; nothing crosses a project.")
 

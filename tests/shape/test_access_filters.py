@@ -51,6 +51,7 @@ UNFILTERED = {
     "records/edits.py:_HERE": "an edit compares with what its one class says",
     "records/jobs.py:_OPEN": "a worker counts the work that is left",
     "records/jobs.py:_OWN": "a worker locks its own jobs",
+    "records/projects.py:_JOBS": "a project's deletion locks its jobs",
     "records/replies.py:_HOLD_CHUNKS": "ingestion locks the chunks whose replies it keeps",
     "stores/postgres/profiles.py:_CLAIMED": "a worker writes the vectors of profiles that it has claimed",
 }

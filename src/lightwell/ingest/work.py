@@ -8,7 +8,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from math import ceil
 
-from lightwell.domain.errors import BudgetSpent, Lost, ModelFailed, ParserFailed, Unreadable
+from lightwell.domain.errors import (
+    BudgetSpent,
+    Lost,
+    ModelFailed,
+    ParserFailed,
+    StoreConflict,
+    StoreFailed,
+    Unreadable,
+)
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
@@ -21,6 +29,7 @@ LEASE_SECONDS = 30.0
 _FEW_JOBS = 4
 _POLL_SECONDS = 0.5
 _QUIET_SECONDS = 30.0
+_LONGEST_PAUSE_SECONDS = 60.0
 _CRASHED = (
     f"its reading was begun {jobs.MOST_ATTEMPTS} times and never ended: it may need more memory than there is."
     " It is set aside"
@@ -58,7 +67,7 @@ async def drain(way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]
 async def serve(
     way: Way, project_id: ProjectId, tell: Callable[[Outcome], None], stop: asyncio.Event
 ) -> None:
-    """Work until told to stop; while a model fails, wait twice as long each time, a minute at most.
+    """Work until told to stop; while a model or the database fails, wait twice as long each time, a minute at most.
 
     What others left to be done once is done at the beginning and after each quiet while. Raises `BudgetSpent`, since
     waiting does not help there.
@@ -69,12 +78,14 @@ async def serve(
             if await _work_off(way, project_id, tell, stop) or quiet >= _QUIET_SECONDS:
                 await round_off(way, project_id)
                 quiet = 0.0
+            if pause > _POLL_SECONDS:
+                _log.warning("work goes on")
             pause = _POLL_SECONDS
         except BudgetSpent:
             raise
-        except (ModelFailed, ParserFailed) as error:
+        except (ModelFailed, ParserFailed, StoreFailed) as error:
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
             _log.warning("the jobs wait", error=str(error), seconds=pause)
-            pause = min(pause * 2, 60.0)
         await _wait(stop, pause)
         quiet += pause
 
@@ -115,7 +126,7 @@ async def _given_up(under_way: Mapping[asyncio.Task[None], Way]) -> None:
         task.cancel()
     await asyncio.gather(*under_way, return_exceptions=True)
     for own in under_way.values():
-        await jobs.undo_claim(own.database, own.worker)
+        await _undo_claim(own)
 
 
 async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] | None:
@@ -124,7 +135,7 @@ async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] |
     try:
         batch = await jobs.claim(way.database, project_id, own.worker, limit=way.jobs_at_once)
     except asyncio.CancelledError:
-        await jobs.undo_claim(own.database, own.worker)  # the claim may have been made all the same
+        await _undo_claim(own)  # the claim may have been made all the same
         raise
     return (own, batch) if batch else None
 
@@ -132,16 +143,18 @@ async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] |
 async def _brought_in(way: Way, batch: list[Claim], tell: Callable[[Outcome], None]) -> None:
     """Bring the batch in; what stops it for no fault of its documents does not count as an attempt at them."""
     try:
-        async with _heartbeat(way):
+        async with heartbeat(way):
             for part in _parts(batch):
                 await _ingest_part(way, part, tell)
     except (asyncio.CancelledError, ModelFailed, ParserFailed):
-        await jobs.undo_claim(way.database, way.worker)
+        await _undo_claim(way)
         raise
-    except Lost:
-        _log.warning("another worker has taken over", jobs=len(batch))
+    except (Lost, StoreConflict) as error:
+        # of several documents one may have been replaced or deleted: the others come again, and are not to blame
+        _log.warning("a batch is given back", jobs=len(batch), why=str(error))
+        await _undo_claim(way)
     finally:
-        await jobs.release(way.database, way.worker)
+        await _release(way)
 
 
 async def _ingest_part(way: Way, part: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
@@ -166,6 +179,20 @@ async def _ingest_part(way: Way, part: Sequence[Claim], tell: Callable[[Outcome]
         tell(Outcome(url=first.url, chunks=0, error=failure.message))
 
 
+async def _undo_claim(way: Way) -> None:
+    try:
+        await jobs.undo_claim(way.database, way.worker)
+    except StoreFailed as error:
+        _log.warning("jobs could not be given back; their leases run out", error=str(error))
+
+
+async def _release(way: Way) -> None:
+    try:
+        await jobs.release(way.database, way.worker)
+    except StoreFailed as error:
+        _log.warning("jobs could not be given back; their leases run out", error=str(error))
+
+
 def _refuse_crashing(claim: Claim) -> None:
     if claim.attempts > jobs.MOST_ATTEMPTS:
         raise Unreadable("crashed", _CRASHED)
@@ -178,20 +205,37 @@ def _parts(batch: list[Claim]) -> list[list[Claim]]:
 
 
 @asynccontextmanager
-async def _heartbeat(way: Way) -> AsyncGenerator[None, None]:
-    """Keep the worker's leases fresh meanwhile."""
+async def heartbeat(way: Way) -> AsyncGenerator[None, None]:
+    """Keep the worker's leases fresh meanwhile; what nobody expected ends the heartbeat, is told at once and raised."""
     beating = asyncio.create_task(_beat(way))
+    beating.add_done_callback(_tell_end)
     try:
         yield
     finally:
         beating.cancel()
-        await asyncio.gather(beating, return_exceptions=True)
+        await asyncio.wait([beating])
+    if not beating.cancelled():
+        beating.result()
+
+
+def _tell_end(beating: asyncio.Task[None]) -> None:
+    if not beating.cancelled() and (error := beating.exception()) is not None:
+        _log.warning("the heartbeat ended; the leases run out", error=type(error).__name__)
 
 
 async def _beat(way: Way) -> None:
+    """Renew the leases three times as often as needed, and go on when the database does not answer for a while."""
+    missed = 0
     while True:
         await asyncio.sleep(way.worker.seconds / 3)
-        await jobs.heartbeat(way.database, way.worker)
+        try:
+            await jobs.heartbeat(way.database, way.worker)
+            missed = 0
+        except StoreFailed as error:
+            missed += 1
+            _log.warning(
+                "a heartbeat was missed", error=str(error), missed=missed, lease=way.worker.seconds
+            )
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from lightwell.domain.access import Reader, Tags, user_of
 from lightwell.domain.ids import ClassId, EntityId, ProjectId, new_id
-from lightwell.records.database import Connection, Database
+from lightwell.records.database import Connection, Database, repeatable
 
 _TENANT = """
 INSERT INTO tenants (tenant_id, name) VALUES (%(id)s, %(tenant)s) ON CONFLICT (name) DO NOTHING
@@ -48,6 +48,7 @@ ORDER BY class.class_id
 """
 
 
+@repeatable
 async def project(database: Database, tenant: str, name: str) -> ProjectId:
     """Return the project's id; the tenant and the project are made when they are new."""
     names = {"tenant": tenant, "project": name}

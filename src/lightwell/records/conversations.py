@@ -8,7 +8,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, Role, Saying
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, ProjectId, new_id
-from lightwell.records.database import Connection, Database
+from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 
 MOST_MESSAGES = 20
@@ -82,7 +82,7 @@ ORDER BY conversation.updated_at DESC, conversation.created_at DESC LIMIT %(most
 _STILL_SEEN = """
 SELECT document_id FROM source_documents
 WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
-FOR SHARE
+ORDER BY document_id FOR SHARE
 """
 
 _STILL_SAID = f"""
@@ -147,6 +147,7 @@ async def messages(
     return tuple(ChatMessage(role=Role(role), content=content) for role, content in rows)
 
 
+@repeatable
 async def remember(
     database: Database,
     reader: Reader,

@@ -10,7 +10,7 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import Statement, Word, normalized, text_ref
 from lightwell.domain.ids import EntityId
 from lightwell.records import access, merge_trees, resolving
-from lightwell.records.database import Connection, Database
+from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.entities import Called
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.profiles import refresh_all
@@ -129,6 +129,7 @@ WHERE relation_id = ANY(%(relations)s)
 """
 
 
+@repeatable
 async def create(database: Database, reader: Reader, word: Word, tags: Tags) -> EntityId:
     """Make an entity of a person's word, seen by those who share one of the tags; return its id."""
     facts: dict[str, object] = {
@@ -147,6 +148,7 @@ async def create(database: Database, reader: Reader, word: Word, tags: Tags) -> 
     return named_as
 
 
+@repeatable
 async def say(
     database: Database,
     reader: Reader,
@@ -162,6 +164,7 @@ async def say(
         await _follow(connection, reader, [named_as])
 
 
+@repeatable
 async def delete(database: Database, reader: Reader, entity_id: EntityId) -> None:
     """Take back what people said of an entity in the reader's classes, and hide what texts say there."""
     async with database.transaction() as connection:
@@ -174,6 +177,7 @@ async def delete(database: Database, reader: Reader, entity_id: EntityId) -> Non
         await _follow(connection, reader, members)
 
 
+@repeatable
 async def restore(database: Database, reader: Reader, name: str) -> EntityId:
     """Show again what was deleted by hand; raise `NotFound` when nothing hidden is called so."""
     facts = {**_reading(reader), "name": normalized(name)}
@@ -188,6 +192,7 @@ async def restore(database: Database, reader: Reader, name: str) -> EntityId:
     return ids[0]
 
 
+@repeatable
 async def relate(
     database: Database,
     reader: Reader,
@@ -223,6 +228,7 @@ async def relate(
         await _follow(connection, reader, list(ends))
 
 
+@repeatable
 async def unrelate(
     database: Database, reader: Reader, source: Called, target: Called, predicate: str
 ) -> None:

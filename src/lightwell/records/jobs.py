@@ -195,7 +195,9 @@ WITH own AS (
       AND (%(jobs)s::uuid[] IS NULL OR id = ANY(%(jobs)s))
     ORDER BY id FOR UPDATE
 )
-UPDATE ingestion_jobs SET leased_by = NULL, leased_until = NULL, attempts = greatest(attempts - %(attempts)s, 0)
+UPDATE ingestion_jobs
+SET leased_by = NULL, leased_until = NULL,
+    attempts = attempts - CASE WHEN leased_until > now() THEN %(attempts)s ELSE 0 END
 FROM own WHERE ingestion_jobs.id = own.id
 """
 
@@ -334,7 +336,10 @@ async def release(database: Database, worker: Worker, jobs: Sequence[JobId] | No
 
 
 async def undo_claim(database: Database, worker: Worker) -> None:
-    """Free all of the worker's open jobs as if they had not been claimed: what stopped them was not theirs."""
+    """Free all of the worker's open jobs as if they had not been claimed: what stopped them was not theirs.
+
+    The attempt counts all the same where the lease has run out: that may well be the document's doing.
+    """
     await database.run(_RELEASE, {"worker": worker.name, "attempts": 1, "jobs": None})
 
 

@@ -14,7 +14,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import MergeStrategy, StandingMerge
 from lightwell.domain.ids import ClassId, EntityId, MergeId
 from lightwell.records import curated, merge_trees
-from lightwell.records.database import Database
+from lightwell.records.database import Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.merge_trees import Tree
 from lightwell.records.profiles import refresh_all
@@ -167,6 +167,7 @@ async def said(
     return by_class
 
 
+@repeatable
 async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
     """Write a merge down, in one transaction; raise `Invalid` when it came too late."""
     summaries = new.summaries
@@ -195,6 +196,7 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
         await curated.drop_outdated_summaries(connection, made)
 
 
+@repeatable
 async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -> list[EntityId]:
     """Take back the merge with this id, or those of this source, and return what stands by itself again.
 

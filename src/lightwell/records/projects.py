@@ -2,7 +2,7 @@
 
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ProjectId, SpaceId
-from lightwell.records.database import Database
+from lightwell.records.database import Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 
 _FIND = """
@@ -13,6 +13,9 @@ WHERE tenants.name = %(tenant)s AND projects.name = %(name)s
 _SPACES = (
     "SELECT space_id FROM embedding_spaces WHERE project_id = %(project_id)s ORDER BY space_id"
 )
+
+# Jobs are locked before documents, here as by workers (records/locks.py).
+_JOBS = "SELECT FROM ingestion_jobs WHERE project_id = %(project_id)s ORDER BY id FOR UPDATE"
 
 # What is kept by access class has no key to the project itself; all else follows the project's row.
 _OF_ITS_CLASSES = """
@@ -42,12 +45,13 @@ async def find(database: Database, tenant: str, name: str) -> ProjectId:
     return ProjectId(rows[0][0])
 
 
+@repeatable
 async def delete(database: Database, tenant: str, name: str) -> list[SpaceId]:
     """Delete a project with all that belongs to it, and return the spaces whose vectors have still to go; raise `NotFound`."""
     facts = {"tenant": tenant, "name": name, "project_id": await find(database, tenant, name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         spaces = await (await connection.execute(_SPACES, facts)).fetchall()
-        for statement in (*_BY_CLASS, _PROJECT, _TENANT):
+        for statement in (_JOBS, *_BY_CLASS, _PROJECT, _TENANT):
             await connection.execute(statement, facts)
     return [SpaceId(row[0]) for row in spaces]

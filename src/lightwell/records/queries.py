@@ -4,15 +4,20 @@ import hashlib
 import time
 from dataclasses import dataclass
 
+import psycopg
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import ConversationId
+from lightwell.domain.errors import StoreFailed
 from lightwell.domain.evidence import ENOUGH, Answer, Citation, Metrics
 from lightwell.domain.ids import ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.domain.statements import Statements
-from lightwell.records.database import Database
+from lightwell.logs import logger
+from lightwell.records.database import Database, repeatable
+
+_log = logger(__name__)
 
 # A conversation is one session, known by a hash: what was said in it cannot be joined to.
 _SESSION = """
@@ -82,7 +87,20 @@ def log_of(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
 
 
 async def record(database: Database, asking: Asking, log: QueryLog) -> None:
-    """Write down how a question went; a question in no session or conversation has a session of its own."""
+    """Write down how a question went; a question in no session or conversation has a session of its own.
+
+    Where that fails, a warning is logged: the answer is there, and is not to be lost for it.
+    """
+    try:
+        await _record(database, asking, log)
+    except (StoreFailed, psycopg.Error) as error:
+        # a database's own message may quote a row
+        told = str(error) if isinstance(error, StoreFailed) else type(error).__name__
+        _log.warning("the query log was not written", query=str(log.id), error=told)
+
+
+@repeatable
+async def _record(database: Database, asking: Asking, log: QueryLog) -> None:
     reader = asking.reader
     project_id = reader.project_id
     conversation = asking.conversation

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from lightwell.domain.ids import ChunkId, ProjectId, new_id
 from lightwell.ports import Message, Reply
-from lightwell.records.database import Connection, Database, Row
+from lightwell.records.database import Connection, Database, Row, repeatable
 
 
 class CacheType(StrEnum):
@@ -208,6 +208,7 @@ def _columns(project_id: ProjectId, given: Sequence[Arrived]) -> dict[str, objec
     }
 
 
+@repeatable
 async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> None:
     """Write down which replies each chunk was read from, in order: the first pass, then gleaning."""
     pairs = [(chunk, reply) for chunk, replies in read.items() for reply in replies]

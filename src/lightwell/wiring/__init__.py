@@ -65,7 +65,9 @@ async def opened(
     chosen = settings or settings_from_environment()
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(chosen))
-        database = await stack.enter_async_context(connected(conninfo))
+        database = await stack.enter_async_context(
+            connected(conninfo, most_connections=chosen.database_connections)
+        )
         paid = meter or Meter(chosen.token_budget)
         embedder = around(await open_embedder(chosen, stack, paid))
         project_id = await access.project(database, chosen.tenant, chosen.project)
