@@ -9,6 +9,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "lightwell"
 NOT_REPEATED = {
     "ingest/pipeline.py": "the worker gives the batch back, and its steps are repeated",
     "records/conversations.py:messages": "it reads",
+    "records/entities.py:_entities": "it reads",
     "records/merges.py:said": "it reads",
     "stores/postgres/profiles.py:nearest": "it reads",
     "stores/postgres/vectors.py:nearest": "it reads",
