@@ -52,7 +52,7 @@ _TABLES: dict[str, LiteralString] = {
         FROM profiles JOIN relations AS relation ON relation_id = subject_id JOIN access_classes USING (class_id)
         JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
         WHERE relation.project_id = %(project)s""",
-    "entities": "SELECT entity_ref, merged_into FROM entities WHERE project_id = %(project)s",
+    "entities": "SELECT entity_ref FROM entities WHERE project_id = %(project)s",
     "relations": """
         SELECT source.entity_ref, predicate, target.entity_ref FROM relations AS relation
         JOIN entities AS source ON source.entity_id = source_id JOIN entities AS target ON target.entity_id = target_id
