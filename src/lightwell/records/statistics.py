@@ -2,7 +2,7 @@
 
 from psycopg import sql
 
-from lightwell.records.database import Database
+from lightwell.records.database import Database, repeatable
 
 _CLEAR_STATISTICS = """
 SELECT pg_clear_attribute_stats(schemaname, tablename, attname, inherited)
@@ -56,6 +56,7 @@ _CLEARS_STATISTICS = 180_000
 """The first PostgreSQL that has a function for it; ANALYZE leaves the statistics of an empty table as they are."""
 
 
+@repeatable
 async def refresh(database: Database) -> None:
     """Replace the planner's statistics, which hold samples of what stood in the tables, and free the space of dead rows.
 

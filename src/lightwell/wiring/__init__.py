@@ -23,7 +23,7 @@ from lightwell.models.meter import Meter
 from lightwell.ports import Embedder, Reranker
 from lightwell.records import access, replies, spaces
 from lightwell.records.asking import Asking
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database
 from lightwell.records.spaces import Space
 from lightwell.retrieve.channels import Stores
 from lightwell.retrieve.pipeline import Ranking, Retriever
@@ -31,7 +31,7 @@ from lightwell.settings import Settings, settings_from_environment
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
-from lightwell.wiring.database import database_server
+from lightwell.wiring.database import open_database
 from lightwell.wiring.examination import examined
 from lightwell.wiring.models import (
     chat_model,
@@ -64,10 +64,7 @@ async def opened(
     """
     chosen = settings or settings_from_environment()
     async with AsyncExitStack() as stack:
-        conninfo = await stack.enter_async_context(database_server(chosen))
-        database = await stack.enter_async_context(
-            connected(conninfo, most_connections=chosen.database_connections)
-        )
+        database = await stack.enter_async_context(open_database(chosen))
         paid = meter or Meter(chosen.token_budget)
         embedder = around(await open_embedder(chosen, stack, paid))
         project_id = await access.project(database, chosen.tenant, chosen.project)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from lightwell.records.database import Database, connected
 from lightwell.settings import Settings
 
 
@@ -21,3 +22,13 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
         yield conninfo
     finally:
         await asyncio.to_thread(server.__exit__, None, None, None)
+
+
+@asynccontextmanager
+async def open_database(settings: Settings) -> AsyncGenerator[Database, None]:
+    """Open the database in use, with as many connections as the settings allow, its schema up to date."""
+    async with (
+        database_server(settings) as conninfo,
+        connected(conninfo, most_connections=settings.database_connections) as database,
+    ):
+        yield database
