@@ -155,6 +155,28 @@ async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: D
     assert given.entity.description == "A site."
 
 
+async def test_no_document_is_cited_for_what_a_person_wrote(database: Database) -> None:
+    one = await noted(database)
+    await one.put(
+        "a", SALES, "Cody (product)", "Cody is adopted by any developer because of guardrails."
+    )
+    await one.put("b", SALES, "Cody (product): writes code", "We met to speak of Cody in March.")
+    reader = await one.kb.reader(SALES)
+    before = await one.kb.brief("Cody", reader)
+    assert isinstance(before, Brief)
+    assert not before.entity.described_by_hand
+    await one.kb.graph.edit(reader, "Cody", Word(description="The coding assistant of us"))
+    given = await one.kb.brief("Cody", reader)
+    assert isinstance(given, Brief)
+    assert (given.entity.description, given.entity.described_by_hand) == (
+        "The coding assistant of us",
+        True,
+    )
+    lines = (*given.about, *given.lately, *given.open_points)
+    assert lines
+    assert not any("assistant" in each.text for each in lines)
+
+
 # ── which one? ────────────────────────────────────────────────────────────────────────────────────────
 
 

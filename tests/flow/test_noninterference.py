@@ -22,13 +22,16 @@ from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import Predicate, Statement, Subject, Word
+from lightwell.ingest.reading import Wanted
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
+from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.shelf import Shelf, written
 from lightwell.wiring import retriever
 
 from .conftest import Project, project_on
 from .notes import Noted, Notes, noted
+from .reading_model import Options, names, read_by_model
 from .test_merging import seen as seen_of_the_graph
 
 TAGS = ("team:a", "team:b", "team:c", "user:d")
@@ -850,3 +853,62 @@ async def test_which_document_is_read_first_does_not_decide_the_order(database: 
     acme = (await kb.graph.entity(await kb.reader(OWN), "Acme Corp")).entity
     assert acme.description == "first | second | third"
     assert acme.paths == tuple(f"file:///shelf/{number}.txt" for number in range(3))
+
+
+async def test_reading_anew_and_following_a_source_tell_of_own_documents_alone(
+    database: Database,
+) -> None:
+    store = await noted(database)
+    await store.put("v", OWN, "Acme Corp (firm): sells pumps")
+    secret = Shelf(
+        documents=(
+            written("h/layoffs.txt", "Zeta (person): goes", SECRET),
+            written("h/empty.txt", " ", SECRET),
+        ),
+        scope="file:///shelf/h/",
+    )
+    await store.kb.enqueue(secret)
+    reader, begun, told = await store.kb.reader(OWN), list[int](), list[str]()
+    done = await store.kb.reread(
+        reader, None, begun=begun.append, tell=lambda each: told.append(each.url)
+    )
+    assert [each.url for each in done] == told == ["file:///shelf/v.txt"]
+    assert begun == [1]
+    assert (await store.kb.status(await store.kb.reader(SECRET))).open_jobs == 2
+    own = Shelf(documents=(written("own/w.txt", "Acme Corp", OWN),), scope="file:///shelf/own/")
+    followed = await store.kb.ingest(
+        own, begun=lambda _, jobs: begun.append(jobs), tell=lambda each: told.append(each.url)
+    )
+    assert [each.url for each in followed.done] == told[1:] == ["file:///shelf/own/w.txt"]
+    assert begun == [1, 1]
+    assert followed.troubles == ()
+
+
+async def test_estimates_feel_nothing_invisible(
+    database: Database, other_database: Database
+) -> None:
+    """Neither that a text is held which somebody guesses, nor what reading others' documents has cost."""
+    guessed = "The merger of Acme Corp with Nordwind Energie is signed."
+    visible = written("v.md", "Acme Corp met Jane Smith.", OWN, title="V")
+    secret = [
+        written(f"h{n}.md", f"Zeta met Osprey {n}. " * 9, SECRET, title="H") for n in range(25)
+    ]
+    found: list[object] = []
+    with FakeEndpoint(names).running() as endpoint:
+        for each, hidden in (
+            (database, [*secret, written("same.md", guessed, SECRET, title="M")]),
+            (other_database, []),
+        ):
+            async with read_by_model(each, endpoint.base_url) as (project, _):
+                await project.kb.ingest(Shelf(documents=(visible, *hidden)))
+            async with read_by_model(
+                each, endpoint.base_url, Options(wanted=Wanted(kinds=("x",)))
+            ) as (project, _):
+                again = await project.kb.estimate_again(await project.kb.reader(OWN), None)
+            async with read_by_model(each, endpoint.base_url) as (project, _):
+                mine = written("guess.md", guessed, OWN, title="M")
+                shelf = Shelf(documents=(mine,), scope="file:///shelf/guess")
+                found.append((again, await project.kb.estimate(shelf)))
+                known = await project.kb.estimate_again(await project.kb.reader(OWN), None)
+                assert (known.kept, known.calls) == (1, 0)
+    assert found[0] == found[1]

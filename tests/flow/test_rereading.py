@@ -144,6 +144,8 @@ async def test_a_reader_reads_anew_what_it_sees_and_nothing_else(
         assert (estimate.documents, estimate.chunks, estimate.kept) == (2, 2, 0)
         assert (await project.kb.status(reader)).open_jobs == 2
         await project.kb.reread(reader, ["file:///shelf/a.md"])
+        assert len(endpoint.requests) == 1
+        await project.kb.reread(reader, None)
         assert len(endpoint.requests) == 2
         assert "Falcon" not in str([request.body for request in endpoint.requests])
         kept_now = await project.kb.estimate_again(reader, None)

@@ -49,6 +49,7 @@ UNFILTERED = {
     "records/documents.py:_KNOWN": "a connector compares its source with what is stored",
     "records/documents.py:_FIND": "a connector's change finds its document",
     "records/edits.py:_HERE": "an edit compares with what its one class says",
+    "records/jobs.py:_OPEN_URLS": "of these, an ingestion reports the documents of its own source alone",
     "records/jobs.py:_OPEN": "a worker counts the work that is left",
     "records/jobs.py:_OWN": "a worker locks its own jobs",
     "records/projects.py:_JOBS": "a project's deletion locks its jobs",

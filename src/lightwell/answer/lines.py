@@ -295,7 +295,12 @@ def _drafts(part: Part, heard: Iterable[Told]) -> list[Draft]:
 
 
 def _described(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
-    """Return the sentences of the entity's description that passages carry, checked as if a model wrote them."""
+    """Return the sentences of the entity's description that passages carry, checked as if a model wrote them.
+
+    What a person wrote is that person's word: no passage is cited for it, whatever names the entity.
+    """
+    if entity.described_by_hand:
+        return []
     passages = {each.quote.evidence.chunk.id: each for each in heard}
     evidence = [each.quote.evidence for each in [*passages.values()][:_MOST_SHOWN]]
     dates = {each.quote.place: each.said_at for each in heard}

@@ -105,6 +105,7 @@ class Entity:
     `ref` is `kg:<kind>:<slug>` or the reference of the system that told us.
     `chunk_count` counts the reader's visible chunks that mention it. `primary_url` is where it is best looked up: the URL
     that texts give it, else the first document that speaks of it; "" where only a person's word does.
+    `described_by_hand`: a person wrote the description, and no document need say it.
     """
 
     id: EntityId
@@ -116,6 +117,7 @@ class Entity:
     sources: tuple[str, ...]
     paths: tuple[str, ...]
     primary_url: str = ""
+    described_by_hand: bool = False
 
     def merge_with(self, other: "Entity", strategy: MergeStrategy) -> "Entity":
         """Return this entity with the other's description brought in by the strategy, and its sources.

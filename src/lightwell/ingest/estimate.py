@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 
+from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, new_id
 from lightwell.domain.tokens import token_count
@@ -12,8 +13,8 @@ from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import chunk_to_read, name_of, title_of
 from lightwell.ingest.way import Way
 from lightwell.ports import Changed, ChunkToRead, Connector
+from lightwell.records import access, documents, replies
 from lightwell.records import chunks as staging
-from lightwell.records import documents, replies
 from lightwell.records.replies import Experience, Sought
 
 _AT_ONCE = 200
@@ -49,9 +50,13 @@ _NOTHING = Estimate(
 
 
 async def estimate(way: Way, project_id: ProjectId, connector: Connector, system: str) -> Estimate:
-    """Return what following the source would ask of the model; what rules read costs nothing."""
+    """Return what following the source would ask of the model; what rules read costs nothing.
+
+    What is known of the project is what those know who may see the documents: others' documents change no number.
+    """
     found = _NOTHING
     seen: set[Sought] = set()
+    audiences: dict[Tags, Reader] = {}
     async for document in _changed(way, project_id, connector, system):
         try:
             read = await _chunks(way, document)
@@ -62,16 +67,19 @@ async def estimate(way: Way, project_id: ProjectId, connector: Connector, system
             continue
         found = replace(found, documents=found.documents + 1, chunks=found.chunks + len(read))
         if isinstance(way.extractor, ModelReader):
+            tags = document.acl_tags
+            if tags not in audiences:
+                audiences[tags] = await access.reader(way.database, project_id, tags)
             for start in range(0, len(read), _AT_ONCE):
                 part = read[start : start + _AT_ONCE]
-                found = await _asked(way, project_id, way.extractor, part, seen, found)
-    seen_before = await replies.experience(way.database, project_id, least=_LEAST_EXPERIENCE)
+                found = await _asked(way, audiences[tags], way.extractor, part, seen, found)
+    everyone = frozenset[str]().union(*audiences)
+    reader = await access.reader(way.database, project_id, everyone)
+    seen_before = await replies.experience(way.database, reader, least=_LEAST_EXPERIENCE)
     return _with_second_looks(found, way, seen_before or _AT_FIRST)
 
 
-async def estimate_again(
-    way: Way, project_id: ProjectId, published: Sequence[DocumentId]
-) -> Estimate:
+async def estimate_again(way: Way, reader: Reader, published: Sequence[DocumentId]) -> Estimate:
     """Return what reading these published documents again would ask of the model."""
     found, seen = replace(_NOTHING, documents=len(published)), set[Sought]()
     for start in range(0, len(published), _DOCUMENTS_AT_ONCE):
@@ -81,8 +89,8 @@ async def estimate_again(
         read = [chunk_to_read(titles[chunk.document_id], chunk) for chunk in known]
         found = replace(found, chunks=found.chunks + len(read))
         if isinstance(way.extractor, ModelReader):
-            found = await _asked(way, project_id, way.extractor, read, seen, found)
-    seen_before = await replies.experience(way.database, project_id, least=_LEAST_EXPERIENCE)
+            found = await _asked(way, reader, way.extractor, read, seen, found)
+    seen_before = await replies.experience(way.database, reader, least=_LEAST_EXPERIENCE)
     return _with_second_looks(found, way, seen_before or _AT_FIRST)
 
 
@@ -108,7 +116,7 @@ async def _chunks(way: Way, document: NewDocument) -> list[ChunkToRead]:
 
 async def _asked(
     way: Way,
-    project_id: ProjectId,
+    audience: Reader,
     reader: ModelReader,
     read: Sequence[ChunkToRead],
     seen: set[Sought],
@@ -116,8 +124,7 @@ async def _asked(
 ) -> Estimate:
     asked = {tuple(reader.first_sought(chunk)): chunk for chunk in read}
     every = [sought for each in asked for sought in each]
-    kept = await replies.find(way.database, project_id, every)
-    known = seen.union(sought for sought, reply in zip(every, kept, strict=True) if reply)
+    known = seen | await replies.known_to(way.database, audience, every)
     fresh = [chunk for each, chunk in asked.items() if known.isdisjoint(each)]
     seen.update(every)
     sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from lightwell.domain.ids import ProjectId
+from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.ingest.describing import Describer, describe
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.summaries import Summarizer, summarize
@@ -41,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """What a batch of jobs needs on its way in.
+    """What a batch of jobs needs on its way in; `only` these documents' jobs are claimed, None for all.
 
     `batches` of `jobs_at_once` are under way at once; of these, two at most are cut and embedded, so that the first
     are read while the next are prepared. `embedded_at_once` texts are handed to the embedder, and `refreshed_at_once`
@@ -57,6 +57,7 @@ class Way:
     worker: Worker
     parser: Parser
     summarizer: Summarizer | None = None
+    only: tuple[DocumentId, ...] | None = None
     batches: int = 1
     jobs_at_once: int = 8
     embedded_at_once: int = 32

@@ -52,13 +52,13 @@ def crowded(way: Way, slots: int) -> Way:
 
 
 async def drain(way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]) -> None:
-    """Work until the project has no open job, also waiting for what other workers hold.
+    """Work until the project, or what `way.only` names of it, has no open job, also waiting for what other workers hold.
 
     Raises `ModelFailed` when a model does; the jobs then stay open for the next worker or the next command.
     """
     while True:
         await _work_off(way, project_id, tell, asyncio.Event())
-        if await jobs.open_jobs(way.database, project_id) == 0:
+        if await jobs.open_jobs(way.database, project_id, way.only) == 0:
             await round_off(way, project_id)
             return
         await asyncio.sleep(_POLL_SECONDS)
@@ -133,7 +133,9 @@ async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] |
     """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
     own = replace(way, worker=replace(way.worker, name=f"{way.worker.name}/{new_id()}"))
     try:
-        batch = await jobs.claim(way.database, project_id, own.worker, limit=way.jobs_at_once)
+        batch = await jobs.claim(
+            way.database, project_id, own.worker, limit=way.jobs_at_once, only=way.only
+        )
     except asyncio.CancelledError:
         await _undo_claim(own)  # the claim may have been made all the same
         raise

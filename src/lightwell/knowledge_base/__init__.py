@@ -160,10 +160,13 @@ class KnowledgeBase:
         return await self._writer.enqueue_chunks(reader, name, chunks)
 
     async def finish_jobs(
-        self, *, tell: Callable[[Outcome], None] = lambda outcome: None
+        self,
+        only: Sequence[DocumentId] | None = None,
+        *,
+        tell: Callable[[Outcome], None] = lambda outcome: None,
     ) -> tuple[Outcome, ...]:
-        """Bring all that is enqueued to its end, as `ingest` does after it has followed a source."""
-        return await self._writer.finish_jobs(tell)
+        """Bring the jobs of these documents to their end, None for all that is enqueued."""
+        return await self._writer.finish_jobs(only, tell)
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
         """Return what following a source would ask of the model; nothing is asked or written down."""

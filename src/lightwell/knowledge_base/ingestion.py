@@ -60,9 +60,23 @@ class DocumentWriter:
     ) -> Ingestion:
         with record_usage(OperationType.INGESTION) as log:
             found = await self.enqueue(connector, system)
-            begun(found, await jobs.open_jobs(self.way.database, self.project_id))
-            done = await self._drain(replace(self.way, progress=progress), tell)
-        return Ingestion(found=found, done=done, usage=log.summary)
+            database, scope = self.way.database, connector.scope
+            own = await documents.known(database, self.project_id, system, scope)
+            opened = await jobs.open_urls(database, self.project_id)
+            begun(found, len(own.keys() & opened))
+
+            def tell_own(outcome: Outcome) -> None:
+                if outcome.url in own:
+                    tell(outcome)
+
+            def progress_of_own(step: Progress) -> None:
+                if step.url in own:
+                    progress(step)
+
+            way = replace(self.way, progress=progress_of_own)
+            done = await _drain(way, self.project_id, tell_own)
+        of_source = tuple(one for one in done if one.url in own)
+        return Ingestion(found=found, done=of_source, usage=log.summary)
 
     async def enqueue_document(self, connector: Connector) -> IngestResponse:
         found = await self.enqueue(connector, "file")
@@ -87,15 +101,18 @@ class DocumentWriter:
             raise NotFound("Document not found") from error
         return await handmade.enqueue(self.way, self.project_id, document, chunks)
 
-    async def finish_jobs(self, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
-        return await self._drain(self.way, tell)
+    async def finish_jobs(
+        self, only: Sequence[DocumentId] | None, tell: Callable[[Outcome], None]
+    ) -> tuple[Outcome, ...]:
+        way = self.way if only is None else replace(self.way, only=tuple(only))
+        return await _drain(way, self.project_id, tell)
 
     async def estimate(self, connector: Connector, system: str) -> Estimate:
         return await estimating.estimate(self.way, self.project_id, connector, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
         again = await self._named(reader, names)
-        return await estimating.estimate_again(self.way, self.project_id, again)
+        return await estimating.estimate_again(self.way, reader, again)
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
         again = await self._named(reader, names)
@@ -108,9 +125,11 @@ class DocumentWriter:
         begun: Callable[[int], None],
         tell: Callable[[Outcome], None],
     ) -> tuple[Outcome, ...]:
-        await self.enqueue_again(reader, names)
-        begun(await jobs.open_jobs(self.way.database, self.project_id))
-        return await self._drain(self.way, tell)
+        again = await self._named(reader, names)
+        await jobs.enqueue_again(self.way.database, reader, again, step=READ_AGAIN)
+        own = replace(self.way, only=tuple(again))
+        begun(await jobs.open_jobs(self.way.database, self.project_id, again))
+        return await _drain(own, self.project_id, tell)
 
     async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
         await work.serve(self.way, self.project_id, tell, stop)
@@ -132,12 +151,15 @@ class DocumentWriter:
         found = [(await documents.shown(self.way.database, reader, name)).id for name in names]
         return list(dict.fromkeys(found))
 
-    async def _drain(self, way: Way, tell: Callable[[Outcome], None]) -> tuple[Outcome, ...]:
-        done: list[Outcome] = []
 
-        def remember(outcome: Outcome) -> None:
-            done.append(outcome)
-            tell(outcome)
+async def _drain(
+    way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]
+) -> tuple[Outcome, ...]:
+    done: list[Outcome] = []
 
-        await work.drain(way, self.project_id, remember)
-        return tuple(done)
+    def remember(outcome: Outcome) -> None:
+        done.append(outcome)
+        tell(outcome)
+
+    await work.drain(way, project_id, remember)
+    return tuple(done)

@@ -74,7 +74,8 @@ WITH seen AS (
            ) AS descriptions,
            sum(profile.mention_count) AS mentions,
            (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {order}))[1] AS primary_url,
-           array_agg(DISTINCT profile.subject_id) AS members
+           array_agg(DISTINCT profile.subject_id) AS members,
+           bool_or('description' = ANY(profile.by_hand)) AS described_by_hand
     FROM profiles AS profile
     LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = profile.subject_id
     JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
@@ -86,7 +87,7 @@ SELECT seen.entity_id, seen.entity_ref, seen.name, seen.kind, seen.descriptions,
        CASE WHEN cardinality(seen.members) = 1 THEN seen.mentions ELSE (
            SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
            WHERE mention.entity_id = ANY(seen.members) AND mention.class_id = ANY(%(classes)s)) END,
-       source.refs, source.urls, seen.members, seen.primary_url
+       source.refs, source.urls, seen.members, seen.primary_url, seen.described_by_hand
 FROM (SELECT * FROM seen WHERE entity_ref COLLATE "C" > %(after)s
       ORDER BY entity_ref COLLATE "C", name COLLATE "C" LIMIT %(limit)s) AS seen
 CROSS JOIN LATERAL (
@@ -346,6 +347,7 @@ def _entity(row: Row) -> Entity:
         sources=tuple(row[6] or ()),
         paths=tuple(dict.fromkeys(row[7] or ())),
         primary_url=row[9],
+        described_by_hand=row[10],
     )
 
 

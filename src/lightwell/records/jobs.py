@@ -55,6 +55,7 @@ _CLAIM = """
 WITH next AS (
     SELECT id FROM ingestion_jobs
     WHERE project_id = %(project_id)s
+      AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s))
       AND status IN ('queued', 'chunking', 'embedding', 'extracting')
       AND (leased_until IS NULL OR leased_until < now())
     ORDER BY created_at, id
@@ -203,7 +204,12 @@ FROM own WHERE ingestion_jobs.id = own.id
 
 _OPEN = """
 SELECT count(*) FROM ingestion_jobs
-WHERE project_id = %(project_id)s AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+WHERE project_id = %(project_id)s AND (%(only)s::uuid[] IS NULL OR document_id = ANY(%(only)s)) AND status IN ('queued', 'chunking', 'embedding', 'extracting')
+"""
+
+_OPEN_URLS = """
+SELECT source_url FROM ingestion_jobs AS job JOIN source_documents USING (document_id)
+WHERE job.project_id = %(project_id)s AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
 """
 
 _OPEN_FOR = """
@@ -233,14 +239,20 @@ async def enqueue_again(
 
 
 async def claim(
-    database: Database, project_id: ProjectId, worker: Worker, *, limit: int
+    database: Database,
+    project_id: ProjectId,
+    worker: Worker,
+    *,
+    limit: int,
+    only: Sequence[DocumentId] | None = None,
 ) -> list[Claim]:
-    """Take up to `limit` open jobs, oldest first, whose lease is free or has run out."""
+    """Take up to `limit` open jobs, oldest first, whose lease is free or has run out; `only` those of these documents."""
     parameters = {
         "project_id": project_id,
         "worker": worker.name,
         "seconds": worker.seconds,
         "limit": limit,
+        "only": None if only is None else list(only),
     }
     return [_claim(row) for row in await database.rows(_CLAIM, parameters)]
 
@@ -343,10 +355,18 @@ async def undo_claim(database: Database, worker: Worker) -> None:
     await database.run(_RELEASE, {"worker": worker.name, "attempts": 1, "jobs": None})
 
 
-async def open_jobs(database: Database, project_id: ProjectId) -> int:
-    """Return how many jobs of the project are not at their end."""
-    rows = await database.rows(_OPEN, {"project_id": project_id})
+async def open_jobs(
+    database: Database, project_id: ProjectId, only: Sequence[DocumentId] | None = None
+) -> int:
+    """Return how many jobs of the project, or of these documents of it, are not at their end."""
+    documents = None if only is None else list(only)
+    rows = await database.rows(_OPEN, {"project_id": project_id, "only": documents})
     return int(rows[0][0])
+
+
+async def open_urls(database: Database, project_id: ProjectId) -> set[str]:
+    """Return the URLs of the project's documents whose jobs are not at their end, for whoever follows their source."""
+    return {row[0] for row in await database.rows(_OPEN_URLS, {"project_id": project_id})}
 
 
 async def open_for(database: Database, reader: Reader) -> int:

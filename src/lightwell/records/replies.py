@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ProjectId, new_id
 from lightwell.ports import Message, Reply
 from lightwell.records.database import Connection, Database, Row, repeatable
@@ -245,17 +246,46 @@ class Experience:
     second_looks: float
 
 
-_EXPERIENCE = """
-SELECT count(*) FILTER (WHERE cache_type = 'ENTITY_EXTRACTION'), count(*) FILTER (WHERE cache_type = 'GLEANING'),
-       coalesce(sum(tokens_used - input_tokens), 0), coalesce(sum(input_tokens), 0)
-FROM extraction_cache
-WHERE project_id = %(project_id)s AND cache_type IN ('ENTITY_EXTRACTION', 'GLEANING')
+# Chunks on their way in are their document's.
+_HELD = """
+EXISTS (SELECT FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+        WHERE chunk.llm_cache_ids <> '{}' AND chunk.llm_cache_ids @> ARRAY[kept.id]
+          AND document.class_id = ANY(%(classes)s))
 """
 
+_FIND_FOR = f"""
+SELECT found.place FROM ({_FIND}) AS found
+JOIN extraction_cache AS kept USING (id)
+WHERE {_HELD}
+"""  # noqa: S608 - only our own words
 
-async def experience(database: Database, project_id: ProjectId, *, least: int) -> Experience | None:
-    """Return what the project's kept replies tell of what is to come, None when there are fewer than `least`."""
-    first, second, written, sent = (await database.rows(_EXPERIENCE, {"project_id": project_id}))[0]
+_EXPERIENCE = f"""
+SELECT count(*) FILTER (WHERE cache_type = 'ENTITY_EXTRACTION'), count(*) FILTER (WHERE cache_type = 'GLEANING'),
+       coalesce(sum(tokens_used - input_tokens), 0), coalesce(sum(input_tokens), 0)
+FROM extraction_cache AS kept
+WHERE project_id = %(project_id)s AND cache_type IN ('ENTITY_EXTRACTION', 'GLEANING') AND {_HELD}
+"""  # noqa: S608 - only our own words
+
+
+async def known_to(
+    database: Database, reader: Reader, sought: Sequence[Sought]
+) -> frozenset[Sought]:
+    """Return those of which a reply is kept that a document was read from which the reader sees."""
+    parameters = {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "types": [each.kind.value for each in sought],
+        "hashes": [each.content_hash for each in sought],
+        "ages": [each.most_age for each in sought],
+    }
+    places: list[int] = [row[0] for row in await database.rows(_FIND_FOR, parameters)]
+    return frozenset(sought[place - 1] for place in places)
+
+
+async def experience(database: Database, reader: Reader, *, least: int) -> Experience | None:
+    """Return what the replies of the reader's documents tell of what is to come, None for fewer than `least`."""
+    parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
+    first, second, written, sent = (await database.rows(_EXPERIENCE, parameters))[0]
     if first < least or not sent:
         return None
     return Experience(output_share=float(written / sent), second_looks=second / first)

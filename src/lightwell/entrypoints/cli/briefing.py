@@ -51,7 +51,11 @@ async def brief(name: str, who: Sequence[str]) -> Report:
 def _as_json(given: Brief) -> Json:
     return {
         "queryId": str(given.query_id),
-        "entity": {**_entity(given.entity), "description": given.entity.description},
+        "entity": {
+            **_entity(given.entity),
+            "description": given.entity.description,
+            "describedByHand": given.entity.described_by_hand,
+        },
         "about": [_line(each) for each in given.about],
         "lately": [_line(each) for each in given.lately],
         "openPoints": [_line(each) for each in given.open_points],
@@ -101,7 +105,8 @@ def _text(given: Brief) -> RenderableType:
     entity = given.entity
     head = [Text.assemble((clean(entity.name), "bold"), f"  {clean(entity.kind)}")]
     if entity.description:
-        head.append(Text(clean(entity.description)))
+        own = " (a person's word, not from a document)" if entity.described_by_hand else ""
+        head.append(Text(clean(entity.description) + own))
     if given.confidence is Confidence.INSUFFICIENT:
         return Group(*head, Text(INSUFFICIENT))
     parts = [

@@ -68,7 +68,7 @@ async def add(typed: Typed) -> Report:
     chosen, request = settings(), typed.request()
     async with opened(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
-        done = await kb.finish_jobs()
+        done = await kb.finish_jobs([answer.document_id])
     return _ended(answer, done)
 
 
@@ -78,7 +78,7 @@ async def replace_chunks(name: str, path: Path, who: Sequence[str]) -> Report:
     async with opened(settings()) as kb:
         reader = await people.reader(kb, tags)
         answer = await kb.enqueue_chunks(reader, named(name), chunks)
-        done = await kb.finish_jobs()
+        done = await kb.finish_jobs([answer.document_id])
     return _ended(answer, done)
 
 
