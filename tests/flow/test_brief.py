@@ -158,18 +158,18 @@ async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: D
 async def test_no_document_is_cited_for_what_a_person_wrote(database: Database) -> None:
     one = await noted(database)
     await one.put(
-        "a", SALES, "Cody (product)", "Cody is adopted by any developer because of guardrails."
+        "a", SALES, "Cody (product)", "Any developer can adopt AI for code because Cody puts guardrails in place to make it secure."
     )
     await one.put("b", SALES, "Cody (product): writes code", "We met to speak of Cody in March.")
     reader = await one.kb.reader(SALES)
     before = await one.kb.brief("Cody", reader)
     assert isinstance(before, Brief)
     assert not before.entity.described_by_hand
-    await one.kb.graph.edit(reader, "Cody", Word(description="The coding assistant of us"))
+    await one.kb.graph.edit(reader, "Cody", Word(description="AI coding assistant"))
     given = await one.kb.brief("Cody", reader)
     assert isinstance(given, Brief)
     assert (given.entity.description, given.entity.described_by_hand) == (
-        "The coding assistant of us",
+        "AI coding assistant",
         True,
     )
     lines = (*given.about, *given.lately, *given.open_points)

@@ -191,7 +191,7 @@ class KnowledgeBase:
         """Read anew what these of the reader's documents say of entities and relations, None for all, from their chunks.
 
         What a model has replied before is not asked again, and nothing is embedded. Until a document is read, what it
-        said stands. Brings all that is enqueued to its end, as `ingest` does; raises `NotFound` and `ModelFailed`.
+        said stands. Other documents' jobs are left alone; raises `NotFound` and `ModelFailed`.
         """
         return await self._writer.reread(reader, names, begun, tell)
 
