@@ -19,7 +19,7 @@ from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Chunk, Document, DocumentState
 from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
-from lightwell.domain.ids import JobId, ProjectId
+from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job
 from lightwell.domain.questions import Channel, Keywords, Mode, QueryRequest, question
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
