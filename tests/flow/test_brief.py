@@ -158,7 +158,10 @@ async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: D
 async def test_no_document_is_cited_for_what_a_person_wrote(database: Database) -> None:
     one = await noted(database)
     await one.put(
-        "a", SALES, "Cody (product)", "Any developer can adopt AI for code because Cody puts guardrails in place to make it secure."
+        "a",
+        SALES,
+        "Cody (product)",
+        "Any developer can adopt AI for code because Cody puts guardrails in place to make it secure.",
     )
     await one.put("b", SALES, "Cody (product): writes code", "We met to speak of Cody in March.")
     reader = await one.kb.reader(SALES)
