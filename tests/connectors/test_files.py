@@ -190,7 +190,18 @@ def test_wrong_front_matter_breaks_its_own_file_only(
 
 
 @pytest.mark.parametrize(
-    "yaml", ["acl: [x]", "- a", "files: {'*': {ignore: x}}", "\xff", "a" * 70_000]
+    "yaml",
+    [
+        "acl: [x]",
+        "- a",
+        "files: {'*': {ignore: x}}",
+        "\xff",
+        "a" * 70_000,
+        "acl_tags: [team:a]\nacl_tags: [team:b]",
+        "files: {'*': {acl_tags: [team:a], acl_tags: [team:b]}}",
+        "files:\n  '*.md': {acl_tags: [team:a]}\n  '*.md': {topic: x}",
+        "files: {'*': {acl_tags: [team:a]}}\nfiles: {'x': {topic: x}}",
+    ],
 )
 def test_a_folder_whose_settings_are_wrong_hands_over_nothing(tmp_path: Path, yaml: str) -> None:
     write(tmp_path, {"in/a.md": "x", "out.md": "x"})

@@ -18,6 +18,8 @@ REFUSED = {
     "binary": ("title: !!binary aGVsbG8=", "'title' must be one word"),
     "date3": ("date: 2026-02-30", "day is out of range"),
     "dup": ("acl_tags: [team:a]\nacl_tags: [team:evil]", "acl_tags more than once"),
+    "dupdeep": ("a: {acl_tags: [x], acl_tags: [y]}", "acl_tags more than once"),
+    "dupquoted": ('acl_tags: [team:a]\n"acl_tags": [team:evil]', "acl_tags more than once"),
     "hexint": (f"weight: 0x{'F' * 5000}", "number of more than 300 digits"),
     "hexkey": (f"a: b\n? 0x{'F' * 5000}\n: a", "number of more than 300 digits"),
     "intover": (f"weight: {'9' * 5000}", "digits"),
@@ -45,7 +47,9 @@ TAKEN = {
     "infmeta": "weight: .inf\nversion: .nan",
     "longtitle": f'title: "{"x" * 60_000}"',
     "mergekey": "<<: {acl_tags: [team:evil]}",
+    "namesake": "title: acl_tags\nacl_tags: [team:v]",
     "tagnull": "acl_tags: ",
+    "titles": "title: one\ntitle: two",
 }
 
 

@@ -49,12 +49,12 @@ def home() -> Iterator[Path]:
 
 
 ONE_AFTER_THE_OTHER = """
-import io, json, sys
+import io, json, os, sys
 from lightwell.entrypoints.cli import main
 commands, ends = sys.stdin, sys.stdout
 sys.stdin = open("/dev/null")
 for line in commands:
-    sys.argv = ["lightwell", *json.loads(line)]
+    sys.argv, os.environ["LIGHTWELL_DATA"] = json.loads(line)
     sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
     code = None
     try:
@@ -86,8 +86,8 @@ def run(home: Path) -> Iterator[Run]:
         assert stdin
         assert stdout
 
-        def run(*arguments: str) -> Ended:
-            print(json.dumps(arguments), file=stdin, flush=True)
+        def run(*arguments: str, data: Path = home / "data") -> Ended:
+            print(json.dumps([["lightwell", *arguments], str(data)]), file=stdin, flush=True)
             return subprocess.CompletedProcess(arguments, *json.loads(stdout.readline()))
 
         yield run
@@ -211,6 +211,42 @@ def test_whoever_asks_with_a_tag_that_nothing_carries_is_told(
     note = "Note: no document has the access tag team:gat\n"
     assert note in run(*command, "--as", "team:gat").stderr
     assert "Note: no document" not in run(*command, "--as", "team:gat,team:gate").stderr
+
+
+NEED_A_STORE = [
+    ["ask", "Why?"],
+    ["ask", "Why?", "--stream"],
+    ["ask", "Why?", "--statements"],
+    ["search", "Why?"],
+    ["brief", "Ada"],
+    ["chat", "Why?"],
+    ["conversations", "list"],
+    ["status"],
+    ["documents", "list"],
+    ["documents", "show", "x.md"],
+    ["documents", "delete", "x.md", "--yes"],
+    ["documents", "reread", "--all"],
+    ["documents", "passages", "x.md"],
+    ["graph", "list"],
+    ["graph", "describe", "Ada", "--description", "x"],
+    ["export", "graph.csv"],
+    ["jobs", "list"],
+    ["runs", "list"],
+    ["analytics", "summary"],
+]
+
+
+@pytest.mark.parametrize("command", NEED_A_STORE, ids=" ".join)
+def test_a_folder_without_a_store_is_named_and_stays_empty(
+    home: Path, run: Run, command: list[str]
+) -> None:
+    nowhere = home / "no-store-here"
+    ended = run(*command, "--as", "team:us", data=nowhere)
+    assert (ended.returncode, ended.stdout) == (3, ""), ended.stderr
+    assert f"There is no Lightwell store in {nowhere}: " in ended.stderr
+    assert "LIGHTWELL_DATA" in ended.stderr
+    assert "`lightwell ingest PATH --acl TAG`" in ended.stderr
+    assert not nowhere.exists()
 
 
 def test_the_demos_people_are_nobody_elsewhere(run: Run, home: Path) -> None:

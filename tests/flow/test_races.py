@@ -258,6 +258,41 @@ async def test_a_document_that_moved_within_a_batch_is_one(project: Project) -> 
     assert [one.url async for one in project.kb.documents(reader)] == [moved.url]
 
 
+async def test_a_url_stays_with_the_system_that_has_it(project: Project) -> None:
+    """A second system's document with that URL is a problem of its own; the others of its batch come in."""
+    await project.kb.ingest(shelf(A))
+    reader = await project.kb.reader(TAGS)
+    (mine,) = [one async for one in project.kb.documents(reader)]
+    page = replace(A, system="wiki", source_id="7", content=b"Taken over.", content_hash="2")
+    other = replace(page, source_id="8", url="https://wiki.example/8", content=b"Another page.")
+
+    done = await project.kb.ingest(Paging((Changed(document=page), Changed(document=other))))
+    assert (done.found.new, done.found.changed) == (1, 0)
+    (trouble,) = done.found.troubles
+    assert trouble.url == page.url
+    assert "'file' already has a document with this URL" in trouble.message
+    assert await project.kb.text(reader, A.url) == A.content.decode()
+    assert (await project.kb.document(reader, A.url)).ref == mine.ref
+    assert await project.kb.text(reader, other.url) == "Another page."
+
+    moved = replace(other, url=A.url, content_hash="3")
+    (trouble,) = (await project.kb.ingest(Paging((Changed(document=moved),)))).found.troubles
+    assert "already has a document with this URL" in trouble.message
+
+
+async def test_what_a_system_deleted_leaves_its_url_to_others(project: Project) -> None:
+    await project.kb.ingest(shelf(A))
+    await project.kb.ingest(Paging((Gone(url=A.url),)))
+    page = replace(A, system="wiki", source_id="7", content=b"A new owner.", content_hash="2")
+    await project.kb.ingest(Paging((Changed(document=page),)))
+    reader = await project.kb.reader(TAGS)
+    held = await project.kb.document(reader, A.url)
+    assert held.ref == "wiki:document:7"
+    assert await project.kb.text(reader, held.ref) == "A new owner."
+    (trouble,) = (await project.kb.ingest(shelf(A))).found.troubles
+    assert "'wiki' already has a document" in trouble.message
+
+
 async def test_what_changes_and_is_then_said_to_be_unchanged_is_registered_first(
     project: Project,
 ) -> None:

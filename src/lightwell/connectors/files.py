@@ -23,7 +23,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import FileSettings, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.ingest.formats import format_of, known_ending, unsupported
-from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, yaml_mapping
+from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, unique_mapping, yaml_mapping
 from lightwell.ingest.isolation import document_failure
 from lightwell.ownership import reason_to_distrust
 from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
@@ -267,7 +267,7 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
     try:
         with _opened(path) as file:
             content = file.read(LONGEST_YAML + 1)
-        return of_folder(yaml_mapping(content.decode("utf-8-sig")), str(path))
+        return of_folder(unique_mapping(content.decode("utf-8-sig")), str(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

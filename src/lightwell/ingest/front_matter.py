@@ -1,7 +1,8 @@
 """The YAML at the top of a markdown file, and YAML from strangers in general."""
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 import yaml
@@ -55,24 +56,55 @@ def yaml_mapping(text: str) -> Mapping[str, object]:
     return {str(key): value for key, value in cast("dict[object, object]", loaded).items()}
 
 
+def unique_mapping(text: str) -> Mapping[str, object]:
+    """Return what `yaml_mapping` does; raise `Invalid` also where any mapping within has a key twice.
+
+    PyYAML keeps the last of the two, and the other may be what its writer meant.
+    """
+    found = yaml_mapping(text)
+    for key in _repeated_keys(text):
+        raise Invalid(f"the key {key!r} is there twice; keep one")
+    return found
+
+
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Its composer recurses in C without a limit: `_refuse_hostile` has to run before it."""
 
 
 def _refuse_hostile(text: str) -> None:
-    depth = tags = 0
+    depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
             raise Invalid("the YAML uses aliases (`*name`); write the value out")
         if isinstance(event, yaml.ScalarEvent):
             well_formed(event.value, "the YAML")
-            tags += depth == 1 and event.value == _ACCESS_KEY
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise Invalid(f"the YAML is nested more than {_DEEPEST} deep; flatten it")
-    if tags > 1:
+    if _ACCESS_KEY in _repeated_keys(text):
         raise Invalid(f"the YAML says {_ACCESS_KEY} more than once; keep one")
+
+
+def _repeated_keys(text: str) -> Iterator[str]:
+    """Yield each key that one mapping has twice, at any depth."""
+    levels: list[tuple[set[str], itertools.count[int]] | None] = []
+    for event in yaml.parse(text, Loader=_LOADER):
+        if isinstance(event, yaml.CollectionEndEvent):
+            levels.pop()
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        level = levels[-1] if levels else None
+        if level is not None:
+            keys, position = level
+            is_key = next(position) % 2 == 0  # a mapping's events are key, value, key, value
+            if is_key and isinstance(event, yaml.ScalarEvent):
+                if event.value in keys:
+                    yield event.value
+                keys.add(event.value)
+        if isinstance(event, yaml.CollectionStartEvent):
+            is_mapping = isinstance(event, yaml.MappingStartEvent)
+            levels.append((set(), itertools.count()) if is_mapping else None)
 
 
 def _refuse_long_numbers(value: object) -> None:

@@ -12,7 +12,7 @@ from lightwell.domain.documents import (
     NewDocument,
     estimated_chunks,
 )
-from lightwell.domain.errors import NotFound
+from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import author_ref
 from lightwell.domain.ids import (
     ClassId,
@@ -37,7 +37,7 @@ WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_dele
 """
 
 _FIND = """
-SELECT document_id, source_url, global_ref, class_id FROM source_documents
+SELECT document_id, source_url, global_ref, source_system, is_deleted FROM source_documents
 WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref = ANY(%(refs)s))
 """
 
@@ -60,6 +60,13 @@ SET source_url = %(url)s, title = %(title)s, format = %(format)s, topic_tag = %(
     raw_payload = %(raw_payload)s, is_deleted = false, status = 'pending',
     error_code = '', error_message = '', updated_at = coalesce(%(updated_at)s, now())
 WHERE document_id = %(id)s
+"""
+
+# What a system deleted leaves its URL to the others.
+_ADOPT = """
+UPDATE source_documents
+SET source_system = %(system)s, source_type = %(kind)s, source_id = %(source_id)s, global_ref = %(ref)s
+WHERE document_id = %(id)s AND source_system <> %(system)s
 """
 
 # An author whom only the document names stays.
@@ -154,6 +161,13 @@ class Known:
     metadata: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Registered:
+    id: DocumentId
+    system: str
+    is_deleted: bool
+
+
 async def known(
     database: Database, project_id: ProjectId, system: str, scope: str
 ) -> dict[str, Known]:
@@ -189,12 +203,14 @@ async def register(
 
     A document is the same one when its reference or its URL is; of several versions of one the last counts.
     Unfinished jobs of an older version are cancelled. Others that register in this project wait for the end of the
-    transaction.
+    transaction. Raises `Invalid` for a URL under which another source system has a document.
     """
     await lock_project(connection, project_id)
     latest = _latest(documents)
-    known = await _known_ids(connection, project_id, latest)
-    await end_jobs(connection, sorted(set(known.values())))
+    known = await _registered(connection, project_id, latest)
+    for document in latest:
+        _refuse_takeover(document, known)
+    await end_jobs(connection, sorted({each.id for each in known.values()}))
     classes = {
         tags: await access.class_of(connection, project_id, tags)
         for tags in dict.fromkeys(document.acl_tags for document in latest)
@@ -203,7 +219,8 @@ async def register(
     rows: list[dict[str, object]] = []
     for document in latest:
         old = known.get(document.url) or known.get(_ref(document))
-        document_id, job_id = old or DocumentId(new_id()), JobId(new_id())
+        document_id = DocumentId(new_id()) if old is None else old.id
+        job_id = JobId(new_id())
         queued.append(
             QueuedJob(
                 id=job_id,
@@ -230,6 +247,7 @@ async def _write(
     old.sort(key=lambda row: str(row["id"]))
     async with connection.cursor() as cursor:
         await cursor.executemany(_INSERT, new)
+        await cursor.executemany(_ADOPT, old)
         await cursor.executemany(_UPDATE, old)
     for row in old:
         await _move(connection, project_id, row)
@@ -249,17 +267,33 @@ def _latest(documents: Sequence[NewDocument]) -> list[NewDocument]:
     return latest[::-1]
 
 
-async def _known_ids(
+async def _registered(
     connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
-) -> dict[str, DocumentId]:
-    """Return the ids of those documents that are registered, by URL and by reference."""
+) -> dict[str, _Registered]:
+    """Return those documents that are registered, by URL and by reference."""
     names = {
         "project_id": project_id,
         "urls": [document.url for document in documents],
         "refs": [_ref(document) for document in documents],
     }
     rows = await (await connection.execute(_FIND, names)).fetchall()
-    return {name: DocumentId(row[0]) for row in rows for name in (row[1], row[2])}
+    return {
+        name: _Registered(id=DocumentId(id_), system=system, is_deleted=is_deleted)
+        for id_, url, ref, system, is_deleted in rows
+        for name in (url, ref)
+    }
+
+
+def _refuse_takeover(document: NewDocument, known: Mapping[str, _Registered]) -> None:
+    """Raise `Invalid` where the URL belongs to another system, or belonged to one and the document has a row of its own."""
+    owner = known.get(document.url)
+    if owner is None or owner.system == document.system:
+        return
+    if not owner.is_deleted or _ref(document) in known:
+        raise Invalid(
+            f"the source system {owner.system!r} already has a document with this URL, which stays as it is:"
+            " delete that one, or give this one another URL"
+        )
 
 
 async def end_jobs(connection: Connection, documents: Sequence[DocumentId]) -> None:

@@ -109,6 +109,13 @@ def serve(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
         os.close(users)
 
 
+def is_initialised(directory: Path) -> bool:
+    """Return whether `directory` holds a cluster; raise ServerFailed when it cannot be read."""
+    home = _home(directory)
+    with _explained(home):
+        return (home.cluster / "PG_VERSION").exists()
+
+
 def status(directory: Path) -> ServerStatus:
     """Return what is known of the server in `directory`, without starting or changing anything.
 

@@ -32,3 +32,12 @@ async def open_database(settings: Settings) -> AsyncGenerator[Database, None]:
         connected(conninfo, most_connections=settings.database_connections) as database,
     ):
         yield database
+
+
+def has_store(settings: Settings) -> bool:
+    """Return whether the embedded database exists; True for a named server, which only a connection can tell."""
+    if settings.database_url is not None:
+        return True
+    from lightwell.records.server import is_initialised
+
+    return is_initialised(settings.data)

@@ -13,7 +13,7 @@ import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import Feedback, FeedbackRequest, LoggedQuery, Session
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
-from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.wiring import opened
 
@@ -138,7 +138,7 @@ async def feedback(page: Page, who: Sequence[str]) -> Report:
 @asynccontextmanager
 async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
     tags = people.tags(who)
-    async with opened(settings()) as kb:
+    async with opened(settings_of_store()) as kb:
         yield kb, await people.reader(kb, tags)
 
 

@@ -20,7 +20,7 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import Mode, QueryRequest
 from lightwell.domain.streams import StreamChunk
-from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.entrypoints.cli.edge import Report, settings, settings_of_store
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.wiring import opened
@@ -109,7 +109,7 @@ async def _open(
     """Open the project, after everything that can be checked without it."""
     asked.request.question()
     tags = people.tags(who)
-    async with opened(settings(), meter) as kb:
+    async with opened(settings_of_store(), meter) as kb:
         yield kb, await people.reader(kb, tags)
 
 

@@ -23,7 +23,7 @@ from lightwell.domain.chat import (
     user_message,
 )
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.entrypoints.cli.show import clean
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
@@ -44,7 +44,7 @@ class Talk:
 async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
     """Report the response to one message, with the conversation it belongs to."""
     user_message(message)
-    tags, chosen, meter = people.tags(who), settings(), Meter()
+    tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
     async with opened(chosen, meter) as kb:
         turn = await _turn(kb, await people.reader(kb, tags), message, talk)
     said = Text(f"conversation: {turn.conversation_id}", style="dim")
@@ -62,7 +62,7 @@ async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
 
 async def talk(talk: Talk, who: Sequence[str]) -> Report:
     """Answer line by line until the input ends, and report which conversation it was."""
-    tags, chosen, meter = people.tags(who), settings(), Meter()
+    tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
     async with opened(chosen, meter) as kb:
         reader = await people.reader(kb, tags)
         async for line in _lines():
@@ -81,7 +81,7 @@ async def talk(talk: Talk, who: Sequence[str]) -> Report:
 async def conversations(who: Sequence[str], *, limit: int) -> Report:
     """Report the reader's own conversations."""
     tags = people.tags(who)
-    async with opened(settings()) as kb:
+    async with opened(settings_of_store()) as kb:
         held = await kb.conversations(await kb.reader(tags), limit=limit)
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("conversation", "last", "messages", "about"):
@@ -108,7 +108,7 @@ async def conversations(who: Sequence[str], *, limit: int) -> Report:
 async def conversation(name: str, who: Sequence[str]) -> Report:
     """Report the latest messages of one conversation."""
     tags = people.tags(who)
-    async with opened(settings()) as kb:
+    async with opened(settings_of_store()) as kb:
         held = await kb.conversation(await kb.reader(tags), conversation_id(name))
     messages = [{"role": each.role.value, "content": each.content} for each in held]
     return Report(
@@ -120,7 +120,7 @@ async def conversation(name: str, who: Sequence[str]) -> Report:
 async def forget(name: str, who: Sequence[str]) -> Report:
     """Delete one conversation."""
     tags = people.tags(who)
-    async with opened(settings()) as kb:
+    async with opened(settings_of_store()) as kb:
         await kb.forget(await kb.reader(tags), conversation_id(name))
     return Report(document={"forgotten": name}, text=Text(f"Forgotten: {name}"))
 

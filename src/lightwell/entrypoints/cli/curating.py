@@ -27,7 +27,7 @@ from lightwell.domain.graph import (
 )
 from lightwell.domain.ids import MergeId
 from lightwell.entrypoints.cli.costs import spent
-from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.entrypoints.cli.show import clean, counted, fields
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
@@ -190,7 +190,7 @@ async def unrelate(source: str, target: str, who: Sequence[str], *, predicate: P
 @asynccontextmanager
 async def opened_graph(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader], None]:
     tags = people.tags(who)
-    async with opened(settings()) as kb:
+    async with opened(settings_of_store()) as kb:
         yield kb.graph, await kb.reader(tags)
 
 
@@ -210,7 +210,7 @@ class _Costs:
 
 @asynccontextmanager
 async def _paid(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader, _Costs], None]:
-    tags, chosen = people.tags(who), settings()
+    tags, chosen = people.tags(who), settings_of_store()
     costs = _Costs(meter=Meter(chosen.token_budget), settings=chosen)
     async with opened(chosen, costs.meter) as kb:
         yield kb.graph, await kb.reader(tags), costs

@@ -9,7 +9,7 @@ import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.deletions import Deletion
-from lightwell.entrypoints.cli.edge import Exit, Report, settings
+from lightwell.entrypoints.cli.edge import Exit, Report, settings_of_store
 from lightwell.entrypoints.cli.reading import named
 from lightwell.models.meter import Meter
 from lightwell.wiring import opened
@@ -17,7 +17,7 @@ from lightwell.wiring import opened
 
 async def delete(names: Sequence[str], who: Sequence[str]) -> Report:
     """Delete some of the reader's documents and report what went."""
-    tags, chosen, meter = people.tags(who), settings(), Meter()
+    tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
     async with opened(chosen, meter) as kb:
         gone = await kb.delete(await kb.reader(tags), [named(name) for name in names])
     return _report(gone, costs.spent(meter.usages, chosen))
@@ -25,7 +25,7 @@ async def delete(names: Sequence[str], who: Sequence[str]) -> Report:
 
 async def erase(names: Sequence[str], who: Sequence[str]) -> Report:
     """Delete them and their tombstones, and report what went."""
-    tags, chosen, meter = people.tags(who), settings(), Meter()
+    tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
     async with opened(chosen, meter) as kb:
         gone = await kb.erase(await kb.reader(tags), [named(name) for name in names])
     return _report(gone, costs.spent(meter.usages, chosen))

@@ -74,6 +74,22 @@ def settings() -> Settings:
     return settings_from_environment()
 
 
+def settings_of_store() -> Settings:
+    """Return the settings of a command that needs an existing store; raise `NotFound` where there is none.
+
+    Only commands that bring documents in create a store.
+    """
+    from lightwell.wiring.database import has_store
+
+    chosen = settings()
+    if not has_store(chosen):
+        raise NotFound(
+            f"There is no Lightwell store in {chosen.data.expanduser().resolve()}: name its data directory in"
+            " LIGHTWELL_DATA, or create a store with `lightwell ingest PATH --acl TAG`"
+        )
+    return chosen
+
+
 def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool) -> None:
     """Carry a command out, print what it reports on stdout, and leave with its exit code.
 

@@ -19,7 +19,7 @@ from lightwell.domain.exports import (
     ExportTable,
     export_format,
 )
-from lightwell.entrypoints.cli.edge import Report, errors_console, settings
+from lightwell.entrypoints.cli.edge import Report, errors_console, settings_of_store
 from lightwell.entrypoints.cli.show import clean, counted
 
 _ONE: Mapping[ExportTable, str] = {
@@ -89,7 +89,7 @@ async def export(asked: Asked, who: Sequence[str]) -> Report:
     tags = people.tags(who)
     config = asked.config()
     require_writable(config)
-    chosen = settings()
+    chosen = settings_of_store()
     from lightwell.wiring import opened
 
     async with opened(chosen) as kb:

@@ -16,7 +16,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.ids import JobId, RunId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.runs import Run
-from lightwell.entrypoints.cli.edge import Report, settings
+from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.entrypoints.cli.reading import named
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.wiring import opened
@@ -132,7 +132,7 @@ async def cursors(who: Sequence[str]) -> Report:
 @asynccontextmanager
 async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
     tags = people.tags(who)
-    async with opened(settings()) as kb:
+    async with opened(settings_of_store()) as kb:
         yield kb, await people.reader(kb, tags)
 
 

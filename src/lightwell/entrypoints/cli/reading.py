@@ -17,7 +17,7 @@ import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
 from lightwell.domain.questions import Mode, question, sought
-from lightwell.entrypoints.cli.edge import Exit, Report, settings
+from lightwell.entrypoints.cli.edge import Exit, Report, settings, settings_of_store
 from lightwell.models.meter import Meter
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ async def keywords(text: str) -> Report:
     """Report what a question is about."""
     from lightwell.wiring import opened
 
-    chosen, meter = settings(), Meter()
+    chosen, meter = settings_of_store(), Meter()
     async with opened(chosen, meter) as kb:
         found = await kb.keywords(text)
     paid = costs.spent(meter.usages, chosen)
@@ -150,7 +150,7 @@ async def _open(
     tags = people.tags(who)
     from lightwell.wiring import opened
 
-    async with opened(settings(), meter) as kb:
+    async with opened(settings_of_store(), meter) as kb:
         yield kb, await people.reader(kb, tags)
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
-from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
+from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings_of_store
 from lightwell.entrypoints.cli.progress import following
 from lightwell.entrypoints.cli.reading import named
 from lightwell.entrypoints.cli.show import clean, counted
@@ -21,7 +21,7 @@ from lightwell.wiring import opened
 
 async def reread(names: Sequence[str] | None, who: Sequence[str], *, budget: int | None) -> Report:
     """Read the reader's documents anew, all for None, and report what became of each; `budget` goes before the settings'."""
-    tags, console, chosen = people.tags(who), errors_console(), settings()
+    tags, console, chosen = people.tags(who), errors_console(), settings_of_store()
     meter = Meter(chosen.token_budget if budget is None else budget)
     async with opened(chosen, meter) as kb:
         try:
@@ -41,7 +41,7 @@ async def reread(names: Sequence[str] | None, who: Sequence[str], *, budget: int
 async def enqueue(names: Sequence[str] | None, who: Sequence[str]) -> Report:
     """Leave the reading to workers."""
     tags = people.tags(who)
-    async with opened(settings()) as kb:
+    async with opened(settings_of_store()) as kb:
         waiting = await kb.enqueue_again(await kb.reader(tags), _named(names))
     return Report(
         document={"waiting": waiting},
@@ -51,7 +51,7 @@ async def enqueue(names: Sequence[str] | None, who: Sequence[str]) -> Report:
 
 async def estimate(names: Sequence[str] | None, who: Sequence[str]) -> Report:
     """Report what reading anew would cost; nothing is spent or written down."""
-    tags, chosen = people.tags(who), settings()
+    tags, chosen = people.tags(who), settings_of_store()
     async with opened(chosen) as kb:
         found = await kb.estimate_again(await kb.reader(tags), _named(names))
     return costs.estimated([found], chosen, which="to be read anew")
