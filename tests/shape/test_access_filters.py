@@ -47,7 +47,7 @@ UNFILTERED = {
     "records/deletions.py:_TOMBSTONES": "an erasure locks the tombstones it removes",
     "records/descriptions.py:_OWN": "a worker locks the profiles that it has claimed",
     "records/documents.py:_KNOWN": "a connector compares its source with what is stored",
-    "records/documents.py:_FIND": "a connector's change finds its document",
+    "records/registered.py:_FIND": "a connector's change finds its document",
     "records/edits.py:_HERE": "an edit compares with what its one class says",
     "records/jobs.py:_OPEN_URLS": "of these, an ingestion reports the documents of its own source alone",
     "records/jobs.py:_OPEN": "a worker counts the work that is left",

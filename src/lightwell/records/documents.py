@@ -12,7 +12,7 @@ from lightwell.domain.documents import (
     NewDocument,
     estimated_chunks,
 )
-from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import author_ref
 from lightwell.domain.ids import (
     ClassId,
@@ -20,7 +20,6 @@ from lightwell.domain.ids import (
     GlobalRef,
     JobId,
     ProjectId,
-    global_ref,
     new_id,
 )
 from lightwell.domain.jobs import QueuedJob
@@ -28,17 +27,13 @@ from lightwell.records import access, analytics, conversations
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.locks import lock_project
 from lightwell.records.publishing import reclassify, retire
+from lightwell.records.registered import document_ref, refuse_takeover, registered
 
 _KNOWN = """
 SELECT source_url, document_id, content_hash, acl_tags, error_message, metadata FROM source_documents
 WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted
   AND starts_with(source_url, %(scope)s) AND source_url >= %(scope)s AND source_url < %(beyond)s
   AND (status <> 'failed' OR error_code = 'unreadable_document')
-"""
-
-_FIND = """
-SELECT document_id, source_url, global_ref, source_system, is_deleted FROM source_documents
-WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref = ANY(%(refs)s))
 """
 
 _INSERT = """
@@ -161,13 +156,6 @@ class Known:
     metadata: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Registered:
-    id: DocumentId
-    system: str
-    is_deleted: bool
-
-
 async def known(
     database: Database, project_id: ProjectId, system: str, scope: str
 ) -> dict[str, Known]:
@@ -207,9 +195,9 @@ async def register(
     """
     await lock_project(connection, project_id)
     latest = _latest(documents)
-    known = await _registered(connection, project_id, latest)
+    known = await registered(connection, project_id, latest)
     for document in latest:
-        _refuse_takeover(document, known)
+        refuse_takeover(document, known)
     await end_jobs(connection, sorted({each.id for each in known.values()}))
     classes = {
         tags: await access.class_of(connection, project_id, tags)
@@ -218,7 +206,7 @@ async def register(
     queued: list[QueuedJob] = []
     rows: list[dict[str, object]] = []
     for document in latest:
-        old = known.get(document.url) or known.get(_ref(document))
+        old = known.get(document.url) or known.get(document_ref(document))
         document_id = DocumentId(new_id()) if old is None else old.id
         job_id = JobId(new_id())
         queued.append(
@@ -260,40 +248,13 @@ def _latest(documents: Sequence[NewDocument]) -> list[NewDocument]:
     seen: set[str] = set()
     latest: list[NewDocument] = []
     for document in reversed(documents):
-        names = {document.url} if document.system == "file" else {document.url, _ref(document)}
+        names = (
+            {document.url} if document.system == "file" else {document.url, document_ref(document)}
+        )
         if seen.isdisjoint(names):
             latest.append(document)
             seen |= names
     return latest[::-1]
-
-
-async def _registered(
-    connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
-) -> dict[str, _Registered]:
-    """Return those documents that are registered, by URL and by reference."""
-    names = {
-        "project_id": project_id,
-        "urls": [document.url for document in documents],
-        "refs": [_ref(document) for document in documents],
-    }
-    rows = await (await connection.execute(_FIND, names)).fetchall()
-    return {
-        name: _Registered(id=DocumentId(id_), system=system, is_deleted=is_deleted)
-        for id_, url, ref, system, is_deleted in rows
-        for name in (url, ref)
-    }
-
-
-def _refuse_takeover(document: NewDocument, known: Mapping[str, _Registered]) -> None:
-    """Raise `Invalid` where the URL belongs to another system, or belonged to one and the document has a row of its own."""
-    owner = known.get(document.url)
-    if owner is None or owner.system == document.system:
-        return
-    if not owner.is_deleted or _ref(document) in known:
-        raise Invalid(
-            f"the source system {owner.system!r} already has a document with this URL, which stays as it is:"
-            " delete that one, or give this one another URL"
-        )
 
 
 async def end_jobs(connection: Connection, documents: Sequence[DocumentId]) -> None:
@@ -375,19 +336,13 @@ async def text(database: Database, reader: Reader, document_id: DocumentId) -> s
     return str(rows[0][0])
 
 
-def _ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:
-    """Return the document's reference; a file has its document's id, so that two folders may hold one name."""
-    own = document.source_id if document.system != "file" else str(document_id)
-    return global_ref(document.system, document.kind, own)
-
-
 def _fields(
     project_id: ProjectId, document_id: DocumentId, document: NewDocument
 ) -> dict[str, object]:
     return {
         "id": document_id,
         "project_id": project_id,
-        "ref": _ref(document, document_id),
+        "ref": document_ref(document, document_id),
         "system": document.system,
         "kind": document.kind,
         "source_id": document.source_id,

@@ -1,0 +1,56 @@
+"""Which documents are registered, and which source system owns a URL."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.documents import NewDocument
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId, global_ref
+from lightwell.records.database import Connection
+
+_FIND = """
+SELECT document_id, source_url, global_ref, source_system, is_deleted FROM source_documents
+WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref = ANY(%(refs)s))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    id: DocumentId
+    system: str
+    is_deleted: bool
+
+
+async def registered(
+    connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
+) -> dict[str, Registered]:
+    """Return those documents that are registered, by URL and by reference."""
+    names = {
+        "project_id": project_id,
+        "urls": [document.url for document in documents],
+        "refs": [document_ref(document) for document in documents],
+    }
+    rows = await (await connection.execute(_FIND, names)).fetchall()
+    return {
+        name: Registered(id=DocumentId(id_), system=system, is_deleted=is_deleted)
+        for id_, url, ref, system, is_deleted in rows
+        for name in (url, ref)
+    }
+
+
+def refuse_takeover(document: NewDocument, known: Mapping[str, Registered]) -> None:
+    """Raise `Invalid` where the URL belongs to another system, or belonged to one and the document has a row of its own."""
+    owner = known.get(document.url)
+    if owner is None or owner.system == document.system:
+        return
+    if not owner.is_deleted or document_ref(document) in known:
+        raise Invalid(
+            f"the source system {owner.system!r} already has a document with this URL, which stays as it is:"
+            " delete that one, or give this one another URL"
+        )
+
+
+def document_ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:
+    """Return the document's reference; a file has its document's id, so that two folders may hold one name."""
+    own = document.source_id if document.system != "file" else str(document_id)
+    return global_ref(document.system, document.kind, own)
