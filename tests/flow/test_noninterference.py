@@ -468,7 +468,9 @@ async def briefed(project: Project, reader: Reader, name: str) -> object:
 def _response(one: ChatTurn) -> object:
     given = one.response
     sources = [(each.chunk_text, each.chunk_index, each.source) for each in given.sources]
-    return (given.response, given.messages, sources, [each.distance for each in given.sources])
+    distances = [each.distance for each in given.sources]
+    behind = [_citation(each) for each in (*one.citations, *one.nearest)]
+    return (given.response, given.messages, sources, distances, behind)
 
 
 def dated(corpus: Sequence[NewDocument]) -> list[NewDocument]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -16,7 +17,7 @@ from lightwell.domain.chat import (
     SearchResult,
 )
 from lightwell.domain.documents import Chunk
-from lightwell.domain.evidence import INSUFFICIENT, Answer, Retrieval
+from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Retrieval
 from lightwell.domain.ids import DocumentId
 from lightwell.domain.tokens import token_count
 from lightwell.ports import ChatModel, Message, Reply
@@ -96,7 +97,7 @@ def response(
     """
     passages = _passages(answer, retrieval)
     only_graph = answer.text == INSUFFICIENT and bool(graph)
-    text = _lines(graph) if only_graph else _text(answer, list(passages))
+    text = _lines(graph) if only_graph else _text(answer)
     asked = counted is not None and counted.asked > 0
     return ChatResponse(
         response=text,
@@ -109,10 +110,36 @@ def response(
     )
 
 
+def courteous_response(reply: str, said: Sequence[ChatMessage]) -> ChatResponse:
+    """Return a reply that stands on nothing, for a message that asks nothing."""
+    return ChatResponse(
+        response=reply,
+        messages=(*said, ChatMessage(role=Role.ASSISTANT, content=reply)),
+        sources=(),
+        model=EXTRACTS,
+        total_duration=0,
+        prompt_eval_count=None,
+        eval_count=None,
+    )
+
+
 def cited(given: ChatResponse) -> tuple[DocumentId, ...]:
     """Return the documents that the response stands on, each once."""
     found = (DocumentId(each.id) for each in given.sources if each.id is not None)
     return tuple(dict.fromkeys(found))
+
+
+def citations(answer: Answer) -> tuple[Citation, ...]:
+    """Return the answer's citations under the marks that they have in a response, in the order of these."""
+    marks = _chunk_marks(answer)
+    found = (replace(each, id=f"[{marks[each.chunk_id]}]") for each in answer.citations)
+    return tuple(sorted(found, key=lambda each: marks[each.chunk_id]))
+
+
+def _chunk_marks(answer: Answer) -> dict[str, int]:
+    """Return for each cited chunk which source it is, from 1."""
+    chunks = dict.fromkeys(each.chunk_id for each in answer.citations)
+    return {chunk: place for place, chunk in enumerate(chunks, start=1)}
 
 
 def _passages(answer: Answer, retrieval: Retrieval) -> dict[str, SearchResult]:
@@ -121,8 +148,7 @@ def _passages(answer: Answer, retrieval: Retrieval) -> dict[str, SearchResult]:
     for entry in retrieval.evidence:
         for chunk in entry.published:
             known[str(chunk.id)] = _passage(chunk, entry.cosine_distance)
-    wanted = dict.fromkeys(citation.chunk_id for citation in answer.citations)
-    return {chunk: known[chunk] for chunk in wanted}
+    return {chunk: known[chunk] for chunk in _chunk_marks(answer)}
 
 
 def _passage(chunk: Chunk, distance: float | None) -> SearchResult:
@@ -141,13 +167,14 @@ def _label(chunk: Chunk) -> str:
     return (name or chunk.title if chunk.system == "file" else chunk.title or name) or chunk.url
 
 
-def _text(answer: Answer, chunks: Sequence[str]) -> str:
-    return NO_INFORMATION if answer.text == INSUFFICIENT else _marked(answer, chunks)
+def _text(answer: Answer) -> str:
+    return NO_INFORMATION if answer.text == INSUFFICIENT else _marked(answer)
 
 
-def _marked(answer: Answer, chunks: Sequence[str]) -> str:
+def _marked(answer: Answer) -> str:
     """Return the answer's text with the marks at its lines' ends numbered as the sources are."""
-    places = {each.id: f"[{chunks.index(each.chunk_id) + 1}]" for each in answer.citations}
+    marks = _chunk_marks(answer)
+    places = {each.id: f"[{marks[each.chunk_id]}]" for each in answer.citations}
 
     def renumbered(match: re.Match[str]) -> str:
         marks: list[str] = _MARK.findall(match[0])

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from typing import NewType, cast
 from uuid import UUID
 
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.evidence import Citation
 from lightwell.domain.ids import QueryId
 from lightwell.domain.questions import LONGEST_QUESTION
 from lightwell.domain.texts import well_formed
@@ -38,7 +39,8 @@ class ChatMessage:
 class SearchResult:
     """A passage that a response stands on; `chunk_index` counts from 0, `distance` lies in [0, 1].
 
-    `id` is the document's. It, the index and the distance are None for what the graph says.
+    `id` is the document's. It, the index and the distance are None for what the graph says, and `id` and the index for
+    nothing else. Raises `Invalid` for what breaks S4's rules for responses.
     """
 
     id: UUID | None
@@ -46,6 +48,20 @@ class SearchResult:
     chunk_index: int | None
     source: str
     distance: float | None
+
+    def __post_init__(self) -> None:
+        if not self.chunk_text:
+            raise Invalid("A source's chunkText cannot be empty")
+        if not self.source:
+            raise Invalid("A source's label cannot be empty")
+        if (self.id is None) != (self.chunk_index is None):
+            raise Invalid("A source's id and chunkIndex are null together or not at all")
+        if self.id is None and (self.source != GRAPH_SOURCE or self.distance is not None):
+            raise Invalid(f"Only {GRAPH_SOURCE} has no id, and then no distance")
+        if self.chunk_index is not None and self.chunk_index < 0:
+            raise Invalid(f"A source's chunkIndex cannot be negative, as {self.chunk_index} is")
+        if self.distance is not None and not 0 <= self.distance <= 1:
+            raise Invalid(f"A source's distance lies between 0 and 1, not at {self.distance}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +77,7 @@ class ChatResponse:
     """S4's response: `[n]` in the text is the n-th of `sources`, which may be empty.
 
     `messages` are the conversation so far, this exchange at its end. `total_duration` is in milliseconds; the counts
-    are tokens, None where no model was asked.
+    are tokens, None where no model was asked. Raises `Invalid` for sources that are no tuple, as None is not.
     """
 
     response: str
@@ -72,14 +88,24 @@ class ChatResponse:
     prompt_eval_count: int | None
     eval_count: int | None
 
+    def __post_init__(self) -> None:
+        if not isinstance(cast("object", self.sources), tuple):
+            raise Invalid("A response's sources are a tuple, which may be empty, and never null")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTurn:
-    """A response, and the conversation that goes on with it; `notes` tell of what did not go as it should."""
+    """A response, and the conversation that goes on with it; `notes` tell of what did not go as it should.
+
+    `citations` are the words behind the response, in the order of their marks, which are those of its sources: several of
+    one passage have the same. `nearest`, best first, is what came closest where the response has no source.
+    """
 
     conversation_id: ConversationId
     response: ChatResponse
     query_id: QueryId
+    citations: tuple[Citation, ...] = ()
+    nearest: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -11,11 +11,18 @@ from lightwell.answer import chat as chatting
 from lightwell.answer import graph as telling
 from lightwell.answer import statements as stating
 from lightwell.answer.compose import Answers
+from lightwell.answer.courtesies import courteous_reply, is_courtesy
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Brief, Candidates
-from lightwell.domain.chat import ChatMessage, ChatTurn, ConversationId, user_message
+from lightwell.domain.chat import (
+    ChatMessage,
+    ChatResponse,
+    ChatTurn,
+    ConversationId,
+    user_message,
+)
 from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
-from lightwell.domain.ids import SessionId
+from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.questions import Keywords, Mode, Question, question, sought
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
@@ -141,10 +148,14 @@ class QuestionAnswerer:
         self.answers.check(mode)
         said = user_message(message)
         history = await self.history(reader, conversation) if conversation else ()
+        reply = None if mode is Mode.BYPASS else courteous_reply(said.content)
+        if reply is not None:
+            asking = Asking(reader=reader, began=began, conversation=conversation)
+            courtesy = chatting.courteous_response(reply, (*history, said))
+            return await self._courtesy(asking, courtesy, mode)
         model = chatting.Counted(self.answers.model) if self.answers.model else None
-        turns = [Message(role=each.role, content=each.content) for each in history]
         with record_usage(OperationType.QUERY) as usage:
-            alone = await followups.standalone(said.content, turns, model)
+            alone = await followups.standalone(said.content, _questions(history), model)
             retrieval = await self._evidence(question(alone.text, topic=topic, mode=mode), reader)
             answer = await replace(self.answers, model=model).compose(retrieval)
         took = round((time.perf_counter() - began) * 1000)
@@ -167,9 +178,26 @@ class QuestionAnswerer:
             conversation_id=own,
             response=response,
             query_id=answer.query_id,
+            citations=chatting.citations(answer),
+            nearest=() if response.sources else answer.nearest,
             notes=notes,
             usage=usage.summary,
         )
+
+    async def _courtesy(self, asking: Asking, response: ChatResponse, mode: Mode) -> ChatTurn:
+        """Remember a reply that needed no search, and write down that it was given."""
+        exchange = response.messages[-2:]
+        own = await conversations.remember(
+            self.database, asking.reader, asking.conversation, exchange, []
+        )
+        log = QueryLog(
+            id=new_query_id(),
+            question=exchange[0].content,
+            strategy=mode.strategy,
+            metrics=NO_METRICS,
+        )
+        await self._log(replace(asking, conversation=own), log)
+        return ChatTurn(conversation_id=own, response=response, query_id=log.id)
 
     async def history(
         self, reader: Reader, conversation: ConversationId
@@ -194,3 +222,12 @@ class QuestionAnswerer:
         """Return the evidence for an answer; raise `Invalid` where the question's mode needs a model that is not there."""
         self.answers.check(asked.mode)
         return await self.retriever.retrieve(asked, reader, until=self.until)
+
+
+def _questions(history: Iterable[ChatMessage]) -> list[Message]:
+    """Return the turns of a conversation that a follow-up may refer to."""
+    return [
+        Message(role=each.role, content=each.content)
+        for each in history
+        if not is_courtesy(each.content)
+    ]

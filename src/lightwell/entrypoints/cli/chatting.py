@@ -13,11 +13,12 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
+import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import (
+    GRAPH_SOURCE,
     ChatMessage,
     ChatTurn,
-    SearchResult,
     as_json,
     conversation_id,
     user_message,
@@ -56,7 +57,7 @@ async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
             **as_json(turn.response),
             "usage": paid.document(),
         },
-        text=Group(_response(turn), Text(), said, *paid.lines()),
+        text=Group(*_response(turn), said, *paid.lines()),
     )
 
 
@@ -69,7 +70,7 @@ async def talk(talk: Talk, who: Sequence[str]) -> Report:
             if line.strip():
                 turn = await _turn(kb, reader, line, talk)
                 talk = replace(talk, conversation=str(turn.conversation_id))
-                typer.echo(f"{_response(turn).plain}\n")
+                typer.echo("\n".join(each.plain for each in _response(turn)))
     paid = costs.spent(meter.usages, chosen)
     ended = f"conversation: {talk.conversation}" if talk.conversation else "Nothing was said."
     return Report(
@@ -158,15 +159,15 @@ async def _typed() -> str:
     return os.read(sys.stdin.fileno(), _MOST_READ).decode(errors="replace")
 
 
-def _response(turn: ChatTurn) -> Text:
-    lines = [turn.response.response, ""]
-    lines += [_source(place, each) for place, each in enumerate(turn.response.sources, start=1)]
-    return Text(clean("\n".join(lines).strip()))
-
-
-def _source(place: int, source: SearchResult) -> str:
-    where = "" if source.chunk_index is None else f", passage {source.chunk_index + 1}"
-    return f"[{place}] {source.source}{where}"
+def _response(turn: ChatTurn) -> list[Text]:
+    """Return a response and below it its sources, or what came nearest; the last line is empty."""
+    lines = [Text(clean(turn.response.response)), *show.nearest(turn.nearest), Text()]
+    for cited in turn.citations:
+        lines += show.citation(cited)
+    for place, source in enumerate(turn.response.sources, start=1):
+        if source.id is None:
+            lines += [Text.assemble((f"[{place}]", "bold"), f" {GRAPH_SOURCE}"), Text()]
+    return lines
 
 
 def _message(message: ChatMessage) -> Text:

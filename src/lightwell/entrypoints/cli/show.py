@@ -58,7 +58,7 @@ def told_of(given: Answer) -> RenderableType:
     """Return what stands below an answer's text: its numbered citations, or what came nearest; and notes."""
     notes = (_faint(note) for note in given.notes)
     if given.confidence is Confidence.INSUFFICIENT:
-        return Group(*_nearest(given.nearest), *notes)
+        return Group(*nearest(given.nearest), *notes)
     sources = (line for cited in given.citations for line in citation(cited))
     return Group(Text(), *sources, _faint(f"confidence: {given.confidence.value}"), *notes)
 
@@ -67,7 +67,7 @@ def statements(listed: Statements) -> RenderableType:
     """Return statements with their dates and numbered citations, or what came nearest."""
     notes = (_faint(note) for note in listed.notes)
     if not listed.statements:
-        return Group(Text(INSUFFICIENT), *_nearest(listed.nearest), *notes)
+        return Group(Text(INSUFFICIENT), *nearest(listed.nearest), *notes)
     lines: list[RenderableType] = []
     for each in listed.statements:
         marks = "".join(cited.id for cited in each.citations)
@@ -154,7 +154,8 @@ def citation(cited: Citation) -> Iterable[Text]:
     yield Text()
 
 
-def _nearest(near: Sequence[Citation]) -> Iterable[Text]:
+def nearest(near: Sequence[Citation]) -> Iterable[Text]:
+    """Yield what came nearest where nothing answers: titles, and where in them."""
     if near:
         yield Text()
         yield _faint("What came nearest:")
