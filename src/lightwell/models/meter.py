@@ -1,8 +1,8 @@
 """What a command's calls cost, and a budget that stops them in time."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,10 +18,16 @@ _OF_QUESTIONS = frozenset(
 
 
 class Meter:
-    """Collects what one command's calls cost; belongs to one event loop. A `budget` of 0 is none."""
+    """Collects what one command's calls cost; belongs to one event loop. A `budget` of 0 is none.
 
-    def __init__(self, budget: int = 0) -> None:
+    `waiting` is entered while a chat model has been asked and has not yet begun to reply, for each call.
+    """
+
+    def __init__(
+        self, budget: int = 0, *, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
         self.usages: list[TokenUsage] = []
+        self.waiting = waiting
         self._budget = budget
         self._promised = 0
         self._spent = 0
@@ -113,10 +119,14 @@ class Metered:
     async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; what it cost is counted here, since a stream does not say."""
         said: list[str] = []
+        pieces = self.inner.stream(messages, most_tokens=most_tokens)
         try:
-            async for part in self.inner.stream(messages, most_tokens=most_tokens):
+            with self.meter.waiting():
+                part = await anext(pieces, None)
+            while part is not None:
                 said.append(part)
                 yield part
+                part = await anext(pieces, None)
         finally:
             asked = sum(token_count(message.content) for message in messages)
             self.meter.note(self.operation, self.model, asked, token_count("".join(said)))
@@ -128,7 +138,8 @@ class Metered:
         schema: Mapping[str, object] | None,
     ) -> Reply:
         try:
-            reply = await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
+            with self.meter.waiting():
+                reply = await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
         except ModelRefused as refusal:
             self.meter.note(self.operation, self.model, refusal.input_tokens, refusal.output_tokens)
             raise

@@ -21,6 +21,7 @@ from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import Mode, QueryRequest
 from lightwell.domain.streams import StreamChunk
 from lightwell.entrypoints.cli.edge import Report, settings, settings_of_store
+from lightwell.entrypoints.cli.waiting import question_meter
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.wiring import opened
@@ -49,7 +50,7 @@ class Asked:
 
 async def ask(asked: Asked, who: Sequence[str]) -> Report:
     """Report the answer; insufficient evidence is an answer too."""
-    meter = Meter()
+    meter = question_meter()
     async with _open(asked, who, meter) as (kb, reader):
         began = time.perf_counter()
         answer = await kb.query(asked.request, reader)
@@ -63,7 +64,7 @@ async def ask(asked: Asked, who: Sequence[str]) -> Report:
 
 async def statements(asked: Asked, who: Sequence[str]) -> Report:
     """Report what the documents state, each with its citations and dates."""
-    meter = Meter()
+    meter = question_meter()
     async with _open(asked, who, meter) as (kb, reader):
         began = time.perf_counter()
         listed = await kb.statements(
@@ -80,7 +81,7 @@ async def statements(asked: Asked, who: Sequence[str]) -> Report:
 async def stream(asked: Asked, who: Sequence[str], *, as_json: bool) -> Report:
     """Print the answer as it comes, and report what is left to say; raise `ModelFailed` when its model does."""
     last: StreamChunk | None = None
-    meter = Meter()
+    meter = question_meter()
     async with _open(asked, who, meter) as (kb, reader):
         events = kb.query_stream(asked.request, reader)
         async for event in events:

@@ -7,7 +7,17 @@ import typer
 
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.commands import As, Json, Limit, Question, Topic, Verbose, Where
+from lightwell.entrypoints.cli.commands import (
+    As,
+    Json,
+    Limit,
+    Question,
+    SearchMode,
+    SearchWhere,
+    Topic,
+    Verbose,
+    Where,
+)
 
 asking = typer.Typer()
 
@@ -94,7 +104,7 @@ def search(  # noqa: PLR0913 - the options of a command are its arguments
     who: As = None,
     topic: Topic = "",
     limit: Limit = 5,
-    mode: Where = Mode.MIX,
+    mode: SearchWhere = SearchMode.MIX,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -102,7 +112,7 @@ def search(  # noqa: PLR0913 - the options of a command are its arguments
     import lightwell.entrypoints.cli.reading as reading
     from lightwell.entrypoints.cli.edge import run
 
-    command = reading.search(question, who or [], topic=topic, limit=limit, mode=mode)
+    command = reading.search(question, who or [], topic=topic, limit=limit, mode=mode.mode)
     run(command, as_json=as_json, verbose=verbose)
 
 

@@ -14,7 +14,7 @@ from lightwell.domain.evidence import INSUFFICIENT, Confidence
 from lightwell.domain.graph import Entity
 from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.entrypoints.cli.show import clean
-from lightwell.models.meter import Meter
+from lightwell.entrypoints.cli.waiting import question_meter
 
 Json = Mapping[str, object]
 
@@ -24,7 +24,7 @@ async def brief(name: str, who: Sequence[str]) -> Report:
     tags = people.tags(who)
     from lightwell.wiring import opened
 
-    chosen, meter = settings_of_store(), Meter()
+    chosen, meter = settings_of_store(), question_meter()
     async with opened(chosen, meter) as kb:
         found = await kb.brief(name, await people.reader(kb, tags))
     paid = costs.spent(meter.usages, chosen)

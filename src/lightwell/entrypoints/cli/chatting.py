@@ -26,8 +26,8 @@ from lightwell.domain.chat import (
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.entrypoints.cli.show import clean
+from lightwell.entrypoints.cli.waiting import question_meter
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.models.meter import Meter
 from lightwell.wiring import opened
 
 _MOST_READ = 65536
@@ -45,7 +45,7 @@ class Talk:
 async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
     """Report the response to one message, with the conversation it belongs to."""
     user_message(message)
-    tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
+    tags, chosen, meter = people.tags(who), settings_of_store(), question_meter()
     async with opened(chosen, meter) as kb:
         turn = await _turn(kb, await people.reader(kb, tags), message, talk)
     said = Text(f"conversation: {turn.conversation_id}", style="dim")
@@ -63,7 +63,7 @@ async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
 
 async def talk(talk: Talk, who: Sequence[str]) -> Report:
     """Answer line by line until the input ends, and report which conversation it was."""
-    tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
+    tags, chosen, meter = people.tags(who), settings_of_store(), question_meter()
     async with opened(chosen, meter) as kb:
         reader = await people.reader(kb, tags)
         async for line in _lines():

@@ -1,5 +1,6 @@
 """Everything that can be said on the command line: commands, options, help."""
 
+from enum import StrEnum
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -44,6 +45,31 @@ Where = Annotated[
         "--mode",
         help="Where to look: passages (naive), entities (local), relations (global), both (hybrid), "
         "everywhere (mix), or nowhere (bypass: the model answers by itself, and says so).",
+    ),
+]
+
+
+class SearchMode(StrEnum):
+    """The modes that look for passages: all but `bypass`, which looks nowhere."""
+
+    NAIVE = Mode.NAIVE.value
+    LOCAL = Mode.LOCAL.value
+    GLOBAL = Mode.GLOBAL.value
+    HYBRID = Mode.HYBRID.value
+    MIX = Mode.MIX.value
+
+    @property
+    def mode(self) -> Mode:
+        return Mode(self.value)
+
+
+SearchWhere = Annotated[
+    SearchMode,
+    typer.Option(
+        "--mode",
+        case_sensitive=False,
+        help="Where to look: passages (naive), entities (local), relations (global), both (hybrid) "
+        "or everywhere (mix).",
     ),
 ]
 Estimate = Annotated[

@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.commands import Json, Verbose
+from lightwell.entrypoints.cli.commands import Json, SearchMode, SearchWhere, Verbose
 
 evaluation = typer.Typer(rich_markup_mode=None)
 
@@ -27,9 +26,6 @@ Most = Annotated[
 ]
 Split = Annotated[
     str, typer.Option("--split", metavar="NAME", help="Only questions of this split: dev, test.")
-]
-Where = Annotated[
-    Mode, typer.Option("--mode", help="Where to look for evidence.", case_sensitive=False)
 ]
 Ablate = Annotated[
     bool,
@@ -71,7 +67,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
     *,
     limit_questions: Most = 0,
     split: Split = "",
-    mode: Where = Mode.MIX,
+    mode: SearchWhere = SearchMode.MIX,
     ablate: Ablate = False,
     calibrate: Calibrate = False,
     fresh: Fresh = False,
@@ -92,7 +88,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
         folder=folder,
         most_questions=limit_questions,
         split=split,
-        mode=mode,
+        mode=mode.mode,
         ablate=ablate,
         calibrate=calibrate,
         fresh=fresh,

@@ -18,6 +18,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
 from lightwell.domain.questions import Mode, question, sought
 from lightwell.entrypoints.cli.edge import Exit, Report, settings, settings_of_store
+from lightwell.entrypoints.cli.waiting import question_meter
 from lightwell.models.meter import Meter
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 async def search(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
     """Report the passages that bear on the question, best first."""
     sought(question(text, topic=topic, limit=limit, mode=mode))
-    meter = Meter()
+    meter = question_meter()
     async with _open(who, meter) as (kb, reader):
         began = time.perf_counter()
         found = await kb.search(text, reader, topic=topic, limit=limit, mode=mode)

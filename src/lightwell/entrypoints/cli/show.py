@@ -11,12 +11,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from lightwell.answer import quotes
 from lightwell.domain.documents import Document, Locator
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Retrieval
 from lightwell.domain.health import Check
 from lightwell.domain.statements import Statements
 
-_FIRST_WORDS = 160
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
@@ -83,19 +83,19 @@ def statements(listed: Statements) -> RenderableType:
 
 
 def retrieval(found: Retrieval) -> RenderableType:
-    """Return the evidence as a table, best first."""
+    """Return the evidence as a table, best first: of each passage the part that bears on the question most."""
     if not found.evidence:
         return Text("Nothing that you may see bears on this.")
-    table = _table("#", "relevance", "document", "where", "first words")
+    table = _table("#", "relevance", "document", "where", "snippet")
     table.columns[0].justify = table.columns[1].justify = "right"
     for rank, each in enumerate(found.evidence, start=1):
-        words = " ".join(clean(each.chunk.text).split())
+        best = quotes.nearest(rank, each)
         table.add_row(
             str(rank),
             f"{each.relevance:.2f}",
-            clean(each.chunk.title),
-            place(each.chunk.locator, each.chunk.title),
-            words[:_FIRST_WORDS] + ("…" if len(words) > _FIRST_WORDS else ""),
+            clean(best.document_title),
+            place(best.locator, best.document_title),
+            " ".join(clean(best.snippet).split()),
         )
     doubt = "None of this is enough to answer with; the threshold is 0.60."
     lines = [*found.notes, *(() if found.is_enough else (doubt,))]

@@ -1,0 +1,49 @@
+"""`lightwell search` for people, on a real database."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli import main
+from lightwell.entrypoints.cli.commands import SearchMode, app
+
+PAPER = """---
+title: Benefits
+---
+# Benefits
+
+## Health
+
+Otters get dental care in every plan.
+
+## Retirement
+
+The firm matches four percent of the pension savings of herons.
+"""
+
+
+def test_search_shows_of_a_passage_what_bears_on_the_question(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not its first words; and under which heading that stands, though the passage has several sections."""
+    assert main
+    monkeypatch.setenv("LIGHTWELL_DATABASE_URL", database_url)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "benefits.md").write_text(PAPER)
+    runner = CliRunner()
+    assert runner.invoke(app, ["ingest", str(tmp_path), "--acl", "team:us"]).exit_code == 0
+    shown = runner.invoke(app, ["search", "pension savings of herons", "--as", "team:us"])
+    row = shown.stdout.splitlines()[1]
+    assert "Benefits  Retirement  The firm matches four percent" in row
+    assert "dental" not in shown.stdout
+
+
+def test_no_help_offers_a_mode_that_is_refused() -> None:
+    assert main
+    assert {each.mode for each in SearchMode} == set(Mode) - {Mode.BYPASS}
+    runner = CliRunner()
+    for command in ("search", "eval"):
+        assert "bypass" not in runner.invoke(app, [command, "--help"]).stdout
+    assert "bypass" in runner.invoke(app, ["ask", "--help"]).stdout

@@ -1,0 +1,92 @@
+"""Who waits for a chat model at a terminal is told so; programs are not."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lightwell.domain.usage import OperationType
+from lightwell.entrypoints.cli.waiting import WAITING
+from lightwell.models.meter import Meter, Metered
+from lightwell.ports import Message
+from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.models import ScriptedModel
+from tests.patience import PATIENCE
+
+LIGHTWELL = Path(sys.executable).with_name("lightwell")
+HIDE_CURSOR = "\x1b[?25l"
+ASK = ("ask", "When was the dam built?", "--as", "team:us")
+ANSWERING = (ASK, (*ASK, "--statements"), ("chat", *ASK[1:]), ("brief", "Tarn Valley", *ASK[2:]))
+
+
+class Seen:
+    """Counts how often it was waited, and whether it is now."""
+
+    def __init__(self) -> None:
+        self.begun = 0
+        self.now = False
+
+    def __call__(self) -> "Seen":
+        return self
+
+    def __enter__(self) -> None:
+        self.begun += 1
+        self.now = True
+
+    def __exit__(self, *_: object) -> None:
+        self.now = False
+
+
+async def test_a_call_is_waited_for_until_its_first_word() -> None:
+    seen = Seen()
+    inner = ScriptedModel(["one two three", "four five six"])
+    model = Metered(inner=inner, meter=Meter(waiting=seen), operation=OperationType.QUERY)
+    asked = [Message(role="user", content="Count.")]
+    await model.reply(asked, most_tokens=9)
+    assert (seen.begun, seen.now) == (1, False)
+    during = [seen.now async for _ in model.stream(asked, most_tokens=9)]
+    assert during
+    assert not any(during)
+    assert (seen.begun, seen.now) == (2, False)
+
+
+def run(folder: Path, environment: dict[str, str], words: Sequence[str], stderr: int) -> str:
+    ended = subprocess.run(
+        [LIGHTWELL, *words],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return f"{ended.stdout}\n{ended.stderr or ''}"
+
+
+def test_a_terminal_is_told_of_the_wait_and_a_pipe_is_not(
+    tmp_path: Path, database_url: str
+) -> None:
+    (tmp_path / "dam.md").write_text("The dam in Tarn Valley was built in 1931.\n")
+    slow = FakeEndpoint(lambda body: "It was built in 1931 [1].", behaves=Behaves(latency=0.2))
+    ours, theirs = os.openpty()
+    with slow.running() as endpoint:
+        environment = {
+            **{name: value for name, value in os.environ.items() if "LIGHTWELL" not in name},
+            "TERM": "xterm",
+            "LIGHTWELL_DATABASE_URL": database_url,
+            "LIGHTWELL_CHAT_URL": endpoint.base_url,
+            "LIGHTWELL_CHAT_MODEL": "slow",
+        }
+        run(tmp_path, environment, ("ingest", str(tmp_path), "--acl", "team:us"), subprocess.PIPE)
+        piped = run(tmp_path, environment, ASK, subprocess.PIPE)
+        answered = "".join(run(tmp_path, environment, words, theirs) for words in ANSWERING)
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert "1931" in answered
+    assert shown.count(HIDE_CURSOR) == len(ANSWERING)
+    assert WAITING in shown
+    assert WAITING not in answered + piped
