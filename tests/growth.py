@@ -1,6 +1,7 @@
 """How the time of something grows with the length of its text, measured so that a busy machine does not matter."""
 
 import gc
+import math
 import signal
 import time
 from collections.abc import Callable, Generator
@@ -16,8 +17,8 @@ LEAST_SECONDS = 0.002
 NOTHING_SECONDS = 0.0002
 """What takes less for 2 KB takes no time worth speaking of for 50 KB, even if it grows with the square."""
 
-CERTAIN_SECONDS = 0.02
-"""From this on three measurements say enough."""
+CERTAIN_SECONDS = 0.06
+"""Measurements that together take so long say enough: one of 60 ms, or three of 20 ms."""
 
 STEEP = 2.2
 """From which multiple of linear growth on it is taken for more; from 10 to 50 KB, quadratic growth is 5 times linear."""
@@ -36,17 +37,19 @@ class Timed:
     name: str
     run: Callable[[str], object]
 
-    def seconds(self, pump: Pump, size: int, suffix: str) -> float:
-        """Return the CPU time of this thread for a pump of this size; `LONGEST_SECONDS` when it takes longer."""
+    def seconds(
+        self, pump: Pump, size: int, suffix: str, longest: float = LONGEST_SECONDS
+    ) -> float:
+        """Return the CPU time of this thread for a pump of this size; `longest` when it takes longer."""
         given = text(pump, size, suffix)
         collects = gc.isenabled()
         gc.disable()  # a collection costs what the whole process holds, not what is measured
         began = time.thread_time()
         try:
-            with _limited(LONGEST_SECONDS):
+            with _limited(longest):
                 self.run(given)
         except TooSlowError:
-            return LONGEST_SECONDS
+            return longest
         finally:
             if collects:
                 gc.enable()
@@ -71,15 +74,17 @@ class Timed:
         return seems_steep and self._confirmed(pump, suffix, middle, large)
 
     def _confirmed(self, pump: Pump, suffix: str, small: int, large: int) -> bool:
-        """Return whether the growth is steep each time, by the least of more and more measurements."""
+        """Return whether the growth is steep each time, by the least of all measurements so far."""
+        before, after = LONGEST_SECONDS, math.inf
         for count in (1, 2, 3, 4):
-            before = min(self.seconds(pump, small, suffix) for _ in range(2 * count))
+            before = min(before, *(self.seconds(pump, small, suffix) for _ in range(2)))
             if before >= LONGEST_SECONDS:
                 return True
-            after = min(self.seconds(pump, large, suffix) for _ in range(count))
-            if after < STEEP * before * large / small:
+            steep = STEEP * before * large / small
+            after = min(after, self.seconds(pump, large, suffix, max(steep, LONGEST_SECONDS)))
+            if after < steep:
                 return False
-            if count > 2 and before >= CERTAIN_SECONDS:
+            if count * before >= CERTAIN_SECONDS:
                 return True
         return True
 

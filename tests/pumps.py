@@ -5,6 +5,7 @@ import random
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -47,11 +48,16 @@ def pumps(pattern: "re.Pattern[str] | re.Pattern[bytes]", most: int) -> list[Pum
     found: dict[Pump, None] = {}
     for _ in range(3):
         for before, body in _repeated(tree, "", seed):
-            for pump in ((before, body), ("", before + body), ("", before), ("", body)):
-                if pump[1]:
-                    found[pump] = None
-        found["", _sample(tree, seed) or " "] = None
+            for start, repeated in ((before, body), ("", before + body), ("", before), ("", body)):
+                if repeated:
+                    found[start, _shortest(repeated)] = None
+        found["", _shortest(_sample(tree, seed) or " ")] = None
     return list(found)[:most]
+
+
+def _shortest(body: str) -> str:
+    """Return the shortest text that gives the same when it is repeated: `ab` for `abab`."""
+    return body[: (body + body).index(body, 1)]
 
 
 def text(pump: Pump, size: int, suffix: str) -> str:
@@ -98,7 +104,7 @@ def _sample(tree: Iterable[Any], seed: random.Random) -> str:
         elif code is codes.ANY:
             made += seed.choice("a .1")
         elif code is codes.IN:
-            made += seed.choice(_accepted(value))
+            made += seed.choice(_accepted(tuple(value)))
         elif code in _REPEATS:
             least = value[0] or seed.choice((0, 1))
             made += "".join(_sample(value[2], seed) for _ in range(min(least, 5)))
@@ -107,7 +113,8 @@ def _sample(tree: Iterable[Any], seed: random.Random) -> str:
     return made
 
 
-def _accepted(items: Sequence[Any]) -> Sequence[str]:
+@cache
+def _accepted(items: tuple[Any, ...]) -> Sequence[str]:
     """Return some characters of a set."""
     named: list[str] = []
     for code, value in items:
