@@ -18,7 +18,9 @@ from pydantic_settings import (
 )
 
 from lightwell.domain.errors import Invalid
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Fusion
+from lightwell.domain.sources import SourceIdStrategy
 from lightwell.ownership import reason_to_distrust
 
 _PREFIX = "LIGHTWELL_"
@@ -118,6 +120,18 @@ class Settings(BaseSettings):
     description_max_tokens: Annotated[int, Field(ge=100)] = Field(
         default=500,
         description="What is said of an entity is summarised by the model above so many tokens, and joined below.",
+    )
+    description_separator: Annotated[str, Field(min_length=1, max_length=20)] = Field(
+        default=DESCRIPTION_SEPARATOR,
+        description="What stands between the parts of a description that is shown or exported; the stored form stays.",
+    )
+    max_source_ids: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=50,
+        description="Sources that an entity or relation lists and is described from; all mentions are kept.",
+    )
+    source_id_strategy: SourceIdStrategy = Field(
+        default=SourceIdStrategy.FIFO,
+        description="Which sources stay when there are more: the latest (`FIFO`), or the first ones (`KEEP`).",
     )
     graph_batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=500,

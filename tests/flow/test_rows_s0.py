@@ -2,17 +2,22 @@
 
 import hashlib
 import re
+from pathlib import Path
 
 import pytest
 from psycopg import sql
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 import lightwell.entrypoints.cli.shapes as shapes
 from lightwell import Settings, delete_project, opened
+from lightwell.domain.briefs import Brief
+from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import NotFound
+from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import Predicate, Statement, Word
+from lightwell.domain.sources import SourceIdStrategy
 from lightwell.records.database import Database, migrations
-from lightwell.testing.endpoint import FakeEndpoint
+from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 
@@ -181,6 +186,86 @@ async def test_s0_9_gleaning_can_be_switched_off(
         async with opened(chosen) as kb:
             await kb.ingest(Shelf(documents=(written("a.md", LIST, ["team:a"]),)))
         assert len(fake.requests) == 1 + passes
+
+
+def pump_notes(*numbers: int, tags: tuple[str, ...] = ("team:us",)) -> tuple[NewDocument, ...]:
+    return tuple(
+        written(f"{n}.md", f"# Note {n}\n\nAcme Corp sells Pump {n} to everybody.", tags)
+        for n in numbers
+    )
+
+
+def read_pumps(body: Body) -> str:
+    """Say of Acme Corp which pump the passage names."""
+    (number,) = set(re.findall(r"Acme Corp sells Pump (\d)", str(body))) or {"0"}
+    return f"E|Acme Corp|organization|Sells Pump {number}\nEND"
+
+
+async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
+    database: Database, database_url: str, tmp_path: Path
+) -> None:
+    with FakeEndpoint(read_pumps).running() as fake:
+        chosen = by_model(
+            database_url, fake, extraction="model", gleaning_passes=0, rerank="none"
+        ).model_copy(update={"description_separator": " / "})
+        table = tmp_path / "acme.csv"
+        async with opened(chosen) as kb:
+            await kb.ingest(Shelf(documents=pump_notes(1, 2)))
+            reader = await kb.reader(["team:us"])
+            shown = (await kb.graph.entity(reader, "Acme Corp")).entity.description
+            found = (await kb.search("What does Acme Corp sell?", reader)).entities
+            brief = await kb.brief("Acme Corp", reader)
+            await kb.export(reader, ExportConfig(format=ExportFormat.CSV, output_path=table))
+        assert sorted(shown.split(" / ")) == ["Sells Pump 1", "Sells Pump 2"]
+        assert shown in {each.description for each in found}
+        assert isinstance(brief, Brief)
+        assert brief.entity.description == shown
+        assert shown in table.read_text("utf-8")
+        stored = "SELECT description FROM profiles WHERE display_name = 'Acme Corp'"
+        assert await database.rows(stored, {}) == [(shown.replace(" / ", " | "),)]
+        async with opened(chosen.model_copy(update={"description_separator": " | "})) as kb:
+            again = (await kb.graph.entity(reader, "Acme Corp")).entity.description
+        assert again == shown.replace(" / ", " | ")
+
+
+@pytest.mark.parametrize("strategy", SourceIdStrategy)
+async def test_s0_9_the_limit_and_the_strategy_choose_the_sources_stored_and_shown(
+    database: Database, database_url: str, strategy: SourceIdStrategy
+) -> None:
+    shelf = Shelf(documents=(*pump_notes(1, 2, 3), *pump_notes(4, 5, 6, tags=("team:eu",))))
+    some = {"database_url": SecretStr(database_url), "rerank": "none"}
+    chosen = Settings.model_validate(
+        {**some, "max_source_ids": 2, "source_id_strategy": strategy.lower()}
+    )
+    stored = "SELECT max(cardinality(source_ids)), max(cardinality(source_paths)) FROM profiles"
+    for settings in (chosen, chosen.model_copy(update={"max_source_ids": 3})):
+        most = settings.max_source_ids
+        async with opened(settings) as kb:
+            await kb.ingest(shelf)
+            found = await kb.graph.entity(await kb.reader(["team:us", "team:eu"]), "Acme Corp")
+            (pages,) = await database.rows(stored, {})
+            assert pages == (most, most)
+        rows = await database.rows("SELECT chunk_ref FROM document_chunks ORDER BY chunk_id", {})
+        arrived = [row[0] for row in rows]
+        kept = arrived[-most:] if strategy is SourceIdStrategy.FIFO else arrived[:most]
+        assert list(found.entity.sources) == kept
+        assert len(found.entity.paths) == most
+        assert found.entity.chunk_count == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_source_ids", 0),
+        ("max_source_ids", 1001),
+        ("source_id_strategy", "LIFO"),
+        ("description_separator", ""),
+        ("description_separator", "-" * 21),
+    ],
+)
+def test_s0_9_a_setting_out_of_range_is_refused(name: str, value: object) -> None:
+    with pytest.raises(ValidationError, match=name):
+        Settings.model_validate({name: value})
 
 
 async def test_s0_11_every_key_that_is_made_is_a_uuid_of_version_7(database: Database) -> None:

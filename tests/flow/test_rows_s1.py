@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from psycopg import sql
@@ -19,8 +19,8 @@ from lightwell import (
     record_usage,
 )
 from lightwell.domain.briefs import Brief
-from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import MergeStrategy, Predicate, relation_key
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph import MergeStrategy, Predicate, Word, relation_key
 from lightwell.domain.usage import NO_USAGE, summary
 from lightwell.records.database import Database
 from lightwell.stores.postgres.graph import ENTITIES_OF
@@ -187,6 +187,42 @@ async def test_s1_7_entities_and_relations_are_deleted_together_or_not_at_all(
     were = await graph.delete_entities(reader, ["Tarn", "Nordwind"])
     assert [each.name for each in were] == ["Tarn", "Nordwind"]
     assert [each.name async for each in graph.entities(reader)] == ["Acme", "Osprey"]
+
+
+async def test_s1_7_a_description_by_hand_names_the_passages_that_it_comes_from(
+    database: Database,
+) -> None:
+    notes = await noted(database)
+    await notes.put("one", ["team:a"], "Acme (firm): sells")
+    await notes.put("two", ["team:a"], "Nothing here names that firm.")
+    await notes.put("three", ["team:a", "team:b"], "Nor does anything here.")
+    await notes.put("four", ["team:b"], "Acme (firm): hides")
+    graph, reader = notes.kb.graph, await notes.kb.reader(["team:a"])
+    both, other = await notes.kb.reader(["team:a", "team:b"]), await notes.kb.reader(["team:b"])
+    two, three, four = [
+        (await notes.kb.chunks(both, f"file:///shelf/{name}.txt"))[0].ref
+        for name in ("two", "three", "four")
+    ]
+    word = Word(description="Sells pumps", sources=(two, three))
+    edited = await graph.edit(reader, "Acme", word)
+    assert (edited.description, edited.sources) == ("Sells pumps", (two, three))
+    assert edited.paths == ("file:///shelf/two.txt", "file:///shelf/three.txt")
+    for name in (two, three):
+        assert [each.name for each in await graph.entities_of(reader, [name])] == ["Acme"]
+    hidden = (await graph.entity(other, "Acme")).entity
+    assert (hidden.description, hidden.sources) == ("hides", (four,))
+    assert await graph.entities_of(other, [three]) == []
+    for asking, error in ((reader, NotFound), (both, Invalid)):
+        with pytest.raises(error):
+            await graph.edit(asking, "Acme", replace(word, sources=(four,)), tags=["team:a"])
+    await notes.put("one", ["team:a"], "Acme (firm): sells more")
+    assert (await graph.entity(reader, "Acme")).entity.sources == (two, three)
+    await notes.put("two", ["team:b"], "Nothing here names that firm.")
+    assert (await graph.entity(reader, "Acme")).entity.sources == (three,)
+    await notes.remove("three")
+    held = (await graph.entity(reader, "Acme")).entity
+    assert held.paths == ("file:///shelf/one.txt",)
+    assert held.description == "Sells pumps"
 
 
 async def test_s1_7_relations_come_in_pages(database: Database) -> None:

@@ -17,6 +17,7 @@ from lightwell.answer.time_limit import TimeLimited
 from lightwell.answer.writing import Prompt
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Answer, Retrieval
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Mode
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
@@ -44,13 +45,14 @@ _log = logger(__name__)
 class Answers:
     """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts.
 
-    One question may spend `seconds` with models. Where the model fails or takes longer, the answer is made of extracts, with
+    `separator` stands between the parts of descriptions that are handed out. One question may spend `seconds` with models. Where the model fails or takes longer, the answer is made of extracts, with
     a note that says why; only `bypass`, which has nothing to quote, raises `ModelFailed`.
     """
 
     model: ChatModel | None
     budget: Budget = field(default_factory=Budget)
     seconds: float = 60.0
+    separator: str = DESCRIPTION_SEPARATOR
 
     def limited(self, until: float) -> "Answers":
         """Return the same with a model whose calls fail at the moment `until` of the event loop."""

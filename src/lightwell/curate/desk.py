@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.summaries import Summarized
 from lightwell.ports import GraphIndex
 from lightwell.records.database import Database
@@ -18,12 +19,14 @@ class Desk:
     """Where corrections are made: `summarize` is None without a chat model, `graph` knows which chunks say what.
 
     `round_off` follows each change: what was derived since a moment is summarised and embedded as after an ingestion.
+    `separator` stands between the parts of the descriptions that are handed out.
     """
 
     database: Database
     graph: GraphIndex
     summarize: Summarize | None
     round_off: Callable[[datetime], Awaitable[None]]
+    separator: str = DESCRIPTION_SEPARATOR
 
     @asynccontextmanager
     async def rounded_off(self) -> AsyncGenerator[None, None]:

@@ -7,6 +7,7 @@ about is known: it never goes to people who have not heard of that.
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from lightwell.curate.desk import Desk
 from lightwell.domain.access import Reader, Tags, tags_of
@@ -22,11 +23,12 @@ from lightwell.domain.graph import (
     normalized,
 )
 from lightwell.domain.ids import EntityId
-from lightwell.records import access, edits, entities
+from lightwell.records import access, edits, entities, published_chunks
 from lightwell.records.database import Database
 from lightwell.records.entities import Called
 
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 200, 8000
+_MOST_SOURCES = 1000
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
@@ -39,22 +41,27 @@ async def create(desk: Desk, reader: Reader, word: Word, tags: Iterable[str]) ->
     if await _known(desk.database, reader, said.name):
         raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
     kind = said.kind or "term"
-    word = Word(name=said.name, kind=kind, description=said.description)
+    known = Word(name=said.name, kind=kind, description=said.description, sources=said.sources)
+    word = await _with_chunk_ids(desk.database, reader, known, [audience])
     async with desk.rounded_off():
         made = await edits.create(desk.database, reader, word, audience)
     return await _shown(desk, reader, made)
 
 
 async def edit(desk: Desk, reader: Reader, name: str, word: Word, tags: Iterable[str]) -> Entity:
-    """Say what an entity is called, what kind it is, what it is; "" leaves what is there."""
+    """Say what an entity is called, what kind it is, what it is and from which passages; "" leaves what is there.
+
+    Raises `NotFound`, and `Invalid` for a passage that none of those sees completely who hear the word.
+    """
     said = _checked(word)
     if said == Word():
-        raise Invalid("There is nothing to change; say a name, a kind or a description")
+        raise Invalid("There is nothing to change; say a name, a kind, a description or sources")
     audience = _audience(reader, tags)
     database = desk.database
     called = await entities.called(database, reader, name)
     known = await entities.shown(database, reader, called.entity_id)
     audiences = await _audiences(database, reader, audience, [called])
+    said = await _with_chunk_ids(database, reader, said, audiences)
     words = (said, Word(name=known.name, kind=known.kind))
     async with desk.rounded_off():
         await edits.say(database, reader, called.entity_id, words, audiences)
@@ -157,6 +164,7 @@ def _checked(word: Word) -> Word:
         name=" ".join(word.name.split()),
         kind=word.kind.strip(),
         description=word.description.strip(),
+        sources=tuple(dict.fromkeys(each.strip() for each in word.sources)),
     )
     if word.name and not normalized(said.name):
         raise Invalid(f"{word.name!r} is no name; it needs a letter or a digit")
@@ -168,7 +176,24 @@ def _checked(word: Word) -> Word:
         )
     if len(said.description) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
+    if len(said.sources) > _MOST_SOURCES:
+        raise Invalid(f"An entity has at most {_MOST_SOURCES} sources")
     return said
+
+
+async def _with_chunk_ids(
+    database: Database, reader: Reader, word: Word, audiences: Sequence[Tags]
+) -> Word:
+    """Return the word with the ids of its sources; raise `NotFound`, or `Invalid` for one that no audience sees."""
+    if not word.sources:
+        return word
+    chunks = await published_chunks.named(database, reader, word.sources)
+    for ref, seen_by in await published_chunks.access_tags(database, reader, chunks):
+        if not any(tags <= seen_by for tags in audiences):
+            raise Invalid(
+                f"Not everybody who would hear this sees the passage {ref!r}; name other access tags or another passage"
+            )
+    return replace(word, sources=tuple(map(str, chunks)))
 
 
 def _audience(reader: Reader, tags: Iterable[str]) -> Tags:

@@ -13,16 +13,19 @@ from xlsxwriter.exceptions import XlsxWriterException
 from lightwell.curate import pages
 from lightwell.curate.sheets import CsvFiles, XlsxSheets
 from lightwell.domain.access import Reader
+from lightwell.domain.descriptions import with_separator
 from lightwell.domain.errors import Invalid
 from lightwell.domain.exports import (
     ExportConfig,
     Exported,
+    ExportedRelation,
     ExportFormat,
     ExportProgress,
     ExportRecord,
     ExportTable,
     PassageVector,
 )
+from lightwell.domain.graph import Entity
 from lightwell.ports import VectorIndex
 from lightwell.records.database import Database
 from lightwell.records.exporting import Snapshot, snapshot
@@ -72,7 +75,7 @@ async def export(
                     rows[table] = 0
                     tell(ExportProgress(table=table, done=0, total=totals[table]))
                     async for batch in _records(seen, table, index, space):
-                        await _apart(sink.add, batch)
+                        await _apart(sink.add, _separated(batch, config))
                         rows[table] += len(batch)
                         total = max(totals[table], rows[table])
                         tell(ExportProgress(table=table, done=rows[table], total=total))
@@ -127,6 +130,23 @@ async def _vectors(
             for each in batch
             if each.id in found
         ]
+
+
+def _separated(batch: Sequence[ExportRecord], config: ExportConfig) -> Sequence[ExportRecord]:
+    """Return the records with the config's separator in descriptions; pages list the parts one by one instead."""
+    if config.separator is None or config.format in (ExportFormat.MD, ExportFormat.TXT):
+        return batch
+    return [_with_separator(each, config.separator) for each in batch]
+
+
+def _with_separator(record: ExportRecord, separator: str) -> ExportRecord:
+    match record:
+        case Entity():
+            return with_separator(record, separator)
+        case ExportedRelation():
+            return with_separator(record, separator)
+        case _:
+            return record
 
 
 def _opened(config: ExportConfig, workshop: Path, dimension: int) -> Sink:

@@ -1,11 +1,13 @@
 """What people see and correct of the graph, as verbs; `KnowledgeBase.graph` is one of these."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from lightwell.curate import editing, merging, proposals
 from lightwell.curate.desk import Desk
 from lightwell.domain.access import Reader
+from lightwell.domain.descriptions import with_separator
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import (
     Entity,
@@ -25,6 +27,8 @@ from lightwell.records import entities, exporting, merges, published_chunks
 from lightwell.records.database import Database
 
 _LARGEST_PAGE = 1000
+
+_Described = TypeVar("_Described", Entity, Relation, ExportedRelation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +52,7 @@ class Graph:
             wanted = min(limit, _LARGEST_PAGE)
             page = await entities.listed(self._database, reader, after=after, limit=wanted)
             for entity in page:
-                yield entity
+                yield self._shown(entity)
             if len(page) < wanted:
                 return
             after, limit = page[-1].ref, limit - len(page)
@@ -57,10 +61,11 @@ class Graph:
         """Return the entity called so, with its other names and its relations; raise `NotFound`."""
         called = await entities.called(self._database, reader, name)
         entity = await entities.shown(self._database, reader, called.entity_id)
+        related = await entities.relations(self._database, reader, entity.id)
         return Portrait(
-            entity=entity,
+            entity=self._shown(entity),
             aliases=await entities.aliases(self._database, reader, entity),
-            relations=await entities.relations(self._database, reader, entity.id),
+            relations=tuple(map(self._shown, related)),
         )
 
     async def relations(
@@ -71,7 +76,7 @@ class Graph:
             wanted = min(limit, _LARGEST_PAGE)
             page = await exporting.relations_page(self._database, reader, after, limit=wanted)
             for each in page:
-                yield each
+                yield self._shown(each)
             if len(page) < wanted:
                 return
             after, limit = page[-1].key, limit - len(page)
@@ -81,13 +86,15 @@ class Graph:
         wanted = await published_chunks.named(self._database, reader, chunks)
         found = await self.desk.graph.entities_of(reader, wanted)
         held = await entities.these(self._database, reader, found)
-        return sorted({each.id: each for each in held.values()}.values(), key=_by_reference)
+        distinct = {each.id: self._shown(each) for each in held.values()}
+        return sorted(distinct.values(), key=_by_reference)
 
     async def relations_of(self, reader: Reader, chunks: Sequence[str]) -> list[Relation]:
         """Return the relations that have one of these passages as a source, the weightiest first; raise `NotFound`."""
         wanted = await published_chunks.named(self._database, reader, chunks)
         found = await self.desk.graph.relations_of(reader, wanted)
-        return await entities.these_relations(self._database, reader, found)
+        held = await entities.these_relations(self._database, reader, found)
+        return [self._shown(each) for each in held]
 
     async def merge(
         self,
@@ -98,11 +105,12 @@ class Graph:
         strategy: MergeStrategy = MergeStrategy.CONCATENATE,
     ) -> MergeResult:
         """Merge the sources into the target; raise `NotFound`, `Invalid`, or `ModelFailed` with nothing changed."""
-        return await merging.merge(self.desk, reader, sources, target, strategy=strategy)
+        done = await merging.merge(self.desk, reader, sources, target, strategy=strategy)
+        return replace(done, target_entity=self._shown(done.target_entity))
 
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Take back the merge of what was called so, or with this id; return what stands by itself again."""
-        return await merging.unmerge(self.desk, reader, name)
+        return tuple(map(self._shown, await merging.unmerge(self.desk, reader, name)))
 
     async def merges(
         self, reader: Reader, *, after: MergeId | None = None, limit: int = 100
@@ -117,11 +125,16 @@ class Graph:
         self, reader: Reader, *, about: str = "", limit: int = 20
     ) -> list[MergeProposal]:
         """Return which entities may be one, the surest first: of those spoken of last, or with the one named."""
-        return await proposals.proposed(self._database, reader, about=about, limit=limit)
+        found = await proposals.proposed(self._database, reader, about=about, limit=limit)
+        return [
+            replace(each, one=self._shown(each.one), other=self._shown(each.other))
+            for each in found
+        ]
 
     async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
         """Remember that two entities are two, so that nobody is asked again; raise `NotFound`."""
-        return await proposals.reject(self._database, reader, one, other)
+        first, second = await proposals.reject(self._database, reader, one, other)
+        return self._shown(first), self._shown(second)
 
     async def create(self, reader: Reader, word: Word, *, tags: Iterable[str] = ()) -> Entity:
         """Make an entity by hand, for those who share one of the tags, by default the only one that the reader has.
@@ -129,28 +142,29 @@ class Graph:
         Raises `Invalid` when there is one already, or several tags to choose from. As with every word by hand, a reader resolved before sees it from
         its next request on.
         """
-        return await editing.create(self.desk, reader, word, tags)
+        return self._shown(await editing.create(self.desk, reader, word, tags))
 
     async def edit(
         self, reader: Reader, name: str, word: Word, *, tags: Iterable[str] = ()
     ) -> Entity:
-        """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`.
+        """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`, `Invalid`.
 
-        Without tags those hear it, of the reader's access classes, that know the entity.
+        Without tags those hear it, of the reader's access classes, that know the entity. Sources in the word replace
+        those of the texts, as long as one of these passages is there.
         """
-        return await editing.edit(self.desk, reader, name, word, tags)
+        return self._shown(await editing.edit(self.desk, reader, name, word, tags))
 
     async def delete(self, reader: Reader, name: str) -> Entity:
         """Hide an entity from all who share a tag with the reader, and take back what people said of it there."""
-        return await editing.delete(self.desk, reader, name)
+        return self._shown(await editing.delete(self.desk, reader, name))
 
     async def delete_entities(self, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
         """Delete several entities as `delete` does, with one rebuild; raise `NotFound`, with none deleted."""
-        return await editing.delete_entities(self.desk, reader, names)
+        return tuple(map(self._shown, await editing.delete_entities(self.desk, reader, names)))
 
     async def restore(self, reader: Reader, name: str) -> Entity:
         """Show again what texts say of a deleted entity; raise `NotFound`."""
-        return await editing.restore(self.desk, reader, name)
+        return self._shown(await editing.restore(self.desk, reader, name))
 
     async def relate(
         self, reader: Reader, statement: Statement, *, tags: Iterable[str] = ()
@@ -159,19 +173,24 @@ class Graph:
 
         Without tags those hear it, of the reader's access classes, that know both.
         """
-        return await editing.relate(self.desk, reader, statement, tags)
+        return self._shown(await editing.relate(self.desk, reader, statement, tags))
 
     async def delete_relations(
         self, reader: Reader, keys: Sequence[RelationKey]
     ) -> tuple[Relation, ...]:
         """Hide several relations as `unrelate` does, with one rebuild; raise `NotFound`, with none hidden."""
-        return await editing.delete_relations(self.desk, reader, keys)
+        return tuple(map(self._shown, await editing.delete_relations(self.desk, reader, keys)))
 
     async def unrelate(
         self, reader: Reader, source: str, target: str, predicate: Predicate
     ) -> Relation:
         """Hide a relation from all who share a tag with the reader; raise `NotFound`."""
-        return await editing.unrelate(self.desk, reader, source, target, predicate)
+        was = await editing.unrelate(self.desk, reader, source, target, predicate)
+        return self._shown(was)
+
+    def _shown(self, described: _Described) -> _Described:
+        """Return it as people read it, with the separator of the settings."""
+        return with_separator(described, self.desk.separator)
 
 
 def _by_reference(entity: Entity) -> tuple[str, str]:

@@ -38,6 +38,7 @@ class ExportConfig:
 
     csv has one table a file: the first one goes to `output_path`, each other one beside it (`path_of`).
     `batch_size` is how many rows are held in memory at once. A file that is there is kept unless `replace`.
+    `separator` stands between the parts of a description in csv and xlsx; None takes the one of the settings.
     """
 
     format: ExportFormat
@@ -48,6 +49,7 @@ class ExportConfig:
     include_vectors: bool = False
     batch_size: int = 1000
     replace: bool = False
+    separator: str | None = None
 
     def __post_init__(self) -> None:
         export_format(self.format)

@@ -143,7 +143,7 @@ class Entity:
 
     def remove_source_chunk(self, chunk_ref: str) -> "Entity":
         """Return the entity without this source; the others keep their places."""
-        return self.with_sources([source for source in self.sources if source != chunk_ref])
+        return replace(self, sources=tuple(each for each in self.sources if each != chunk_ref))
 
     def with_sources(self, chunk_refs: Sequence[str]) -> "Entity":
         """Return the entity with these sources, the last fifty of them."""
@@ -214,7 +214,7 @@ class Relation:
 
     def remove_source_chunk(self, chunk_ref: str) -> "Relation":
         """Return the relation without this source; the others keep their places."""
-        return self.with_sources([source for source in self.sources if source != chunk_ref])
+        return replace(self, sources=tuple(each for each in self.sources if each != chunk_ref))
 
     def with_sources(self, chunk_refs: Sequence[str]) -> "Relation":
         """Return the relation with these sources, the last fifty of them."""
@@ -275,11 +275,15 @@ class Portrait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Word:
-    """What a person says of an entity, within one access class; "" where the person says nothing."""
+    """What a person says of an entity, within one access class; "" where the person says nothing.
+
+    `sources` are references or ids of the passages that the description comes from; empty leaves those of the texts.
+    """
 
     name: str = ""
     kind: str = ""
     description: str = ""
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

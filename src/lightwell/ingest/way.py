@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.sources import SourceRetention
 from lightwell.ingest.describing import Describer, describe
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.summaries import Summarizer, summarize
@@ -45,7 +46,7 @@ class Way:
 
     `batches` of `jobs_at_once` are under way at once; of these, two at most are cut and embedded, so that the first
     are read while the next are prepared. `embedded_at_once` texts are handed to the embedder, and `refreshed_at_once`
-    entities and relations derived anew in one transaction. `progress` is told how steps come along within documents.
+    entities and relations derived anew in one transaction. `sources` says which sources these list. `progress` is told how steps come along within documents.
     """
 
     database: Database
@@ -62,6 +63,7 @@ class Way:
     jobs_at_once: int = 8
     embedded_at_once: int = 32
     refreshed_at_once: int = 500
+    sources: SourceRetention = field(default_factory=SourceRetention)
     progress: Callable[[Progress], None] = lambda progress: None
     preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     refreshing: Gathered["tuple[Way, ProjectId]", None] = field(

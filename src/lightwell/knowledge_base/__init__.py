@@ -6,7 +6,7 @@ Every verb that reads takes the reader by position: there is no default one.
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lightwell.answer.compose import Answers
 from lightwell.curate import exporting
@@ -92,6 +92,7 @@ class KnowledgeBase:
                 graph=retriever.stores.graph,
                 summarize=summarizer.summary if summarizer else None,
                 round_off=lambda since: round_off(way, project_id, since),
+                separator=answers.separator,
             )
         )
 
@@ -374,4 +375,6 @@ class KnowledgeBase:
         """
         way = self._way
         await follow_up(way, self.project_id)  # no profile speaks of what is hidden or gone
+        if config.separator is None:
+            config = replace(config, separator=self._questions.answers.separator)
         return await exporting.export(self._database, way.vectors, way.space, reader, config, tell)

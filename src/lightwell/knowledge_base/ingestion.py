@@ -20,7 +20,7 @@ from lightwell.ingest.sync import Sync, Trouble
 from lightwell.ingest.way import Outcome, Progress, Way, follow_up, round_off
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
-from lightwell.records import documents, jobs
+from lightwell.records import documents, jobs, retention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ class DocumentWriter:
     way: Way
 
     async def enqueue(self, connector: Connector, system: str) -> Sync:
+        await self._keep_sources()
         found = await following.sync(self.way.database, self.project_id, connector, system)
         await follow_up(self.way, self.project_id)
         return found
@@ -132,6 +133,7 @@ class DocumentWriter:
         return await _drain(own, self.project_id, tell)
 
     async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
+        await self._keep_sources()
         await work.serve(self.way, self.project_id, tell, stop)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
@@ -151,6 +153,10 @@ class DocumentWriter:
         found = [(await documents.shown(self.way.database, reader, name)).id for name in names]
         return list(dict.fromkeys(found))
 
+    async def _keep_sources(self) -> None:
+        """Let the project list sources as the settings say."""
+        await retention.write(self.way.database, self.project_id, self.way.sources)
+
 
 async def _drain(
     way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]
@@ -161,5 +167,6 @@ async def _drain(
         done.append(outcome)
         tell(outcome)
 
+    await retention.write(way.database, project_id, way.sources)
     await work.drain(way, project_id, remember)
     return tuple(done)

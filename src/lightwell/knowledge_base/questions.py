@@ -13,7 +13,7 @@ from lightwell.answer import statements as stating
 from lightwell.answer.compose import Answers
 from lightwell.answer.courtesies import courteous_reply, is_courtesy
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import Brief, Candidates
+from lightwell.domain.briefs import Brief, Candidates, Tie
 from lightwell.domain.chat import (
     ChatMessage,
     ChatResponse,
@@ -21,6 +21,7 @@ from lightwell.domain.chat import (
     ConversationId,
     user_message,
 )
+from lightwell.domain.descriptions import separated, with_separator
 from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
 from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.questions import Keywords, Mode, Question, question, sought
@@ -63,7 +64,14 @@ class QuestionAnswerer:
             documents=frozenset(each.chunk.document_ref for each in found.evidence),
         )
         await self._log(asking, log)
-        return replace(found, usage=usage.summary)
+        return replace(
+            found,
+            entities=tuple(with_separator(each, self.answers.separator) for each in found.entities),
+            relations=tuple(
+                with_separator(each, self.answers.separator) for each in found.relations
+            ),
+            usage=usage.summary,
+        )
 
     async def keywords(self, asked: Question) -> Keywords:
         return await self.retriever.keywords(sought(asked), until=self.until)
@@ -134,7 +142,7 @@ class QuestionAnswerer:
             documents=frozenset(each.document_ref for each in cited),
         )
         await self._log(asking, log)
-        return replace(made, usage=usage.summary)
+        return replace(_readable(made, self.answers.separator), usage=usage.summary)
 
     async def chat(
         self,
@@ -231,3 +239,22 @@ def _questions(history: Iterable[ChatMessage]) -> list[Message]:
         for each in history
         if not is_courtesy(each.content)
     ]
+
+
+def _readable(made: Brief | Candidates, separator: str) -> Brief | Candidates:
+    """Return the brief or the candidates with this separator in descriptions."""
+    if isinstance(made, Candidates):
+        found = [
+            replace(each, entity=with_separator(each.entity, separator)) for each in made.candidates
+        ]
+        return replace(made, candidates=tuple(found))
+    return replace(
+        made,
+        entity=with_separator(made.entity, separator),
+        people=tuple(_readable_tie(each, separator) for each in made.people),
+        links=tuple(_readable_tie(each, separator) for each in made.links),
+    )
+
+
+def _readable_tie(tie: Tie, separator: str) -> Tie:
+    return replace(tie, description=separated(tie.description, separator))

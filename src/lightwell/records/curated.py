@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import LiteralString
 from uuid import UUID
 
+from lightwell.domain.ids import ProjectId
 from lightwell.records.database import Connection
+from lightwell.records.retention import KEPT_FIRST, LIMIT_OF_PROJECT
 
 Key = tuple[UUID, int]
 """A subject and an access class."""
@@ -24,8 +26,9 @@ WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
                   WHERE mention.relation_id = key.subject_id AND mention.class_id = key.class_id)
 """
 
-# Where no text names the entity, it has the reference that goes with the name that people gave it.
-_WRITE_ENTITIES = """
+# Where no text names the entity, it has the reference that goes with the name that people gave it. Of the sources that
+# a person names, those count that everybody sees who hears the person's word.
+_WRITE_ENTITIES: LiteralString = """
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, entity_ref, by_hand, mention_count,
     source_ids, source_paths)
@@ -34,10 +37,27 @@ SELECT edit.entity_id, edit.class_id, 'entity', coalesce(edit.name, edit.known_n
        'kg:entity:' || replace(edit.normalized_name, ' ', '-'),
        array_remove(ARRAY[CASE WHEN edit.name IS NOT NULL THEN 'name' END,
                           CASE WHEN edit.entity_kind IS NOT NULL THEN 'kind' END,
-                          CASE WHEN edit.description IS NOT NULL THEN 'description' END], NULL),
-       0, '{}', '{}'
+                          CASE WHEN edit.description IS NOT NULL THEN 'description' END,
+                          CASE WHEN named.sources <> '{}' THEN 'sources' END], NULL),
+       0, named.sources, named.paths
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 JOIN entity_edits AS edit ON edit.entity_id = key.subject_id AND edit.class_id = key.class_id
+JOIN access_classes AS class ON class.class_id = edit.class_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(kept.chunk_id ORDER BY kept.chunk_id), '{}') AS sources,
+           ARRAY(SELECT source_url FROM (
+                     SELECT source_url, min(place) AS first
+                     FROM unnest(array_agg(kept.source_url ORDER BY kept.chunk_id))
+                         WITH ORDINALITY AS each (source_url, place) GROUP BY source_url) AS urls
+                 ORDER BY first) AS paths
+    FROM (
+        SELECT chunk.chunk_id, document.source_url
+        FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+        JOIN access_classes AS seen_by ON seen_by.class_id = chunk.class_id
+        WHERE chunk.chunk_id = ANY(edit.source_ids) AND NOT document.is_deleted AND class.tags <@ seen_by.tags
+        ORDER BY {kept_first} LIMIT {most_sources}
+    ) AS kept
+) AS named
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = CASE WHEN profile.source_ids = '{}' OR 'name' = ANY(excluded.by_hand)
                         THEN excluded.display_name ELSE profile.display_name END,
@@ -46,8 +66,12 @@ SET display_name = CASE WHEN profile.source_ids = '{}' OR 'name' = ANY(excluded.
     description = CASE WHEN profile.source_ids = '{}' OR 'description' = ANY(excluded.by_hand)
                        THEN excluded.description ELSE profile.description END,
     entity_ref = CASE WHEN profile.source_ids = '{}' THEN excluded.entity_ref END,
+    source_ids = CASE WHEN excluded.source_ids = '{}' THEN profile.source_ids ELSE excluded.source_ids END,
+    source_paths = CASE WHEN excluded.source_ids = '{}' THEN profile.source_paths ELSE excluded.source_paths END,
     by_hand = excluded.by_hand, updated_at = now()
-"""
+""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
+    "{most_sources}", LIMIT_OF_PROJECT
+)
 
 _WRITE_RELATIONS = """
 INSERT INTO profiles AS profile (
@@ -80,9 +104,9 @@ WHERE kept.class_id = key.class_id AND key.subject_id = ANY(kept.members)
 """
 
 
-async def refresh(connection: Connection, keys: Sequence[Key]) -> None:
+async def refresh(connection: Connection, project_id: ProjectId, keys: Sequence[Key]) -> None:
     """Go over those of the freshly recomputed profiles that people have had a hand in."""
-    columns = _columns(keys)
+    columns = {**_columns(keys), "project_id": project_id}
     for statement in (_EMPTY, _WRITE_ENTITIES, _WRITE_RELATIONS):
         await connection.execute(statement, columns)
 

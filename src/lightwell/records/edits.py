@@ -31,12 +31,13 @@ WHERE profile.subject_id = %(named_as)s AND profile.class_id = %(class_id)s
 
 _SAY = """
 INSERT INTO entity_edits AS edit (
-    named_as, class_id, name, entity_kind, description, known_name, known_kind, normalized_name, said_by)
+    named_as, class_id, name, entity_kind, description, source_ids, known_name, known_kind, normalized_name, said_by)
 VALUES (%(named_as)s, %(class_id)s, nullif(%(name)s, ''), nullif(%(kind)s, ''), nullif(%(description)s, ''),
-        %(known_name)s, %(known_kind)s, %(normalized)s, %(by)s)
+        nullif(%(sources)s::uuid[], '{}'), %(known_name)s, %(known_kind)s, %(normalized)s, %(by)s)
 ON CONFLICT (named_as, class_id) DO UPDATE
 SET name = coalesce(excluded.name, edit.name), entity_kind = coalesce(excluded.entity_kind, edit.entity_kind),
     description = coalesce(excluded.description, edit.description),
+    source_ids = coalesce(excluded.source_ids, edit.source_ids),
     normalized_name = CASE WHEN excluded.name IS NULL THEN edit.normalized_name ELSE excluded.normalized_name END,
     said_by = excluded.said_by, said_at = now()
 """
@@ -275,6 +276,7 @@ async def _say(
             "name": said.name,
             "kind": said.kind,
             "description": said.description,
+            "sources": list(said.sources),
             "known_name": known_name,
             "known_kind": known_kind,
             "normalized": normalized(said.name or known_name),

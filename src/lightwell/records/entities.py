@@ -13,7 +13,6 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
     DESCRIPTION_SEPARATOR,
-    MOST_SOURCES,
     Entity,
     Predicate,
     Relation,
@@ -25,6 +24,7 @@ from lightwell.domain.graph import (
 from lightwell.domain.ids import EntityId, RelationId
 from lightwell.records import merge_trees
 from lightwell.records.database import Database, Row
+from lightwell.records.retention import KEPT_FIRST, LIMIT_OF_PROJECT
 
 MOST_RELATIONS = 200
 
@@ -75,7 +75,8 @@ WITH seen AS (
            sum(profile.mention_count) AS mentions,
            (array_agg(profile.primary_url ORDER BY profile.attributes ->> 'url' IS NULL, {order}))[1] AS primary_url,
            array_agg(DISTINCT profile.subject_id) AS members,
-           bool_or('description' = ANY(profile.by_hand)) AS described_by_hand
+           bool_or('description' = ANY(profile.by_hand)) AS described_by_hand,
+           bool_or(profile.subject_id = entity.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced
     FROM profiles AS profile
     LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = profile.subject_id
     JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, profile.subject_id)
@@ -98,13 +99,17 @@ CROSS JOIN LATERAL (
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.chunk_id = ANY (SELECT unnest(profile.source_ids) FROM profiles AS profile
                                     WHERE profile.subject_id = ANY(seen.members)
-                                      AND profile.class_id = ANY(%(classes)s))
+                                      AND profile.class_id = ANY(%(classes)s)
+                                      AND (NOT seen.sourced OR profile.subject_id = seen.entity_id
+                                           AND 'sources' = ANY(profile.by_hand)))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
+        ORDER BY {kept_first} LIMIT {most_sources}
     ) AS latest
 ) AS source
 ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
-"""
+""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
+    "{most_sources}", LIMIT_OF_PROJECT
+)
 
 _ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
@@ -134,7 +139,7 @@ SELECT DISTINCT ON (normalized_name) name FROM (
 ORDER BY normalized_name, name COLLATE "C"
 """
 
-_RELATED = """
+_RELATED_BY = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), stated AS (
@@ -177,24 +182,31 @@ CROSS JOIN LATERAL (
                                     WHERE profile.subject_id = ANY(mine.members)
                                       AND profile.class_id = ANY(%(classes)s))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
+        ORDER BY {kept_first} LIMIT {most_sources}
     ) AS latest
 ) AS source
 CROSS JOIN LATERAL (
     SELECT array_agg(latest.comparison ORDER BY latest.chunk_id NULLS FIRST, latest.comparison) AS comparisons,
            array_agg(latest.use_case ORDER BY latest.chunk_id NULLS FIRST, latest.use_case) AS use_cases
     FROM (
-        SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
-        WHERE mention.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
-          AND mention.class_id = ANY(%(classes)s)
-        UNION ALL
-        SELECT NULL, comparison, use_case FROM relation_edits AS edit
-        WHERE edit.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
-          AND edit.class_id = ANY(%(classes)s)
-        ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
+        SELECT * FROM (
+            SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
+            WHERE mention.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
+              AND mention.class_id = ANY(%(classes)s)
+            UNION ALL
+            SELECT NULL, comparison, use_case FROM relation_edits AS edit
+            WHERE edit.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
+              AND edit.class_id = ANY(%(classes)s)
+        ) AS said
+        ORDER BY {kept_first_said}, comparison, use_case LIMIT {most_sources}
     ) AS latest
 ) AS compared
 """
+_RELATED = (
+    _RELATED_BY.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id"))
+    .replace("{kept_first_said}", KEPT_FIRST.replace("{chunk_id}", "said.chunk_id"))
+    .replace("{most_sources}", LIMIT_OF_PROJECT)
+)
 
 _RELATIONS = _RELATED.replace(
     "{where}",
@@ -332,7 +344,6 @@ def _parameters(reader: Reader) -> dict[str, object]:
     return {
         "project_id": reader.project_id,
         "classes": list(reader.classes),
-        "most_sources": MOST_SOURCES,
     }
 
 

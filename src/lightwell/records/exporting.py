@@ -14,7 +14,6 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportedRelation, ExportTable, Passage
 from lightwell.domain.graph import (
     DESCRIPTION_SEPARATOR,
-    MOST_SOURCES,
     Entity,
     Predicate,
     RelationKey,
@@ -25,6 +24,7 @@ from lightwell.domain.graph import (
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import merge_trees
 from lightwell.records.database import Connection, Database, Row
+from lightwell.records.retention import KEPT_FIRST, LIMIT_OF_PROJECT
 
 T = TypeVar("T")
 
@@ -56,7 +56,8 @@ WITH merged AS MATERIALIZED (
            (array_agg(profile.entity_kind
                       ORDER BY profile.subject_id = known.entity_id DESC, 'kind' = ANY(profile.by_hand) DESC,
                                {_ORDER}))[1] AS kind,
-           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members
+           {_DESCRIPTIONS} AS descriptions, array_agg(DISTINCT profile.subject_id) AS members,
+           bool_or(profile.subject_id = known.entity_id AND 'sources' = ANY(profile.by_hand)) AS sourced
     FROM profiles AS profile LEFT JOIN merged ON merged.entity_id = profile.subject_id
     JOIN entities AS known ON known.entity_id = coalesce(merged.root_id, profile.subject_id)
     WHERE profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
@@ -83,29 +84,38 @@ _SOURCES = """
         SELECT chunk.chunk_id, chunk.chunk_ref, document.source_url
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.chunk_id = ANY (SELECT unnest(source_ids) FROM profiles
-                                    WHERE subject_id = ANY({members}) AND class_id = ANY(%(classes)s))
+                                    WHERE subject_id = ANY({members}) AND class_id = ANY(%(classes)s) {by_hand})
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY chunk.chunk_id DESC LIMIT %(most_sources)s
+        ORDER BY {kept_first} LIMIT {most_sources}
     ) AS latest
-"""
-_ENTITY_SOURCES = _SOURCES.replace("{members}", "entity.members")
-_RELATION_SOURCES = _SOURCES.replace("{members}", "relation.members")
+""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
+    "{most_sources}", LIMIT_OF_PROJECT
+)
+_ENTITY_SOURCES = _SOURCES.replace("{members}", "entity.members").replace(
+    "{by_hand}",
+    "AND (NOT entity.sourced OR subject_id = entity.entity_id AND 'sources' = ANY(by_hand))",
+)
+_RELATION_SOURCES = _SOURCES.replace("{members}", "relation.members").replace("{by_hand}", "")
 
 # What is said of comparisons; nowhere is it kept but where it is said.
 _COMPARED = """
     SELECT array_agg(latest.comparison ORDER BY latest.chunk_id NULLS FIRST, latest.comparison) AS comparisons,
            array_agg(latest.use_case ORDER BY latest.chunk_id NULLS FIRST, latest.use_case) AS use_cases
     FROM (
-        SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
-        WHERE mention.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
-          AND mention.class_id = ANY(%(classes)s)
-        UNION ALL
-        SELECT NULL, comparison, use_case FROM relation_edits AS edit
-        WHERE edit.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
-          AND edit.class_id = ANY(%(classes)s)
-        ORDER BY chunk_id DESC, comparison, use_case LIMIT %(most_sources)s
+        SELECT * FROM (
+            SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
+            WHERE mention.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
+              AND mention.class_id = ANY(%(classes)s)
+            UNION ALL
+            SELECT NULL, comparison, use_case FROM relation_edits AS edit
+            WHERE edit.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
+              AND edit.class_id = ANY(%(classes)s)
+        ) AS said
+        ORDER BY {kept_first}, comparison, use_case LIMIT {most_sources}
     ) AS latest
-"""
+""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "said.chunk_id")).replace(
+    "{most_sources}", LIMIT_OF_PROJECT
+)
 
 _ENTITIES = f"""
 {_SEEN}
@@ -164,7 +174,7 @@ class Snapshot:
         self._batch_size = batch_size
         self._parameters: Mapping[str, object] = {
             "classes": list(reader.classes),
-            "most_sources": MOST_SOURCES,
+            "project_id": reader.project_id,
         }
 
     async def counts(self) -> dict[ExportTable, int]:
@@ -224,7 +234,7 @@ async def relations_page(
         _RELATION_PAGE,
         {
             "classes": list(reader.classes),
-            "most_sources": MOST_SOURCES,
+            "project_id": reader.project_id,
             "is_first": after is None,
             "source": stored_ref(after.source) if after else "",
             "target": stored_ref(after.target) if after else "",

@@ -49,6 +49,7 @@ _DROP_WORDLESS: LiteralString = """
 DELETE FROM entity_edits AS edit USING entities AS entity
 WHERE entity.entity_id = edit.named_as AND entity.project_id = %(project_id)s
   AND edit.name IS NULL AND edit.entity_kind IS NULL AND edit.description IS NULL
+  AND edit.source_ids IS NULL
   AND NOT {mentioned}
   AND NOT EXISTS (SELECT FROM relations AS relation JOIN relation_edits AS said ON said.stated_as = relation.relation_id
                   WHERE said.class_id = edit.class_id AND edit.named_as IN (relation.source_id, relation.target_id))

@@ -1,15 +1,16 @@
 """Refresh: what is derived from mentions, recomputed for what a batch touched and for nothing else.
 
-A profile is a pure function of one class's mentions of one subject: how many there are, and what the latest
-fifty say (chunk ids are UUID v7, so their order is the order of arrival). The cost does not grow with the number
-of mentions a subject has.
+A profile is a pure function of one class's mentions of one subject: how many there are, and what the
+latest fifty say, or as many and which the project keeps (`records/retention.py`; chunk ids are UUID v7, so their order
+is the order of arrival). The cost does not grow with the number of mentions a subject has.
 """
 
 from collections.abc import Mapping
 from typing import LiteralString
 
 from lightwell.domain.ids import ProjectId
-from lightwell.records import curated, descriptions, summaries
+from lightwell.domain.sources import SourceIdStrategy
+from lightwell.records import curated, descriptions, retention, summaries
 from lightwell.records.database import Connection
 from lightwell.records.locks import PUBLISHING_LOCK
 
@@ -49,7 +50,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT * FROM document_entity_mentions
         WHERE entity_id = stale.subject_id AND class_id = stale.class_id
-        ORDER BY chunk_id DESC, name LIMIT 50
+        ORDER BY chunk_id {order}, name LIMIT %(most_sources)s
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
@@ -88,7 +89,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT * FROM relation_mentions
         WHERE relation_id = stale.subject_id AND class_id = stale.class_id
-        ORDER BY chunk_id DESC, description LIMIT 50
+        ORDER BY chunk_id {order}, description LIMIT %(most_sources)s
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
@@ -146,6 +147,11 @@ _REFRESH: Mapping[str, LiteralString] = {
     "relation": _REFRESH_RELATIONS,
 }
 
+_ORDER: Mapping[SourceIdStrategy, LiteralString] = {
+    SourceIdStrategy.FIFO: "DESC",
+    SourceIdStrategy.KEEP: "ASC",
+}
+
 
 async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) -> int:
     """Recompute up to `limit` stale profiles and return how many were taken; 0 means nothing is stale.
@@ -158,6 +164,7 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
         rows = await (
             await connection.execute(_TAKE, {"project_id": project_id, "limit": limit})
         ).fetchall()
+        kept = await retention.read(connection, project_id)
         for subject, statement in _REFRESH.items():
             taken = sorted(row for row in rows if row[2] == subject)
             if taken:
@@ -165,10 +172,12 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
                     "subjects": [row[0] for row in taken],
                     "classes": [row[1] for row in taken],
                     "deltas": [row[3] for row in taken],
+                    "most_sources": kept.limit,
                 }
-                await connection.execute(statement, keys)
+                query = statement.replace("{order}", _ORDER[kept.strategy])
+                await connection.execute(query, keys)
         subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
-        await curated.refresh(connection, [(row[0], row[1]) for row in rows])
+        await curated.refresh(connection, project_id, [(row[0], row[1]) for row in rows])
         shrunk = {"subjects": [row[0] for row in rows if row[3] <= 0]}
         await connection.execute(_DROP_EMPTY, subjects)
         await curated.drop_outdated_summaries(connection, [(row[0], row[1]) for row in rows])

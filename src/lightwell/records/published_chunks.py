@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from lightwell.domain.access import Reader
+from lightwell.domain.access import Reader, Tags
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ChunkId, DocumentId
 from lightwell.records.database import Database
@@ -13,6 +13,13 @@ FROM document_chunks AS chunk JOIN source_documents AS document USING (document_
 WHERE document.project_id = %(project_id)s AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
   AND (chunk.chunk_ref = ANY(%(names)s) AND document.global_ref = ANY(%(documents)s)
        OR chunk.chunk_id::text = ANY(%(names)s))
+ORDER BY chunk.chunk_id
+"""
+
+_ACCESS = """
+SELECT chunk.chunk_ref, class.tags
+FROM document_chunks AS chunk JOIN access_classes AS class USING (class_id)
+WHERE chunk.chunk_id = ANY(%(chunks)s) AND class_id = ANY(%(classes)s)
 ORDER BY chunk.chunk_id
 """
 
@@ -41,6 +48,14 @@ async def named(database: Database, reader: Reader, names: Sequence[str]) -> lis
         if name not in known:
             raise NotFound(f"There is no passage {name!r} that you may see")
     return [ChunkId(row[0]) for row in rows]
+
+
+async def access_tags(
+    database: Database, reader: Reader, chunks: Sequence[ChunkId]
+) -> list[tuple[str, Tags]]:
+    """Return the reference of each of these chunks that the reader sees, with the access tags of its document."""
+    rows = await database.rows(_ACCESS, {"chunks": list(chunks), "classes": list(reader.classes)})
+    return [(row[0], frozenset(row[1])) for row in rows]
 
 
 async def of_document(

@@ -112,6 +112,10 @@ WITH counted AS (
     SELECT stated_as, mention.class_id, 'relation', 0
     FROM relation_mentions AS mention JOIN document_chunks USING (chunk_id)
     WHERE document_id = ANY(%(documents)s) AND relation_id IS DISTINCT FROM stated_as
+    UNION ALL
+    SELECT subject_id, class_id, subject, 0 FROM profiles
+    WHERE source_ids && ARRAY(SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s))
+      AND 'sources' = ANY(by_hand)
 )
 INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM counted

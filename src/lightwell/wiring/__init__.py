@@ -13,6 +13,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.requests import IngestRequest
+from lightwell.domain.sources import SourceRetention
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.ingest.rules import Rules
@@ -78,6 +79,9 @@ async def opened(
             await reading_by_rules(database, space, embedder, parser, chosen.lease_seconds),
             embedded_at_once=chosen.embedding_batch_size,
             refreshed_at_once=chosen.graph_batch_size,
+            sources=SourceRetention(
+                limit=chosen.max_source_ids, strategy=chosen.source_id_strategy
+            ),
         )
         if chosen.extraction == "model":
             way = extract_by_model(replace(way, summarizer=summaries), chosen, ask)
@@ -96,6 +100,7 @@ async def opened(
                 chunks=chosen.context_chunk_ratio,
             ),
             seconds=chosen.answer_timeout_seconds,
+            separator=chosen.description_separator,
         )
         yield KnowledgeBase(database, project_id, way, found_by, answers, summarizer=summaries)
 

@@ -36,6 +36,14 @@ Kind = Annotated[
 Description = Annotated[
     str, typer.Option("--description", metavar="TEXT", help="What is to be said of it.")
 ]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="PASSAGE",
+        help="A passage that says so, by reference or id (`lightwell documents passages`); repeat it for several.",
+    ),
+]
 Related = Annotated[
     Predicate,
     typer.Option(
@@ -238,13 +246,15 @@ def rename_entity(
 @graph.command(
     "describe",
     epilog='\b\nExamples:\n  lightwell graph describe "Acme Corp" --description "Makes pumps." --as team:us\n'
-    '  lightwell graph describe "Acme Corp" --kind organization --as team:us',
+    '  lightwell graph describe "Acme Corp" --kind organization --as team:us\n'
+    '  lightwell graph describe "Acme Corp" --description "Makes pumps." --source REF --as team:us',
 )
 def describe_entity(  # noqa: PLR0913 - each is an option
     name: Entity,
     *,
     kind: Kind = "",
     description: Description = "",
+    source: Sources = None,
     who: As = None,
     acl: For = None,
     as_json: Json = False,
@@ -255,7 +265,7 @@ def describe_entity(  # noqa: PLR0913 - each is an option
     from lightwell.domain.graph import Word
     from lightwell.entrypoints.cli.edge import run
 
-    word = Word(kind=kind, description=description)
+    word = Word(kind=kind, description=description, sources=tuple(source or ()))
     run(curating.edit(name, word, who or [], acl or []), as_json=as_json, verbose=verbose)
 
 

@@ -1,0 +1,26 @@
+"""Descriptions as people read them: the parts of each, with the separator that the settings name."""
+
+from dataclasses import replace
+from typing import TypeVar
+
+from lightwell.domain.exports import ExportedRelation
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
+
+_Described = TypeVar("_Described", Entity, Relation, ExportedRelation)
+
+
+def separated(text: str, separator: str) -> str:
+    """Return the description with this separator between its parts."""
+    return separator.join(text.split(DESCRIPTION_SEPARATOR))
+
+
+def with_separator(described: _Described, separator: str) -> _Described:
+    """Return the entity or relation with this separator between the parts of whatever describes it."""
+    if isinstance(described, Entity):
+        return replace(described, description=separated(described.description, separator))
+    return replace(
+        described,
+        description=separated(described.description, separator),
+        comparison=separated(described.comparison, separator),
+        use_case=separated(described.use_case, separator),
+    )

@@ -1,0 +1,61 @@
+"""Which sources a profile keeps: one rule for each project, so that every worker derives the same profiles."""
+
+from typing import LiteralString
+
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.sources import SourceIdStrategy, SourceRetention
+from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.locks import PUBLISHING_LOCK
+
+_READ = "SELECT max_source_ids, source_id_strategy FROM projects WHERE project_id = %(project_id)s"
+
+_WRITE = """
+UPDATE projects SET max_source_ids = %(limit)s, source_id_strategy = %(strategy)s
+WHERE project_id = %(project_id)s AND (max_source_ids, source_id_strategy) IS DISTINCT FROM (%(limit)s, %(strategy)s)
+RETURNING project_id
+"""
+
+_STALE = """
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT profile.subject_id, profile.class_id, class.project_id, profile.subject, 0
+FROM profiles AS profile JOIN access_classes AS class USING (class_id)
+WHERE class.project_id = %(project_id)s
+ORDER BY profile.subject_id, profile.class_id
+ON CONFLICT (subject_id, class_id) DO NOTHING
+"""
+
+LIMIT_OF_PROJECT: LiteralString = (
+    "(SELECT max_source_ids FROM projects WHERE project_id = %(project_id)s)"
+)
+"""The project's limit, as SQL for a LIMIT; needs the parameter `project_id`."""
+
+KEPT_FIRST: LiteralString = """
+    CASE WHEN (SELECT source_id_strategy = 'KEEP' FROM projects WHERE project_id = %(project_id)s)
+         THEN {chunk_id} END NULLS FIRST, {chunk_id} DESC
+"""
+"""The project's order of sources, those that stay first, as SQL for an ORDER BY; `{chunk_id}` is the column."""
+
+
+async def read(connection: Connection, project_id: ProjectId) -> SourceRetention:
+    """Return the project's rule."""
+    row = await (await connection.execute(_READ, {"project_id": project_id})).fetchone()
+    if row is None:
+        return SourceRetention()
+    return SourceRetention(limit=row[0], strategy=SourceIdStrategy(row[1]))
+
+
+@repeatable
+async def write(database: Database, project_id: ProjectId, retention: SourceRetention) -> None:
+    """Set the project's rule; when it changes, the next refresh derives all profiles anew."""
+    facts = {
+        "project_id": project_id,
+        "limit": retention.limit,
+        "strategy": retention.strategy.value,
+    }
+    async with database.transaction() as connection:
+        if await read(connection, project_id) == retention:
+            return
+        await connection.execute(PUBLISHING_LOCK, facts)
+        changed = await (await connection.execute(_WRITE, facts)).fetchone()
+        if changed is not None:
+            await connection.execute(_STALE, facts)
