@@ -158,9 +158,11 @@ async def test_s0_4_keywords_are_kept_under_the_question_s_hash(
             assert found.by_model is by
             assert await kb.keywords(QUESTION) == found
             kept = await database.rows(
-                "SELECT cache_type, content_hash, created_at FROM extraction_cache", {}
+                """SELECT cache_type, content_hash = keyed_hash(project_id, %(hash)s),
+                          content_hash = %(hash)s, created_at FROM extraction_cache""",
+                {"hash": found.question_hash},
             )
-            key = ("KEYWORD_EXTRACTION", found.question_hash, found.cached_at)
+            key = ("KEYWORD_EXTRACTION", True, False, found.cached_at)
             assert kept == ([key] if by else [])
             assert (found.cached_at is not None) is by
             assert len(fake.requests) == len(kept)

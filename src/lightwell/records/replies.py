@@ -1,7 +1,8 @@
 """What models replied, kept before anybody reads it, so that nothing is paid for twice.
 
 A reply is found by the SHA-256 of the whole input that was sent for it, so another prompt, model or form is
-another question, and another parser is not.
+another question, and another parser is not. The keywords of a question are found by the hash of the question, which
+somebody could guess: it is stored keyed.
 """
 
 import hashlib
@@ -63,7 +64,10 @@ SELECT sought.place, id, result, is_complete, model, coalesce(input_tokens, 0),
        coalesce(tokens_used, 0) - coalesce(input_tokens, 0), kept.created_at
 FROM unnest(%(types)s::text[], %(hashes)s::text[], %(ages)s::float8[]) WITH ORDINALITY
     AS sought (cache_type, content_hash, most_age, place)
-JOIN extraction_cache AS kept USING (cache_type, content_hash)
+JOIN extraction_cache AS kept
+  ON kept.cache_type = sought.cache_type
+ AND kept.content_hash = CASE sought.cache_type WHEN 'KEYWORD_EXTRACTION'
+                         THEN keyed_hash(%(project_id)s, sought.content_hash) ELSE sought.content_hash END
 WHERE kept.project_id = %(project_id)s
   AND (sought.most_age IS NULL OR kept.created_at > now() - make_interval(secs => sought.most_age))
 """
@@ -71,23 +75,30 @@ WHERE kept.project_id = %(project_id)s
 # A chunk may have gone, or be going, while the model thought; its reply is kept all the same.
 _KEEP = """
 WITH given AS (
-    SELECT * FROM unnest(%(ids)s::uuid[], %(types)s::text[], %(chunks)s::uuid[], %(hashes)s::text[], %(results)s::text[],
+    SELECT given.*,
+           CASE cache_type WHEN 'KEYWORD_EXTRACTION' THEN keyed_hash(%(project_id)s, content_hash)
+                ELSE content_hash END AS stored_hash
+    FROM unnest(%(ids)s::uuid[], %(types)s::text[], %(chunks)s::uuid[], %(hashes)s::text[], %(results)s::text[],
                          %(complete)s::boolean[], %(models)s::text[], %(inputs)s::integer[], %(used)s::integer[],
                          %(ages)s::float8[])
         AS given (id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used, most_age)
 ), chunk AS (
     SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) FOR KEY SHARE SKIP LOCKED
+), kept AS (
+    INSERT INTO extraction_cache (
+        id, project_id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used,
+        expires_at)
+    SELECT id, %(project_id)s, cache_type, chunk.chunk_id, stored_hash, result, is_complete, model, input_tokens,
+           tokens_used, now() + make_interval(secs => most_age)
+    FROM given LEFT JOIN chunk USING (chunk_id)
+    ORDER BY cache_type, stored_hash
+    ON CONFLICT (project_id, cache_type, content_hash)
+    DO UPDATE SET chunk_id = coalesce(extraction_cache.chunk_id, excluded.chunk_id)
+    RETURNING *
 )
-INSERT INTO extraction_cache (
-    id, project_id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used, expires_at)
-SELECT id, %(project_id)s, cache_type, chunk.chunk_id, content_hash, result, is_complete, model, input_tokens,
-       tokens_used, now() + make_interval(secs => most_age)
-FROM given LEFT JOIN chunk USING (chunk_id)
-ORDER BY cache_type, content_hash
-ON CONFLICT (project_id, cache_type, content_hash)
-DO UPDATE SET chunk_id = coalesce(extraction_cache.chunk_id, excluded.chunk_id)
-RETURNING cache_type || ' ' || content_hash, id, result, is_complete, model, coalesce(input_tokens, 0),
-          coalesce(tokens_used, 0) - coalesce(input_tokens, 0), created_at
+SELECT kept.cache_type || ' ' || given.content_hash, kept.id, kept.result, kept.is_complete, kept.model,
+       coalesce(kept.input_tokens, 0), coalesce(kept.tokens_used, 0) - coalesce(kept.input_tokens, 0), kept.created_at
+FROM kept JOIN given ON given.cache_type = kept.cache_type AND given.stored_hash = kept.content_hash
 """
 
 _EXPIRE = """
