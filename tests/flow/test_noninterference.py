@@ -2,7 +2,7 @@
 
 import csv
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -415,7 +415,7 @@ async def say_with_sources(store: Noted, tag: str) -> None:
 
 
 async def sourced(
-    database: Database, corpus: Sequence[NewDocument], tags: set[str], others: set[str]
+    database: Database, corpus: Sequence[NewDocument], tags: set[str], others: Collection[str]
 ) -> object:
     """Return the reader's passages, what each says, and the reader's relations page by page, without ids.
 
