@@ -79,9 +79,7 @@ async def opened(
             await reading_by_rules(database, space, embedder, parser, chosen.lease_seconds),
             embedded_at_once=chosen.embedding_batch_size,
             refreshed_at_once=chosen.graph_batch_size,
-            sources=SourceRetention(
-                limit=chosen.max_source_ids, strategy=chosen.source_id_strategy
-            ),
+            sources=_source_retention(chosen),
         )
         if chosen.extraction == "model":
             way = extract_by_model(replace(way, summarizer=summaries), chosen, ask)
@@ -126,6 +124,10 @@ async def reading_by_rules(
         worker=new_worker(lease_seconds),
         parser=parser,
     )
+
+
+def _source_retention(settings: Settings) -> SourceRetention:
+    return SourceRetention(limit=settings.max_source_ids, strategy=settings.source_id_strategy)
 
 
 def _parser_limits(settings: Settings) -> ParserLimits:
