@@ -81,6 +81,14 @@ def test_the_date_of_a_file_that_comes_out_the_same_is_no_date() -> None:
     assert read(file.getvalue()).updated_at is None
 
 
+def test_a_title_that_is_no_text_is_left_out() -> None:
+    content = made([["Some words."]])
+    broken = content.replace(b"/Title (Untitled)", b"/Title <FEFFD8000041>", 1)
+    assert broken != content
+    document = read(broken)
+    assert (document.title, document.text.strip()) == ("", "Some words.")
+
+
 def test_words_broken_at_a_line_end_are_mended() -> None:
     document = read(made([["A well-known thing is infor-", "mation, and a well-", "known one."]]))
     assert "information" in document.text

@@ -55,6 +55,11 @@ def test_a_person_of_the_demo_is_a_tag_like_any_other() -> None:
         ("team:\u03bf\u03c1", "look like Latin"),
         ("team:\uff53ales", "another form"),
         ("te\u0430m:sales", "mixes letters"),
+        ("team:v\u115f", "cannot be seen"),
+        ("team:v\u034f", "cannot be seen"),
+        ("team:v\ufe0f", "cannot be seen"),
+        ("team:\u0261o", "phonetic letter"),
+        ("team:\u1d20", "phonetic letter"),
     ],
 )
 def test_a_tag_that_looks_like_another_is_refused(tag: str, reason: str) -> None:

@@ -137,7 +137,7 @@ class Checker:
         found = carried(text, passages, self.known) or carried_elsewhere(
             text, passages, given, self.known
         )
-        return found if are_quoted(text, (each.evidence.chunk.text for each in found)) else ()
+        return found if are_quoted(text, [each.evidence.chunk.text for each in found]) else ()
 
 
 def checker(passages: Sequence[Evidence], question: str = "") -> Checker:

@@ -16,6 +16,12 @@ _TAG = re.compile(r"[^\s,:]+(:[^\s,:]+)*")
 _LONGEST_TAG = 200
 _WORD = re.compile(r"[^\W\d_]+")
 _INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that Unicode calls ignorable, beside those of the categories."""
+_PHONETIC = re.compile("[\u0250-\u02af\u1d00-\u1dbf]")
+"""Phonetic letters, many of which look like plain ones: `ɡ`, `ᴠ`."""
 _LIKE_LATIN = frozenset(("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"))
 _LATIN_SHAPES = frozenset("асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮαινορτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 """Letters of other alphabets that look like Latin ones."""
@@ -55,8 +61,10 @@ def tags_of(words: Iterable[str]) -> Tags:
 
 def _lookalike(tag: str) -> str:
     """Return why a tag may look like another one, "" where it may not."""
-    if any(unicodedata.category(sign) in _INVISIBLE for sign in tag):
+    if _UNSEEN.search(tag) or any(unicodedata.category(sign) in _INVISIBLE for sign in tag):
         return "holds a character that cannot be seen"
+    if _PHONETIC.search(tag):
+        return "holds a phonetic letter that looks like another one"
     if unicodedata.normalize("NFKC", tag) != tag:
         return "holds another form of a character"
     for word in _WORD.findall(tag):

@@ -36,6 +36,7 @@ _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)
 _NO_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 """What ReportLab writes when a file is to come out the same each time."""
 
+_METADATA = ("Title", "Author", "ModDate", "CreationDate")
 _BROKEN_WORD = re.compile(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
 _DIGITS = re.compile(r"\d+")
 _COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
@@ -104,7 +105,7 @@ def _read(content: bytes) -> _Raw:
             return _Raw(
                 pages=_pages(document),
                 bookmarks=list(_bookmarks(document)),
-                about=dict(document.get_metadata_dict()),
+                about={key: _metadata(document, key) for key in _METADATA},
             )
     except pypdfium2.PdfiumError as error:
         # PDFium sets no error for a file without pages: the code is then that of a file before it.
@@ -114,6 +115,14 @@ def _read(content: bytes) -> _Raw:
         raise Unreadable(
             "broken", "it is no whole PDF, or has no pages; open it in a viewer and export it again"
         ) from error
+
+
+def _metadata(document: pypdfium2.PdfDocument, key: str) -> str:
+    """Return what the file says of itself under this key; "" where that is no whole UTF-16."""
+    try:
+        return document.get_metadata_value(key)
+    except UnicodeDecodeError:
+        return ""
 
 
 def _pages(document: pypdfium2.PdfDocument) -> list[str]:
