@@ -164,9 +164,18 @@ WRONG = [
     (["status", "--as", ","], "Say who asks"),
     (["ask", "Why?", "--as", "a b"], "'a b' is not an access tag; write it like team:sales"),
     (["ask", "Why?", "--as", "team:"], "'team:' is not an access tag"),
-    (["ask", "Why?", "--as", "ada", "--limit", "21"], "Error: topK must be between 1 and 20\n"),
-    (["ask", "Why?", "--as", "ada", "--limit", "0"], "Error: topK must be between 1 and 20\n"),
-    (["search", "Why?", "--as", "ada", "--limit", "21"], "topK must be between 1 and 20"),
+    (
+        ["ask", "Why?", "--as", "ada", "--limit", "21"],
+        "'--limit': Input should be less than or equal to 20",
+    ),
+    (
+        ["ask", "Why?", "--as", "ada", "--limit", "0"],
+        "'--limit': Input should be greater than or equal",
+    ),
+    (
+        ["search", "Why?", "--as", "ada", "--limit", "21"],
+        "'--limit': Input should be less than or equal to 20",
+    ),
     (["search", "Why?", "--as", "ada", "--mode", "bypass"], "'bypass' is not one of 'naive'"),
     (["chat", ""], "Error: Message cannot be empty\n"),
     (["chat", "", "--as", "ada", "--json"], "Message cannot be empty"),
@@ -182,7 +191,7 @@ WRONG = [
     (["ingest", ".", "--acl", "team:s\u200bales"], "holds a character that cannot be seen"),
     (["ingest", ".", "--acl", "team:x", "--topic", "x" * 257], "A topic has at most 256"),
     (["documents", "show", "x"], "Say who asks"),
-    (["documents", "delete", "x", "--as", "ada"], "nobody can be asked here"),
+    (["documents", "delete", "x", "--as", "ada"], "there is no terminal to ask in"),
     (["documents", "list", "--as", "ada", "--limit", "0"], "--limit"),
     (["reticulate"], "No such command 'reticulate'"),
     (["ask", "Why?", "--loud"], "No such option: --loud"),
@@ -279,6 +288,13 @@ def test_with_json_an_error_is_a_document_on_stderr(run: Run) -> None:
     }
 
 
+@pytest.mark.parametrize("group", [[], ["documents"], ["graph"], ["jobs"]], ids=" ".join)
+def test_help_shows_whole_summaries(run: Run, group: list[str]) -> None:
+    shown = run(*group, "--help").stdout
+    assert "Commands:" in shown
+    assert "..." not in shown.replace("[ARGS]...", "")
+
+
 def test_help_needs_no_models() -> None:
     code = (
         "import sys; from lightwell.entrypoints.cli import main\n"
@@ -358,7 +374,7 @@ def test_progress_goes_to_stderr_line_by_line(run: Run, home: Path) -> None:
     )
     ended = run("ingest", "more", "--acl", "team:us", "--topic", "house")
     assert ended.returncode == 0, ended.stderr
-    assert "[1/1] bikes.md: 1 passage" in ended.stderr
+    assert "[1/1] more/bikes.md: 1 passage" in ended.stderr
     assert (
         ended.stdout == "1 new, 0 changed, 0 unchanged, 0 gone, 0 failed\n1 document for team:us\n"
     )

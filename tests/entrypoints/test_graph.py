@@ -69,7 +69,7 @@ def test_a_session_of_corrections(run: Run) -> None:
     assert entity["description"] == "A buyer."
     assert entity["aliases"] == ["Nordwind", "Nordwind AG"]
     apart = run("graph", "unmerge", str(merged["mergeId"]))
-    assert apart.stdout == "By itself again: Nordwind AG.\n"
+    assert apart.stdout == "Separate entities again: Nordwind AG.\n"
     assert run("graph", "reject", "Nordwind", "Nordwind AG").exit_code == 0
     assert "Nothing that you may see" in run("graph", "proposals").stdout
 

@@ -88,7 +88,7 @@ def test_a_process_starts_with_the_first_document_and_is_kept(parser: Parser) ->
     assert parse(parser, b"# Pumps\n\nHello, reader.", Format.MARKDOWN).title == "Pumps"
     first = parser.process_ids
     assert len(first) == 1
-    with pytest.raises(Unreadable, match="no whole PDF"):
+    with pytest.raises(Unreadable, match="PDF is damaged"):
         parse(parser, b"%PDF-1.7 nothing", Format.PDF)
     assert parse(parser, SENTENCE).chunks[0].text == SENTENCE.decode().strip()
     assert parser.process_ids == first

@@ -182,7 +182,7 @@ async def test_a_garbled_answer_is_asked_for_again() -> None:
         (Behaves(status=401), 1, "answered 401: check LIGHTWELL_CHAT_API_KEY"),
         (Behaves(status=404), 1, "answered 404: there is no model 'owl' at this URL"),
         (Behaves(status=400), 1, "answered 400: it does not take this request"),
-        (Behaves(status=500), 5, "answered 500: it is in trouble itself"),
+        (Behaves(status=500), 5, "answered 500: the server has an internal error"),
         (Behaves(hangs_up=True), 5, "cannot be reached: is it running"),
         (Behaves(raw=b"{}"), 5, "something else than expected"),
         (Behaves(raw=b'{"choices": []}'), 5, "something else than expected"),

@@ -1,11 +1,16 @@
 """What a person sees of an ingestion that is under way."""
 
 import io
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from lightwell.entrypoints.cli.progress import following
+from lightwell.entrypoints.cli.show import file_name
 from lightwell.ingest.way import Outcome, Progress, Step
+
+LONG = "file:///x/long.txt"
 
 
 def lines(*told: Progress | Outcome) -> list[str]:
@@ -21,16 +26,27 @@ def lines(*told: Progress | Outcome) -> list[str]:
 
 
 def embedded(done: int, total: int) -> Progress:
-    return Progress(url="file:///x/long.txt", step=Step.EMBEDDING, done=done, total=total)
+    return Progress(url=LONG, step=Step.EMBEDDING, done=done, total=total)
 
 
 def test_a_large_document_shows_each_tenth_of_a_step() -> None:
     assert lines(*(embedded(done, 1000) for done in range(32, 1001, 32))) == [
-        f"long.txt: embedding {done:,} of 1,000 passages"
+        f"/x/long.txt: embedding {done:,} of 1,000 passages"
         for done in (32, 128, 224, 320, 416, 512, 608, 704, 800, 928)
     ]
 
 
 def test_a_small_document_shows_its_end_only() -> None:
-    end = Outcome(url="file:///x/long.txt", chunks=12, error="")
-    assert lines(embedded(6, 12), embedded(12, 12), end) == ["[1/1] long.txt: 12 passages"]
+    end = Outcome(url=LONG, chunks=12, error="")
+    assert lines(embedded(6, 12), embedded(12, 12), end) == ["[1/1] /x/long.txt: 12 passages"]
+
+
+def test_a_file_is_named_by_its_path_and_in_its_own_letters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "handbook" / "ü 100%25" / "index.md"
+    assert file_name(file.as_uri()) == "handbook/ü 100%25/index.md"
+    assert file_name("file:///elsewhere/index.md") == "/elsewhere/index.md"
+    assert file_name("https://wiki.example/a%20b") == "https://wiki.example/a%20b"
+    assert file_name("file:///a%1B%5B31m.md") == "/a[31m.md"

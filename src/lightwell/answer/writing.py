@@ -94,9 +94,12 @@ class Checker:
         """What is worth telling of the check."""
         if not self.dropped:
             return ()
-        sentences = "sentence" if self.dropped == 1 else "sentences"
+        one = self.dropped == 1
+        sentences, left_out, them = (
+            ("sentence", "was left out", "it") if one else ("sentences", "were left out", "them")
+        )
         return (
-            f"{self.dropped} {sentences} of the model's reply fell: no cited passage carries them.",
+            f"{self.dropped} {sentences} of the model's reply {left_out}: no cited passage supports {them}.",
         )
 
     def take(self, piece: str) -> list[Statement]:

@@ -124,7 +124,7 @@ def _refuse_unknown(yaml: Mapping[str, object], known: Sequence[str]) -> None:
     for key in yaml:
         if key not in known:
             names = ", ".join(_FOLDER_KEYS if "files" in known else _KEYS)
-            raise Invalid(f"nobody knows the key {key!r}; known are {names}")
+            raise Invalid(f"unknown key {key!r}; the known keys are {names}")
 
 
 def _tags(value: object) -> Tags:

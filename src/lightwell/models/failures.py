@@ -121,7 +121,7 @@ def _advice(address: Address, status: int, code: str) -> str:
         case 429:
             return "too many requests; lower the per-minute limits or wait"
         case _ if status >= 500:
-            return "it is in trouble itself; try again later, or look into its log"
+            return "the server has an internal error; try again later, or look into its log"
         case _:
             return "it does not take this request"
 

@@ -3,6 +3,10 @@
 They import the rest inside their functions, so that `--help` and a mistyped option need no model and no database.
 """
 
+import inspect
+
+import typer
+
 from lightwell.entrypoints.cli.adding import documents
 from lightwell.entrypoints.cli.analytics import analytics, rating
 from lightwell.entrypoints.cli.ask import asking
@@ -25,6 +29,20 @@ app.add_typer(jobs, name="jobs")
 app.add_typer(runs, name="runs")
 app.add_typer(analytics, name="analytics")
 app.add_typer(project, name="project")
+
+
+def _show_whole_summaries(group: typer.Typer) -> None:
+    """Let `--help` show the first paragraph of each command, where it would cut a long one."""
+    for command in group.registered_commands:
+        text = inspect.getdoc(command.callback) or ""
+        command.short_help = " ".join(text.split("\n\n")[0].split())
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            below.short_help = below.typer_instance.info.help
+            _show_whole_summaries(below.typer_instance)
+
+
+_show_whole_summaries(app)
 
 
 def main() -> None:

@@ -25,7 +25,10 @@ Passages = Annotated[
     int | None,
     typer.Option(
         "--limit",
-        help="How many passages, at most: 1 to 20; 5 by default, 20 with --statements.",
+        metavar="N",
+        min=1,
+        max=20,
+        help="How many passages, at most; 5 by default, 20 with --statements.",
     ),
 ]
 AsStatements = Annotated[

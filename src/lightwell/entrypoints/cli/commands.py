@@ -38,7 +38,9 @@ Topic = Annotated[
     str, typer.Option("--topic", metavar="TOPIC", help="Only documents with this topic tag.")
 ]
 Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
-Limit = Annotated[int, typer.Option("--limit", help="How many passages, at most: 1 to 20.")]
+Limit = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=20, help="How many passages, at most.")
+]
 Where = Annotated[
     Mode,
     typer.Option(

@@ -89,7 +89,7 @@ async def unmerge(name: str, who: Sequence[str]) -> Report:
     names = ", ".join(each.name for each in apart)
     return costs.report(
         {"entities": [entity_document(each) for each in apart]},
-        Text(clean(f"By itself again: {names}.")),
+        Text(clean(f"Separate entities again: {names}.")),
     )
 
 
@@ -116,7 +116,7 @@ async def proposals(who: Sequence[str], *, about: str, limit: int) -> Report:
     """Report which entities may be one."""
     async with opened_graph(who) as (graph, reader):
         found = await graph.proposals(reader, about=about, limit=limit)
-    table = new_table("sure", "entity", "may be", "because of")
+    table = new_table("confidence", "entity", "possibly the same as", "evidence")
     for each in found:
         table.add_row(
             f"{each.confidence:.2f}", clean(each.one.name), clean(each.other.name), _reasons(each)

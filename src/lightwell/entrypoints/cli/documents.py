@@ -158,7 +158,9 @@ def delete_document(
     from lightwell.entrypoints.cli.edge import run
 
     if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter("nobody can be asked here; add it", param_hint="--yes")
+        raise typer.BadParameter(
+            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+        )
     if not yes:
         typer.confirm(
             f"Delete {', '.join(names)}, and all that was read from it?", abort=True, err=True

@@ -62,7 +62,7 @@ _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
         Exit.INCOMPLETE,
         "`lightwell ingest` goes on with the rest; --budget TOKENS allows more.",
     ),
-    (ModelFailed, Exit.FAILED, "What was done stays done. `lightwell doctor` tries the models."),
+    (ModelFailed, Exit.FAILED, "Finished work is kept. `lightwell doctor` tests the models."),
     (StoreFailed, Exit.FAILED, "`lightwell doctor` says how the database is."),
     (LightwellError, Exit.FAILED, "`lightwell doctor` may say more."),
 )

@@ -8,10 +8,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from lightwell.entrypoints.cli.show import clean, counted
+from lightwell.entrypoints.cli.show import clean, counted, file_name
 from lightwell.ingest.sync import Sync
 from lightwell.ingest.way import Outcome
 from lightwell.ingest.way import Progress as Moved
+
+_WIDTH = 60
+"""Characters beside the bar: the end of a path tells more than its beginning."""
 
 _LARGE = 200
 """Passages of a document that is worth lines of its own."""
@@ -35,10 +38,10 @@ class Following:
 
     def progress(self, progress: Moved) -> None:
         """Show how far a step has come within one document; without a terminal only of a large one, at each tenth."""
-        name = clean(progress.url.rsplit("/", 1)[-1])
+        name = file_name(progress.url)
         share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
-        line = f"{name[:40]}: {progress.step}{share}"
-        self.bar.update(self.bar.task_ids[0], document=line)
+        line = f"{name}: {progress.step}{share}"
+        self.bar.update(self.bar.task_ids[0], document=line[-_WIDTH:])
         tenth = (progress.url, progress.step, 10 * progress.done // max(progress.total, 1))
         is_news = progress.total >= _LARGE and tenth != self.shown
         if is_news and not self.console.is_terminal:
@@ -49,9 +52,9 @@ class Following:
         """Show that one document has come to its end."""
         self.done += 1
         self.total = max(self.total, self.done)
-        name = clean(outcome.url.rsplit("/", 1)[-1])
+        name = file_name(outcome.url)
         self.bar.update(
-            self.bar.task_ids[0], completed=self.done, total=self.total, document=name[:40]
+            self.bar.task_ids[0], completed=self.done, total=self.total, document=name[-_WIDTH:]
         )
         if not self.console.is_terminal:
             end = (

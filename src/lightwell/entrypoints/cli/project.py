@@ -36,7 +36,9 @@ def delete_project(
     from lightwell.entrypoints.cli.edge import run
 
     if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter("nobody can be asked here; add it", param_hint="--yes")
+        raise typer.BadParameter(
+            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+        )
     if not yes:
         typer.confirm(f"Delete the project {name} and all that is in it?", abort=True, err=True)
     run(projects.delete(name), as_json=as_json, verbose=verbose)

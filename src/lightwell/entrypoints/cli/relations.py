@@ -118,6 +118,8 @@ def delete_entities(
 
 def _confirm(question: str, *, yes: bool) -> None:
     if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter("nobody can be asked here; add it", param_hint="--yes")
+        raise typer.BadParameter(
+            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+        )
     if not yes:
         typer.confirm(question, abort=True, err=True)

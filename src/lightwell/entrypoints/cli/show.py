@@ -5,6 +5,7 @@ Everything that comes from a document or a file name passes `clean`, so that no 
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from urllib.parse import unquote
 
 from rich.console import Group, RenderableType
@@ -27,6 +28,15 @@ def clean(text: str) -> str:
         for sign in text
         if sign in "\n\t" or not (sign in _DIRECTIONS or unicodedata.category(sign) in ("Cc", "Cs"))
     )
+
+
+def file_name(url: str) -> str:
+    """Return what to call a document in a line: a file's path, from the working directory where it is below, or the URL."""
+    if not url.startswith("file://"):
+        return clean(url)
+    path = Path(unquote(url.removeprefix("file://")))
+    here = Path.cwd()
+    return clean(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def counted(count: int, what: str) -> str:

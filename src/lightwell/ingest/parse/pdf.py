@@ -113,7 +113,7 @@ def _read(content: bytes) -> _Raw:
         if is_locked and _ENCRYPTED in content:
             raise Unreadable("encrypted", "it asks for a password; save it without one") from error
         raise Unreadable(
-            "broken", "it is no whole PDF, or has no pages; open it in a viewer and export it again"
+            "broken", "the PDF is damaged or has no pages; open it in a viewer and export it again"
         ) from error
 
 
