@@ -1,0 +1,30 @@
+"""A worker process for the load test: it works until SIGTERM, and its exit status says how that ended."""
+
+import asyncio
+import signal
+import sys
+from dataclasses import replace
+
+from lightwell.ingest import work
+from lightwell.records.database import connected
+from lightwell.records.jobs import Worker
+from tests.flow.conftest import project_on
+
+LEASE_SECONDS = 20.0
+"""Longer than a busy machine keeps a process waiting; a shorter one is lost without anybody's fault."""
+
+
+async def main(url: str, project_name: str) -> None:
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
+    async with connected(url, most_connections=6) as database:
+        project = await project_on(database, project_name)
+        worker = Worker(name=work.new_worker().name, seconds=LEASE_SECONDS)
+        way = replace(project.way, worker=worker, batches=2)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        await work.serve(way, project.kb.project_id, lambda outcome: None, stop)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2]))
