@@ -17,14 +17,20 @@ from lightwell.testing.shelf import Shelf, written
 from tests.patience import PATIENCE
 
 from .conftest import project_on
+from .store_state import differences, state
+from .test_ingestion import residue
 
 LEASE_SECONDS = 1.0
 ROOT = Path(__file__).parents[2]
 
 
 def worker(url: str, diary: Path) -> "subprocess.Popen[str]":
+    return begun("tests.flow.slow_worker", url, str(diary), str(LEASE_SECONDS))
+
+
+def begun(module: str, *arguments: str) -> "subprocess.Popen[str]":
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.flow.slow_worker", url, str(diary), str(LEASE_SECONDS)],
+        [sys.executable, "-m", module, *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONHASHSEED": "0"},
         stdout=subprocess.PIPE,
@@ -123,3 +129,33 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
             {},
         )
         assert rows[0] == (status.chunks, status.chunks)
+
+
+async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: str) -> None:
+    """Whatever step it dies in, the same command again ends it, and nothing is counted that is not there."""
+    secret = [
+        written(f"{n}.md", f"Zephyrine Quark met Acme Corp about lot {n}.", ["team:s"])
+        for n in range(8)
+    ]
+    kept = [written(f"k{n}.md", "Acme Corp sells pumps in Oslo.", ["team:a"]) for n in range(2)]
+    async with connected(database_url) as database:
+        project = await project_on(database)
+        await project.kb.ingest(Shelf(documents=(*secret, *kept)))
+        source = random.Random(3)
+        for _ in range(4):
+            process = begun("tests.flow.erasing_process", database_url, "team:s")
+            time.sleep(source.uniform(0, 0.3))  # noqa: ASYNC251 - the other process works meanwhile
+            kill(process)
+        last = begun("tests.flow.erasing_process", database_url, "team:s")
+        assert last.wait(PATIENCE) == 0
+        last.communicate()
+        # what died between the tombstone and its removal has no name any more by which it could be erased
+        reader = await project.kb.reader(["team:s"])
+        assert [one async for one in project.kb.documents(reader)] == []
+        await project.kb.ingest(Shelf(documents=tuple(kept)))
+        assert await residue(project, "zephyrine") == []
+        rows = await database.rows("SELECT count(*) FROM source_documents WHERE is_deleted", {})
+        assert rows == [(0,)]
+        fresh = await project_on(database, "never killed")
+        await fresh.kb.ingest(Shelf(documents=tuple(kept)))
+        assert differences(await state(project), await state(fresh)) == {}

@@ -22,9 +22,11 @@ from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import Predicate, Statement, Subject, Word
+from lightwell.ingest import sync as following
 from lightwell.ingest.reading import Wanted
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
+from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.shelf import Shelf, written
 from lightwell.wiring import retriever
@@ -935,3 +937,40 @@ async def test_estimates_feel_nothing_invisible(
                 known = await project.kb.estimate_again(await project.kb.reader(OWN), None)
                 assert (known.kept, known.calls) == (1, 0)
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("most_exact", [0, 1000], ids=["approximate", "exact"])
+async def test_what_moved_out_of_sight_takes_no_place_before_the_index_has_followed(
+    database: Database, other_database: Database, most_exact: int
+) -> None:
+    """Between the moment a document is narrowed and the end of the sync, or after a crash in between."""
+    seen = [
+        written(f"v{n}.md", f"The turbine needs oil every {n} weeks, says manual {n}.", ["team:v"])
+        for n in range(4)
+    ]
+    moved = [
+        written(f"s{n}.md", f"How often does the turbine need oil? Never in plan {n}.", ["team:v"])
+        for n in range(8)
+    ]
+    narrowed = [replace(each, acl_tags=frozenset({"team:h"})) for each in moved]
+    both, alone = await store(database, [*seen, *moved]), await store(other_database, seen)
+    source = Shelf(documents=(*seen, *narrowed))
+    await following.sync(both.database, both.kb.project_id, source, "file")
+    near = [await near_oil(project, most_exact) for project in (both, alone)]
+    assert near[0] == near[1]
+    assert len(near[0]) == 4
+
+
+async def near_oil(project: Project, most_exact: int) -> list[str]:
+    """Return the URLs of the four chunks that are nearest to a question, as team:v sees them."""
+    index = PostgresVectors(project.database, most_exact=most_exact)
+    await index.build(project.way.space.id)
+    [vector] = await project.embedder.query("How often does the turbine need oil?")
+    reader = await project.kb.reader(["team:v"])
+    hits = await index.nearest(project.way.space.id, vector, reader, limit=4)
+    rows = await project.database.rows(
+        "SELECT chunk_id, source_url FROM document_chunks JOIN source_documents USING (document_id)",
+        {},
+    )
+    urls = dict(rows)
+    return [urls[hit.chunk_id] for hit in hits]

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import pytest
+
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.graph import Extraction, Mention
 from lightwell.domain.ids import ChunkId, DocumentId, JobId, SpaceId
@@ -86,6 +88,24 @@ async def test_what_came_back_during_its_erasure_leaves_no_name_when_it_goes(
     gone = [await id_of(project, A)]
     await deletion.erase(replace(project.way, vectors=index), reader, gone)
     await project.kb.ingest(shelf(B))
+    assert await residue(project, "zephyrine") == []
+
+
+async def test_an_erasure_whose_process_dies_is_ended_by_whoever_comes_next(
+    database: Database, project: Project
+) -> None:
+    """The document is a tombstone by then, so nobody could ask for its erasure again."""
+    await project.kb.ingest(shelf(A, B))
+
+    async def die() -> None:
+        raise asyncio.CancelledError
+
+    way = replace(project.way, vectors=Interrupted(database, die))
+    with pytest.raises(asyncio.CancelledError):
+        await deletion.erase(way, await project.kb.reader(TAGS), [await id_of(project, A)])
+    assert await residue(project, "a.md") != []
+    await project.kb.ingest(shelf(B))
+    assert await residue(project, "a.md") == []
     assert await residue(project, "zephyrine") == []
 
 

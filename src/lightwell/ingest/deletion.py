@@ -1,26 +1,47 @@
 """Documents go: hidden first, then what was derived from them is rebuilt once for all, then the report."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
-from lightwell.domain.ids import DocumentId
+from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.ingest.way import Way, follow_up
-from lightwell.records import conversations, deletions, documents, forgetting, replies, statistics
-from lightwell.records.database import Database, repeatable
+from lightwell.records import deletions, documents, erasures
+from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.deletions import Touched
 from lightwell.records.locks import lock_project
-from lightwell.records.profiles import refresh_all
+
+Tombstone = Callable[[Connection, ProjectId, Sequence[DocumentId]], Awaitable[None]]
 
 
 async def delete(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
     """Turn documents into tombstones and rebuild what they fed; no read finds them once this returns."""
+    return await _delete(way, reader, gone, documents.tombstone)
+
+
+async def erase(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
+    """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had.
+
+    A document that is ingested again meanwhile stays; the report's errors name it.
+    """
+    report = await _delete(way, reader, gone, erasures.tombstone)
+    await erasures.finish(way.database, reader.project_id)
+    back = await deletions.standing(way.database, reader, gone)
+    said = tuple(
+        f"{url} was ingested again meanwhile, so it is there; delete it again" for url in back
+    )
+    return replace(report, errors=(*report.errors, *said))
+
+
+async def _delete(
+    way: Way, reader: Reader, gone: Sequence[DocumentId], tombstone: Tombstone
+) -> Deletion:
     known = await way.vectors.vectors(
         way.space.id, await deletions.chunks(way.database, reader, gone)
     )
-    touched = await _tombstone(way.database, reader, gone)
+    touched = await _hide(way.database, reader, gone, tombstone)
     errors: list[str] = []
     try:
         await follow_up(way, reader.project_id)
@@ -30,40 +51,15 @@ async def delete(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deleti
     return await _reported(way, reader, gone, touched, (vectors, tuple(errors)))
 
 
-async def erase(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
-    """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had.
-
-    A document that is ingested again meanwhile stays; the report's errors name it.
-    """
-    report = await delete(way, reader, gone)
-    back = await _erase(way.database, reader, gone)
-    await statistics.refresh(way.database)
-    said = tuple(
-        f"{url} was ingested again meanwhile, so it is there; delete it again" for url in back
-    )
-    return replace(report, errors=(*report.errors, *said))
-
-
 @repeatable
-async def _tombstone(database: Database, reader: Reader, gone: Sequence[DocumentId]) -> Touched:
+async def _hide(
+    database: Database, reader: Reader, gone: Sequence[DocumentId], tombstone: Tombstone
+) -> Touched:
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
         touched = await deletions.touched(connection, reader, gone)
-        await documents.tombstone(connection, reader.project_id, gone)
+        await tombstone(connection, reader.project_id, gone)
         return touched
-
-
-@repeatable
-async def _erase(database: Database, reader: Reader, gone: Sequence[DocumentId]) -> list[str]:
-    """Remove those of the documents that are still tombstones; return the URLs of the others that the reader sees."""
-    async with database.transaction() as connection:
-        await lock_project(connection, reader.project_id)
-        await conversations.forget_uncited(connection, reader.project_id, gone)
-        await replies.forget_questions(connection, reader.project_id)
-        await deletions.erase(connection, reader.project_id, gone)
-        await refresh_all(connection, reader.project_id)
-        await forgetting.forget_names(connection, reader.project_id)
-        return await deletions.standing(connection, reader, gone)
 
 
 async def _reported(

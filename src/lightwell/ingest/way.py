@@ -13,7 +13,7 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.summaries import Summarizer, summarize
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
-from lightwell.records import conversations, profiles, replies
+from lightwell.records import conversations, erasures, profiles, replies
 from lightwell.records.database import Database, repeatable
 from lightwell.records.gathered import Gathered
 from lightwell.records.jobs import Worker
@@ -114,10 +114,12 @@ async def _refresh_some(way: Way, project_id: ProjectId) -> int:
 
 async def round_off(way: Way, project_id: ProjectId, since: datetime | None = None) -> None:
     """Do what is done once however many documents came or went: long descriptions are summarised, what is said of
-    things is embedded, replies and turns of conversations are forgotten of which nothing is left.
+    things is embedded, replies and turns of conversations are forgotten of which nothing is left. So is an erasure that
+    somebody began and did not live to end.
 
     With `since` only what was derived then or later is summarised and embedded; the rest waits for a worker.
     """
+    await erasures.finish(way.database, project_id)
     if way.summarizer is not None:
         await summarize(project_id, way.summarizer, since)
     describer = Describer(

@@ -1,4 +1,4 @@
-"""What a deletion will touch, what is left of it afterwards, and the removal of the last trace."""
+"""What a deletion will touch, and what is left of it afterwards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,9 +6,8 @@ from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.graph import shown_ref
-from lightwell.domain.ids import ChunkId, DocumentId, ProjectId
+from lightwell.domain.ids import ChunkId, DocumentId
 from lightwell.records.database import Connection, Database
-from lightwell.records.publishing import retire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +55,6 @@ SELECT DISTINCT subject_id FROM profiles
 WHERE subject_id = ANY(%(subjects)s) AND class_id = ANY(%(classes)s)
 """
 
-# One that was ingested again meanwhile is no tombstone any more.
-_TOMBSTONES = """
-SELECT document_id FROM source_documents WHERE document_id = ANY(%(documents)s) AND is_deleted
-ORDER BY document_id FOR UPDATE
-"""
-
-_ERASE = "DELETE FROM source_documents WHERE document_id = ANY(%(documents)s)"
-
 _STANDING = """
 SELECT source_url FROM source_documents
 WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
@@ -102,23 +93,9 @@ async def chunks(
     return [ChunkId(row[0]) for row in await database.rows(_CHUNKS, keys)]
 
 
-async def erase(
-    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
-) -> None:
-    """Remove those of the documents that are tombstones, with their references, URLs and jobs.
-
-    The transaction holds the publishing lock, so that none of them can come back meanwhile.
-    """
-    keys = {"documents": list(documents)}
-    rows = await (await connection.execute(_TOMBSTONES, keys)).fetchall()
-    gone = [DocumentId(row[0]) for row in rows]
-    await retire(connection, project_id, gone, staged=True)
-    await connection.execute(_ERASE, {"documents": gone})
-
-
 async def standing(
-    connection: Connection, reader: Reader, documents: Sequence[DocumentId]
+    database: Database, reader: Reader, documents: Sequence[DocumentId]
 ) -> list[str]:
     """Return the URLs of those of the documents that the reader sees."""
     keys = {"documents": list(documents), "classes": list(reader.classes)}
-    return [row[0] for row in await (await connection.execute(_STANDING, keys)).fetchall()]
+    return [row[0] for row in await database.rows(_STANDING, keys)]

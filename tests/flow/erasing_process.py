@@ -1,0 +1,26 @@
+"""A process that erases documents one by one, for the test that kills it: it says so before each."""
+
+import asyncio
+import sys
+
+from lightwell.domain.errors import NotFound
+from lightwell.records.database import connected
+from tests.flow.conftest import project_on
+
+
+async def main(url: str, tags: list[str]) -> None:
+    async with connected(url, most_connections=3) as database:
+        project = await project_on(database)
+        reader = await project.kb.reader(tags)
+        urls = [one.url async for one in project.kb.documents(reader)]
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        for each in urls:
+            try:
+                await project.kb.erase(reader, [each])
+            except NotFound:
+                continue
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2:]))
