@@ -89,6 +89,8 @@ async def test_what_came_back_during_its_erasure_leaves_no_name_when_it_goes(
     await deletion.erase(replace(project.way, vectors=index), reader, gone)
     await project.kb.ingest(shelf(B))
     assert await residue(project, "zephyrine") == []
+    tombstones = await database.rows("SELECT source_url FROM source_documents WHERE is_deleted", {})
+    assert tombstones == [(A.url,)], "what came back is only deleted when it goes, not erased"
 
 
 async def test_an_erasure_whose_process_dies_is_ended_by_whoever_comes_next(

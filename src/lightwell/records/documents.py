@@ -52,7 +52,7 @@ _UPDATE = """
 UPDATE source_documents
 SET source_url = %(url)s, title = %(title)s, format = %(format)s, topic_tag = %(topic)s, content_hash = %(hash)s,
     file_size = %(size)s, author = %(author)s, author_ref = %(author_ref)s, metadata = %(metadata)s,
-    raw_payload = %(raw_payload)s, is_deleted = false, status = 'pending',
+    raw_payload = %(raw_payload)s, is_deleted = false, erase_requested = false, status = 'pending',
     error_code = '', error_message = '', updated_at = coalesce(%(updated_at)s, now())
 WHERE document_id = %(id)s
 """
