@@ -254,9 +254,11 @@ async def test_s1_8_passages_are_looked_up_by_the_index_on_source_lists(
     reader = await notes.kb.reader(["team:a"])
     (chunk,) = await notes.kb.chunks(reader, "file:///shelf/one.txt")
     await database.run(
-        "INSERT INTO profiles SELECT (jsonb_populate_record(profile, jsonb_build_object("
-        "    'subject_id', gen_random_uuid(), 'source_ids', ARRAY[gen_random_uuid()]))).*"
-        " FROM profiles AS profile CROSS JOIN generate_series(1, 2000)",
+        "INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description, mention_count,"
+        "                      source_ids, source_paths)"
+        " SELECT gen_random_uuid(), class_id, subject, display_name, entity_kind, description, mention_count,"
+        "        ARRAY[gen_random_uuid()], source_paths"
+        " FROM profiles CROSS JOIN generate_series(1, 2000)",
         {},
     )
     await database.run("ANALYZE profiles", {})
