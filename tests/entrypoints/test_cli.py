@@ -1,5 +1,6 @@
 """The real program, as a shell runs it: its output, its exit codes, its signals."""
 
+import inspect
 import json
 import os
 import signal
@@ -14,7 +15,9 @@ from typing import cast
 
 import pytest
 
+from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.server import serve
+from lightwell.testing.endpoint import Behaves, FakeEndpoint
 from tests.patience import PATIENCE
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
@@ -185,6 +188,8 @@ WRONG = [
     (["status", "--as", "team:caf\udce9"], "Error: The access tag holds the byte 0xe9"),
     (["ask", "Why?", "--as", "ada", "--topic", "x" * 257], "A topic has at most 256 characters"),
     (["ask"], "Missing argument 'QUESTION'"),
+    (["ask", "one", "two"], 'Quote the question: lightwell ask "..."'),
+    (["search", "one", "two", "three"], 'Quote the question: lightwell search "..."'),
     (["ingest"], "Missing argument"),
     (["ingest", "nowhere"], "'nowhere' does not exist"),
     (["ingest", ".", "--acl", "a b"], "'a b' is not an access tag; write it like team:sales"),
@@ -305,6 +310,18 @@ def test_help_needs_no_models() -> None:
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert b"Examples:" in ended.stdout
+
+
+def test_help_lists_commands_in_the_order_of_use(run: Run) -> None:
+    shown = run("--help").stdout
+    commands = shown.partition("Commands:\n")[2].partition("Examples:")[0]
+    names = [line.split()[0] for line in commands.splitlines() if line[2:3].strip()]
+    assert names[:8] == "demo ingest ask search brief chat conversations documents".split()
+    assert len(names) == len(set(names)) == 20
+
+
+def test_the_signature_of_ingest_is_readable() -> None:
+    assert "lambda" not in str(inspect.signature(KnowledgeBase.ingest))
 
 
 def test_a_database_that_does_not_answer_ends_with_four(home: Path) -> None:
@@ -509,6 +526,24 @@ def test_a_streamed_answer_is_the_answer_event_by_event(run: Run) -> None:
     assert shown.startswith(told)
     assert "[1] Leave, Days\n" in shown
     assert shown.count(told) == 1
+
+
+@pytest.mark.usefixtures("ingested")
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_a_stream_goes_into_a_pipe_piece_by_piece(home: Path, form: tuple[str, ...]) -> None:
+    first, second = LEAVE.split(". ")
+    reply = f"{first}. [1] {second} [1]"
+    asked = ("ask", "How many days of paid leave does everyone have?", "--as", "team:us")
+    with FakeEndpoint(lambda _: reply, behaves=Behaves(pace=0.5)).running() as model:
+        settings = {"LIGHTWELL_CHAT_URL": model.base_url, "LIGHTWELL_CHAT_MODEL": "fake"}
+        with begun(home, *asked, "--stream", *form, **settings) as process:
+            assert process.stdout
+            pipe = process.stdout.fileno()
+            pieces = [*iter(lambda: os.read(pipe, 10_000).decode(), "")]
+            assert process.wait(PATIENCE) == 0
+    early = next(piece for piece in pieces if "27 days" in piece)
+    assert "two weeks ahead" not in early
+    assert "two weeks ahead" in "".join(pieces)
 
 
 @pytest.mark.usefixtures("ingested")

@@ -134,9 +134,9 @@ class KnowledgeBase:
         connector: Connector,
         system: str = "file",
         *,
-        begun: Callable[[Sync, int], None] = lambda found, open_jobs: None,
-        tell: Callable[[Outcome], None] = lambda outcome: None,
-        progress: Callable[[Progress], None] = lambda progress: None,
+        begun: Callable[[Sync, int], None] | None = None,
+        tell: Callable[[Outcome], None] | None = None,
+        progress: Callable[[Progress], None] | None = None,
     ) -> Ingestion:
         """Follow a source and bring all that is enqueued to its end.
 
@@ -144,7 +144,9 @@ class KnowledgeBase:
         `progress` how each step comes along within a document. Raises `ModelFailed` when
         a model does; what is done stays done, and the next ingestion or a worker goes on with the rest.
         """
-        return await self._writer.ingest(connector, system, begun, tell, progress)
+        return await self._writer.ingest(
+            connector, system, begun or _ignore, tell or _ignore, progress or _ignore
+        )
 
     async def enqueue_document(self, connector: Connector) -> IngestResponse:
         """Enqueue the one document of a source such as `lightwell.requested` returns; raise `Unreadable` where it cannot be."""
@@ -164,10 +166,10 @@ class KnowledgeBase:
         self,
         only: Sequence[DocumentId] | None = None,
         *,
-        tell: Callable[[Outcome], None] = lambda outcome: None,
+        tell: Callable[[Outcome], None] | None = None,
     ) -> tuple[Outcome, ...]:
         """Bring the jobs of these documents to their end, None for all that is enqueued."""
-        return await self._writer.finish_jobs(only, tell)
+        return await self._writer.finish_jobs(only, tell or _ignore)
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
         """Return what following a source would ask of the model; nothing is asked or written down."""
@@ -186,15 +188,15 @@ class KnowledgeBase:
         reader: Reader,
         names: Sequence[str] | None,
         *,
-        begun: Callable[[int], None] = lambda open_jobs: None,
-        tell: Callable[[Outcome], None] = lambda outcome: None,
+        begun: Callable[[int], None] | None = None,
+        tell: Callable[[Outcome], None] | None = None,
     ) -> tuple[Outcome, ...]:
         """Read anew what these of the reader's documents say of entities and relations, None for all, from their chunks.
 
         What a model has replied before is not asked again, and nothing is embedded. Until a document is read, what it
         said stands. Other documents' jobs are left alone; raises `NotFound` and `ModelFailed`.
         """
-        return await self._writer.reread(reader, names, begun, tell)
+        return await self._writer.reread(reader, names, begun or _ignore, tell or _ignore)
 
     async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
         """Be a worker until told to stop."""
@@ -367,7 +369,7 @@ class KnowledgeBase:
         reader: Reader,
         config: ExportConfig,
         *,
-        tell: Callable[[ExportProgress], None] = lambda progress: None,
+        tell: Callable[[ExportProgress], None] | None = None,
     ) -> Exported:
         """Write what the reader sees at this moment to files, and return which; raise `Invalid` where it cannot be.
 
@@ -377,4 +379,10 @@ class KnowledgeBase:
         await follow_up(way, self.project_id)  # no profile speaks of what is hidden or gone
         if config.separator is None:
             config = replace(config, separator=self._questions.answers.separator)
-        return await exporting.export(self._database, way.vectors, way.space, reader, config, tell)
+        return await exporting.export(
+            self._database, way.vectors, way.space, reader, config, tell or _ignore
+        )
+
+
+def _ignore(*_: object) -> None:
+    """Take what a caller did not ask to be told."""

@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from lightwell.domain.errors import StoreFailed
 from lightwell.records.database import Database, connected
+from lightwell.records.disk import full_disk, log_end
 from lightwell.settings import Settings
 
 
@@ -16,12 +18,17 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
         return
     from lightwell.records.server import serve
 
-    server = serve(settings.data)
-    conninfo = await asyncio.to_thread(server.__enter__)
+    server, logged = serve(settings.data), log_end(settings.data)
     try:
-        yield conninfo
-    finally:
-        await asyncio.to_thread(server.__exit__, None, None, None)
+        conninfo = await asyncio.to_thread(server.__enter__)
+        try:
+            yield conninfo
+        finally:
+            await asyncio.to_thread(server.__exit__, None, None, None)
+    except StoreFailed as error:
+        if full := full_disk(settings.data, logged):
+            raise StoreFailed(full) from error
+        raise
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ from lightwell.entrypoints.cli.commands import (
     Verbose,
     Where,
 )
+from lightwell.entrypoints.cli.parsing import QuestionCommand
 
 asking = typer.Typer()
 
@@ -55,10 +56,11 @@ InSession = Annotated[
 
 
 @asking.command(
+    cls=QuestionCommand,
     epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
     '  lightwell ask "What discount does Nordwind receive?" --as team:sales --json\n'
     '  lightwell ask "Who works with Nordwind?" --as user:ada --mode local\n'
-    '  lightwell ask "What did we promise about deadlines?" --as user:ada --statements'
+    '  lightwell ask "What did we promise about deadlines?" --as user:ada --statements',
 )
 def ask(  # noqa: PLR0913 - the options of a command are its arguments
     question: Question,
@@ -98,8 +100,9 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
 
 
 @asking.command(
+    cls=QuestionCommand,
     epilog='\b\nExamples:\n  lightwell search "discount" --as team:sales\n'
-    '  lightwell search "discount" --as team:sales --topic contracts --limit 10'
+    '  lightwell search "discount" --as team:sales --topic contracts --limit 10',
 )
 def search(  # noqa: PLR0913 - the options of a command are its arguments
     question: Question,
@@ -120,8 +123,9 @@ def search(  # noqa: PLR0913 - the options of a command are its arguments
 
 
 @asking.command(
+    cls=QuestionCommand,
     epilog='\b\nExamples:\n  lightwell keywords "What discount does Nordwind receive?"\n'
-    '  lightwell keywords "What discount does Nordwind receive?" --json'
+    '  lightwell keywords "What discount does Nordwind receive?" --json',
 )
 def keywords(question: Question, *, as_json: Json = False, verbose: Verbose = False) -> None:
     """Say what a question is about: themes lead to relations, names and terms to entities."""

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli.parsing import Commands
 
 app = typer.Typer(
     name="lightwell",
+    cls=Commands,
     help="Answers with citations, only from what the asking person may see.",
     epilog="\b\nExamples:\n  lightwell demo\n  lightwell ingest ./handbook --acl team:us\n"
     '  lightwell ask "How many days of leave do we have?" --as team:us\n\n'

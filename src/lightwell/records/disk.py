@@ -1,0 +1,46 @@
+"""Is the disk of the embedded database full?"""
+
+import shutil
+from pathlib import Path
+
+_LEAST_FREE = 32_000_000
+"""Bytes: two files of PostgreSQL's write-ahead log, without which it stops."""
+_NO_SPACE = b"No space left on device"
+_MOST_READ = 100_000
+
+
+def log_end(directory: Path) -> int:
+    """Return how many bytes the server's log in this data directory has."""
+    log = _log(directory)
+    return log.stat().st_size if log.exists() else 0
+
+
+def full_disk(directory: Path, logged: int) -> str:
+    """Return, as a message, that the disk of this data directory is full; "" when it is not.
+
+    It is when hardly anything is free, or when the server's log says so after its first `logged` bytes: a server that
+    stopped may have given some space back.
+    """
+    folder = directory.expanduser().resolve()
+    existing = next(each for each in (folder, *folder.parents) if each.exists())
+    free = shutil.disk_usage(existing).free
+    if free >= _LEAST_FREE and _NO_SPACE not in _logged_since(directory, logged):
+        return ""
+    return (
+        f"The disk is full: {free / 1e6:,.0f} MB are free for {folder}. Free some space, or move the data directory"
+        " and name its place in LIGHTWELL_DATA; then run the command again. Finished work is kept"
+    )
+
+
+def _log(directory: Path) -> Path:
+    return directory.expanduser().resolve() / "logs" / "postgres.log"
+
+
+def _logged_since(directory: Path, logged: int) -> bytes:
+    end = log_end(directory)
+    if not end:
+        return b""
+    start = logged if logged <= end else 0  # a shorter log has been rotated
+    with _log(directory).open("rb") as file:
+        file.seek(max(start, end - _MOST_READ))
+        return file.read()
