@@ -63,7 +63,7 @@ async def test_a_worker_waits_for_a_database_that_restarts(
         await enqueued(project, note(1))
         await until(lambda: len(done) == 2)
         assert not working.done()
-        assert "work goes on" in caplog.text
+        await until(lambda: "work goes on" in caplog.text)
         stop.set()
         await working
     await asyncio.to_thread(server.__exit__, None, None, None)
