@@ -28,7 +28,7 @@ EXTRACTS = "extracts"
 """The model's name in answers that no model wrote."""
 
 QUOTED_INSTEAD = (
-    "The documents do not carry what the model answered: their own sentences are quoted instead."
+    "The documents do not support what the model answered. Their own sentences are quoted instead."
 )
 
 _INSTEAD_OF_MODEL = "The documents' own sentences are quoted instead."
@@ -139,7 +139,7 @@ class Answers:
             for part in made.add(checker.end()):
                 yield part
         except ModelFailed as error:
-            _log.warning("an answer is not written to its end", error=str(error))
+            _log.info("the model did not finish an answer", error=str(error))
             failure = error
         _log.info("answer checked", kept=made.count, dropped=checker.dropped)
         instead, notes = _instead(retrieval, checker, failure, is_begun=made.count > 0)

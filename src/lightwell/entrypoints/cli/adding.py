@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from lightwell.domain.documents import Format
-from lightwell.entrypoints.cli.commands import As, Json, NoWait, Topic, Verbose
+from lightwell.entrypoints.cli.commands import As, Json, NoWait, Verbose
 from lightwell.entrypoints.cli.documents import Name, documents
 
 __all__ = ["documents"]
@@ -34,7 +34,9 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
         list[str] | None,
         typer.Option("--metadata", metavar="KEY=VALUE", help="What else is known of it."),
     ] = None,
-    topic: Topic = "",
+    topic: Annotated[
+        str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
+    ] = "",
     no_wait: NoWait = False,
     as_json: Json = False,
     verbose: Verbose = False,
