@@ -16,11 +16,15 @@ from lightwell.records.locks import PUBLISHING_LOCK
 
 _AT_ONCE = 500
 
+# A subquery with LIMIT in the WHERE may be run again for each row, and then takes more than the limit; a CTE is not.
 _TAKE = """
-DELETE FROM stale_profiles WHERE (subject_id, class_id) IN (
+WITH next AS MATERIALIZED (
     SELECT subject_id, class_id FROM stale_profiles WHERE project_id = %(project_id)s
-    ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE)
-RETURNING subject_id, class_id, subject, delta
+    ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE
+)
+DELETE FROM stale_profiles AS stale USING next
+WHERE stale.subject_id = next.subject_id AND stale.class_id = next.class_id
+RETURNING stale.subject_id, stale.class_id, stale.subject, stale.delta
 """
 
 _REFRESH_ENTITIES = """
