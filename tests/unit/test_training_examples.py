@@ -1,0 +1,59 @@
+import random
+
+from lightwell.models.local_reader import load_encoder
+from training import questions
+from training.negatives import Index
+from training.prepare import Example, Shards, Text
+
+TEXT = "The office opens at eight. Everybody has 25 days of annual leave. Dogs may come on Fridays."
+ANSWER = "25 days"
+
+
+def shards_of(text: Text) -> Shards:
+    made = Shards(load_encoder(), random.Random(3))
+    for _ in range(20):
+        made.add(Example(question="How many days off?", text=text, source="made"))
+    return made
+
+
+def test_the_marked_tokens_are_the_answers() -> None:
+    start = TEXT.index(ANSWER)
+    sentence = TEXT.index("Everybody"), TEXT.index(" Dogs")
+    made = shards_of(
+        Text(head="Leave", text=TEXT, answer=sentence, exact=(start, start + len(ANSWER)))
+    )
+    expected = load_encoder().text(ANSWER)[0]
+    at = 0
+    for question, head, size, first, last, opens, closes, _ in made.rows:
+        text = made.ids[at + question + head : at + question + head + size]
+        assert text[first : last + 1] == expected
+        assert opens <= first <= last <= closes
+        at += question + head + size
+    assert at == len(made.ids)
+
+
+def test_a_text_without_an_answer_marks_none() -> None:
+    made = shards_of(Text(head="Leave", text=TEXT))
+    assert {row[3:7] for row in made.rows} == {(-1, -1, -1, -1)}
+
+
+def test_the_nearest_text_shares_most_words() -> None:
+    index = Index(["dogs on fridays", "annual leave of days", "office hours", "soup at noon"])
+    assert index.nearest("leave days", 2) == [1]
+    assert index.nearest("quokka", 2) == []
+
+
+def test_headings_become_questions_and_bare_words_do_not() -> None:
+    chance = random.Random(1)
+    assert questions.from_heading("What is a sprint?", "", chance) == "What is a sprint?"
+    assert "reset a password" in (questions.from_heading("Reset a password", "", chance) or "")
+    assert questions.from_heading("Notes", "", chance) is None
+
+
+def test_the_same_seed_asks_the_same() -> None:
+    asked = [
+        [questions.careless("How do I reset my password?", chance) for _ in range(30)]
+        for chance in (random.Random(5), random.Random(5))
+    ]
+    assert asked[0] == asked[1]
+    assert len(set(asked[0])) > 5
