@@ -18,8 +18,8 @@ import numpy as np
 import onnxruntime
 
 from lightwell.domain.units import units
-from lightwell.models import local_reader
-from lightwell.models.local_reader import Passage, Read
+from training import local_reader
+from training.local_reader import Passage, Read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from lightwell.domain.sentences import sentence_spans
-from lightwell.models.local_reader import Encoder, load_encoder
 from training import questions, sources
+from training.local_reader import Encoder, load_encoder
 from training.negatives import Index
 from training.sources import Paragraph, Section
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from lightwell.models.local_reader import (
+from training.local_reader import (
     HEAD_TOKENS,
     MOST_WINDOWS,
     QUESTION_TOKENS,

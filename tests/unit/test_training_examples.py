@@ -1,7 +1,7 @@
 import random
 
-from lightwell.models.local_reader import load_encoder
 from training import questions
+from training.local_reader import load_encoder
 from training.negatives import Index
 from training.prepare import Example, Shards, Text
 

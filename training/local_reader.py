@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from threading import Lock
 from typing import Protocol, cast
@@ -32,7 +33,7 @@ TEXT_TOKENS = 160
 MOST_WINDOWS = 12
 """Windows of all passages together that are read for one question; the others count as without an answer."""
 
-_DATA = Path(__file__).parent / "data"
+_DATA = Path(str(resources.files("lightwell.models"))) / "data"
 _VOCABULARY = _DATA / "bert-base-uncased-vocab.txt"
 _VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _WEIGHTS = _DATA / "local-reader-int8.onnx"
