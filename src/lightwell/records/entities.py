@@ -24,7 +24,7 @@ from lightwell.domain.graph import (
 from lightwell.domain.ids import EntityId, RelationId
 from lightwell.records import merge_trees
 from lightwell.records.database import Database, Row
-from lightwell.records.retention import KEPT_FIRST, LIMIT_OF_PROJECT
+from lightwell.records.retention import COMPARISONS, KEPT_FIRST, LIMIT_OF_PROJECT
 
 MOST_RELATIONS = 200
 
@@ -186,25 +186,11 @@ CROSS JOIN LATERAL (
     ) AS latest
 ) AS source
 CROSS JOIN LATERAL (
-    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id NULLS FIRST, latest.comparison) AS comparisons,
-           array_agg(latest.use_case ORDER BY latest.chunk_id NULLS FIRST, latest.use_case) AS use_cases
-    FROM (
-        SELECT * FROM (
-            SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
-            WHERE mention.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
-              AND mention.class_id = ANY(%(classes)s)
-            UNION ALL
-            SELECT NULL, comparison, use_case FROM relation_edits AS edit
-            WHERE edit.relation_id = ANY(mine.members) AND mine.predicate = 'COMPARED_TO'
-              AND edit.class_id = ANY(%(classes)s)
-        ) AS said
-        ORDER BY {kept_first_said}, comparison, use_case LIMIT {most_sources}
-    ) AS latest
-) AS compared
+{compared}) AS compared
 """
 _RELATED = (
     _RELATED_BY.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id"))
-    .replace("{kept_first_said}", KEPT_FIRST.replace("{chunk_id}", "said.chunk_id"))
+    .replace("{compared}", COMPARISONS.replace("{relation}", "mine"))
     .replace("{most_sources}", LIMIT_OF_PROJECT)
 )
 

@@ -24,7 +24,7 @@ from lightwell.domain.graph import (
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import merge_trees
 from lightwell.records.database import Connection, Database, Row
-from lightwell.records.retention import KEPT_FIRST, LIMIT_OF_PROJECT
+from lightwell.records.retention import COMPARISONS, KEPT_FIRST, LIMIT_OF_PROJECT
 
 T = TypeVar("T")
 
@@ -97,25 +97,7 @@ _ENTITY_SOURCES = _SOURCES.replace("{members}", "entity.members").replace(
 )
 _RELATION_SOURCES = _SOURCES.replace("{members}", "relation.members").replace("{by_hand}", "")
 
-# What is said of comparisons; nowhere is it kept but where it is said.
-_COMPARED = """
-    SELECT array_agg(latest.comparison ORDER BY latest.chunk_id NULLS FIRST, latest.comparison) AS comparisons,
-           array_agg(latest.use_case ORDER BY latest.chunk_id NULLS FIRST, latest.use_case) AS use_cases
-    FROM (
-        SELECT * FROM (
-            SELECT chunk_id, comparison, use_case FROM relation_mentions AS mention
-            WHERE mention.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
-              AND mention.class_id = ANY(%(classes)s)
-            UNION ALL
-            SELECT NULL, comparison, use_case FROM relation_edits AS edit
-            WHERE edit.relation_id = ANY(relation.members) AND relation.predicate = 'COMPARED_TO'
-              AND edit.class_id = ANY(%(classes)s)
-        ) AS said
-        ORDER BY {kept_first}, comparison, use_case LIMIT {most_sources}
-    ) AS latest
-""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "said.chunk_id")).replace(
-    "{most_sources}", LIMIT_OF_PROJECT
-)
+_COMPARED = COMPARISONS.replace("{relation}", "relation")
 
 _ENTITIES = f"""
 {_SEEN}
