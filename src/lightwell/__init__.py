@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lightwell.domain.access import Reader
     from lightwell.domain.analytics import FeedbackRequest
-    from lightwell.domain.briefs import Brief, Candidates
+    from lightwell.domain.briefs import Brief
+    from lightwell.domain.candidates import Candidates
     from lightwell.domain.chat import ChatResponse, ChatTurn
     from lightwell.domain.errors import Invalid, LightwellError, NotFound
     from lightwell.domain.evidence import Answer, Citation, Evidence, Retrieval
@@ -84,7 +85,7 @@ _HOMES = {
     "Mode": "domain.questions",
     "ChatTurn": "domain.chat",
     "ChatResponse": "domain.chat",
-    "Candidates": "domain.briefs",
+    "Candidates": "domain.candidates",
     "Brief": "domain.briefs",
     "Reader": "domain.access",
     "Invalid": "domain.errors",

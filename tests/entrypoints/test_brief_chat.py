@@ -76,6 +76,21 @@ def test_a_brief_for_people_and_for_programs(run: Run) -> None:
     assert len(each(document, "citations")) == 3
 
 
+@pytest.mark.parametrize("command", ["ask", "search", "chat"])
+def test_a_question_with_an_ambiguous_name_shows_the_candidates(run: Run, command: str) -> None:
+    text = run(command, "What does Nordwind do?").stdout
+    assert "'Nordwind' may mean 2 different entities:" in text
+    assert "Nordwind Logistik" in text
+    assert "Ask again with the full name" in text
+    (several,) = each(said(run(command, "What does Nordwind do?", "--json")), "ambiguousNames")
+    assert several["name"] == "Nordwind"
+    assert {one["entityName"] for one in each(several, "candidates")} == {
+        "Nordwind Energie",
+        "Nordwind Logistik",
+    }
+    assert all(one["entityRef"] and one["apart"] for one in each(several, "candidates"))
+
+
 def test_a_pick_list_and_a_pick(run: Run) -> None:
     text = run("brief", "nordwind").stdout
     assert "Which one?" in text

@@ -9,7 +9,8 @@ import pytest
 
 from lightwell.answer import brief as briefing
 from lightwell.answer.brief import Library
-from lightwell.domain.briefs import Brief, Candidates, Line
+from lightwell.domain.briefs import Brief, Line
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import Confidence, Retrieval, confidence
 from lightwell.domain.graph import Word

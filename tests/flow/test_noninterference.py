@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from lightwell.answer.compose import Answers
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
-from lightwell.domain.briefs import Candidates, Line, Tie
+from lightwell.domain.briefs import Line, Tie
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import ChatTurn
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
@@ -685,8 +686,17 @@ async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
     ):
         project = await store(one, shelf)
         reader = await project.kb.reader(["team:a"])
-        seen.append([await briefed(project, reader, name) for name in ASKED_FOR])
+        told = [await briefed(project, reader, name) for name in ASKED_FOR]
+        asked = [await project.kb.ask(f"What about {name}?", reader) for name in ASKED_FOR]
+        seen.append((told, [_picks(each.ambiguous_names) for each in asked]))
     assert seen[0] == seen[1]
+
+
+def _picks(found: Sequence[Candidates]) -> object:
+    return [
+        (several.name, [(each.entity.name, dict(each.apart)) for each in several.candidates])
+        for several in found
+    ]
 
 
 OWN, SECRET, BOTH = ["team:a"], ["team:b"], ["team:a", "team:b"]

@@ -141,6 +141,20 @@ async def test_s1_1_operations_side_by_side_count_their_own_calls(database_url: 
             assert both.summary == summary(meter.usages[before:])
 
 
+async def test_s1_2_a_merge_says_when_no_source_had_relationships(database: Database) -> None:
+    """The fifth validation: without relationships a merge redirects nothing, and its result says so."""
+    store = await noted(database)
+    await store.put("a", ["team:a"], "Acme Corp (company)", "ACME Inc (company)", "Acme (company)")
+    await store.put("b", ["team:b"], "ACME Inc -> Secret [USES]: hidden")
+    await store.put("c", ["team:a"], "Acme -> Nordwind [USES]: since 2019")
+    reader = await store.kb.reader(["team:a"])
+    alone = await store.kb.graph.merge(reader, ["ACME Inc"], "Acme Corp")
+    assert alone.relations_redirected == 0
+    assert "No source has relationships" in alone.note
+    related = await store.kb.graph.merge(reader, ["Acme"], "Acme Corp")
+    assert (related.relations_redirected, related.note) == (1, "")
+
+
 async def test_s1_7_entities_and_relations_are_found_by_the_passages_they_come_from(
     database: Database,
 ) -> None:

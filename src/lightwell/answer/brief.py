@@ -5,56 +5,24 @@ a name ─ which entities fit? ─ none ─► not found
                              └ one ─► passages ─► chosen lines, or written by the model and checked ─► marks ─► brief
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer import bearers, lines, ties
-from lightwell.answer.bearers import Bearer
+from lightwell.answer.candidates import Heard, candidates, heard_of, meant_by
 from lightwell.answer.compose import EXTRACTS, quoted_instead_of
 from lightwell.answer.lines import Draft, Marks, Part, Told
-from lightwell.answer.telling import CUES, may_be_named, names
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import (
-    MOST_CANDIDATES,
-    Brief,
-    Candidate,
-    Candidates,
-    Line,
-    Spoken,
-    named,
-)
+from lightwell.domain.briefs import Brief, Line, named
+from lightwell.domain.candidates import MOST_CANDIDATES, Candidates
 from lightwell.domain.errors import ModelFailed, NotFound
 from lightwell.domain.evidence import ENOUGH, Confidence, Retrieval, confidence
-from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
-from lightwell.domain.ids import ChunkId
 from lightwell.ports import ChatModel
-from lightwell.records import briefs, entities, fitting
+from lightwell.records import fitting
 from lightwell.records.database import Database
 
 READ = 10
 """Passages that are looked at for a name."""
-
-_LONGEST_SAYING = 200
-_MOST_DOCUMENTS = 3
-_NOT_SAID = "not said"
-_SAID_BY_RULES = "name"
-_SHORTEST_LOOKED_FOR = 3
-"""Letters from which the trigram index finds part of an address."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
-    """Who or what may be meant, with what is heard of it.
-
-    `called` are the entity's names, `bearer` the one of several people with them who is meant, None where they are one.
-    """
-
-    entity: Entity
-    called: tuple[str, ...]
-    passages: tuple[Spoken, ...]
-    told: Sequence[Told]
-    bearer: Bearer | None = None
-
 
 Search = Callable[[str], Awaitable[Retrieval]]
 """Finds what of the reader's bears on a few words."""
@@ -79,25 +47,22 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
     """
     asked, address = bearers.picked(named(name))
     found = await fitting.fitting(library.database, library.reader, asked)
-    meant = [
-        each
-        for entity in found.entities
-        if entity.kind != _SAID_BY_RULES or may_be_named(entity.name)
-        for each in _meant(await _heard(library, entity), address)
-    ]
+    meant = await meant_by(library.database, library.reader, found.entities, address)
     if not meant:
         raise NotFound(f"There is no entity {name!r} that you may see")
     if len(meant) == 1 and (found.exactly or address is not None):
         return await _brief(library, meant[0])
-    return Candidates(name=name, candidates=await _candidates(library, meant[:MOST_CANDIDATES]))
+    several = await candidates(library.database, library.reader, meant[:MOST_CANDIDATES])
+    return Candidates(name=name, candidates=several)
 
 
-async def _brief(library: Library, meant: _Heard) -> Brief:
+async def _brief(library: Library, meant: Heard) -> Brief:
     address = meant.bearer.address if meant.bearer else ""
     found = await library.search(f"{meant.entity.name} {address}".strip())
     heard, model = meant, None
     if meant.bearer is None:  # else a passage may speak of the others, too
-        heard, model = await _heard(library, meant.entity, found), library.model
+        heard = await heard_of(library.database, library.reader, meant.entity, found)
+        model = library.model
     heard = _judged(heard, found)
     drafts = lines.chosen(heard.entity, heard.told)
     notes: tuple[str, ...] = ()
@@ -129,7 +94,7 @@ async def _brief(library: Library, meant: _Heard) -> Brief:
     )
 
 
-def _confidence(heard: _Heard, relevance: float) -> Confidence:
+def _confidence(heard: Heard, relevance: float) -> Confidence:
     """Return the word for the relevance, low at least, since each line names the entity; low for what says not whom it is of."""
     is_said_of_nobody = heard.bearer is not None and not heard.bearer.addresses
     if relevance < ENOUGH or is_said_of_nobody:
@@ -137,7 +102,7 @@ def _confidence(heard: _Heard, relevance: float) -> Confidence:
     return confidence(relevance)
 
 
-def _judged(heard: _Heard, found: Retrieval) -> _Heard:
+def _judged(heard: Heard, found: Retrieval) -> Heard:
     """Return what is heard with the relevance that each passage was found to have, 0 for those that were not found."""
     known = {one.id: each.relevance for each in found.evidence for one in each.published}
 
@@ -158,7 +123,7 @@ def _lines(drafts: Sequence[Draft], marks: Marks) -> dict[Part, tuple[Line, ...]
     return made
 
 
-async def _tied(library: Library, heard: _Heard) -> ties.Ties:
+async def _tied(library: Library, heard: Heard) -> ties.Ties:
     """Return the ties; of one bearer of a name, only those that what is said of him names."""
     tied = await ties.ties(
         library.database, library.reader, heard.entity, heard.passages, heard.told
@@ -169,111 +134,3 @@ async def _tied(library: Library, heard: _Heard) -> ties.Ties:
         people=tuple(each for each in tied.people if ties.naming(each, heard.told)),
         links=tuple(each for each in tied.links if ties.naming(each, heard.told)),
     )
-
-
-# ── what is heard of it, and of whom? ─────────────────────────────────────────────────────────────────
-
-
-async def _heard(library: Library, entity: Entity, found: Retrieval | None = None) -> _Heard:
-    """Return what names the entity, with what was found for its name where that says it in a longer one or a title."""
-    database, reader = library.database, library.reader
-    called = (entity.name, *await entities.aliases(database, reader, entity))
-    short = await fitting.short_for(database, reader, entity)
-    longer = [each.name for each in short.longer] if short.alone else []
-    parts = {part for name in called for own in bearers.spellings(name) for part in own[1:][-1:]}
-    parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
-    also = await briefs.addressed(database, reader, entity.id, sorted(parts)) if parts else []
-    also += _chunks(found) if found else []
-    passages = await briefs.passages(database, reader, entity.id, CUES, also)
-    told = lines.told(passages, names(called, longer))
-    spoken = {each.quote.evidence.chunk.id for each in told}
-    return _Heard(
-        entity=entity,
-        called=called,
-        passages=tuple(each for each in passages if each.often or each.chunk.id in spoken),
-        told=told,
-    )
-
-
-def _chunks(found: Retrieval) -> list[ChunkId]:
-    return [one.id for each in found.evidence for one in each.published]
-
-
-def _meant(heard: _Heard, address: str | None) -> list[_Heard]:
-    """Return what is heard, apart for each of the people whose addresses come with the name where they are several.
-
-    With an address, "" for none, it is that of its owner alone.
-    """
-    borne = bearers.parted(heard.called, heard.passages, heard.told)
-    if len([each for each in borne if each.addresses]) <= 1:
-        known = {one for each in borne for one in each.addresses}
-        return [heard] if address is None or address in known else []
-    picked = [
-        each
-        for each in borne
-        if address is None or address in each.addresses or address == each.address
-    ]
-    return [_of_one(heard, each) for each in picked]
-
-
-def _of_one(heard: _Heard, bearer: Bearer) -> _Heard:
-    chunks = {each.quote.evidence.chunk.id for each in bearer.told}
-    entity = replace(
-        heard.entity,
-        ref=f"{heard.entity.ref}<{bearer.address}>",
-        description=", ".join(bearer.addresses),
-        chunk_count=len(chunks),
-    )
-    passages = tuple(each for each in heard.passages if each.chunk.id in chunks)
-    return replace(heard, entity=entity, passages=passages, told=bearer.told, bearer=bearer)
-
-
-# ── which one is meant? ───────────────────────────────────────────────────────────────────────────────
-
-
-async def _candidates(library: Library, meant: Sequence[_Heard]) -> tuple[Candidate, ...]:
-    entity_ids = [each.entity.id for each in meant]
-    known = await briefs.attributes(library.database, library.reader, entity_ids)
-    apart = [_apart(each, known.get(each.entity.id, {})) for each in meant]
-    same = {
-        field
-        for field, value in apart[0].items()
-        if len(meant) > 1 and all(each.get(field) == value for each in apart)
-    }
-    return tuple(
-        Candidate(
-            entity=heard.entity,
-            apart={field: value for field, value in each.items() if value and field not in same},
-        )
-        for heard, each in zip(meant, apart, strict=True)
-    )
-
-
-def _apart(heard: _Heard, attributes: Mapping[str, str]) -> dict[str, str]:
-    latest = max((each.said_at for each in heard.passages), default=None)
-    own = {"kind": heard.entity.kind}
-    if heard.bearer is not None:
-        email = heard.entity.description or _NOT_SAID
-        attributes = {"email": email, "documents": _documents(heard)}
-    return {
-        **own,
-        **{field: value for field, value in sorted(attributes.items()) if field not in own},
-        "description": _saying(heard),
-        "passages": str(heard.entity.chunk_count),
-        "latest": "" if latest is None else f"{latest:%Y-%m-%d}",
-    }
-
-
-def _documents(heard: _Heard) -> str:
-    titles = dict.fromkeys(each.quote.evidence.chunk.title for each in heard.told)
-    return "; ".join([*titles][:_MOST_DOCUMENTS]) + ("; …" if len(titles) > _MOST_DOCUMENTS else "")
-
-
-def _saying(heard: _Heard) -> str:
-    """Return one line that says what the entity is."""
-    described = heard.entity.description if heard.bearer is None else ""
-    said = described.split(DESCRIPTION_SEPARATOR)[0] or lines.best_saying(heard.told)
-    plain = " ".join(said.split())
-    if len(plain) <= _LONGEST_SAYING:
-        return plain
-    return plain[:_LONGEST_SAYING].rsplit(" ", 1)[0] + "…"

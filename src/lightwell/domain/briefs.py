@@ -1,6 +1,5 @@
-"""A brief on one entity, and what tells entities apart that fit one name."""
+"""A brief on one entity."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -13,7 +12,6 @@ from lightwell.domain.texts import well_formed
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MOST_CITATIONS = 5
-MOST_CANDIDATES = 10
 LONGEST_NAME = 400
 """Characters."""
 
@@ -94,27 +92,5 @@ class Brief:
     relevance: float
     model: str
     notes: tuple[str, ...] = ()
-    usage: TokenSummary = NO_USAGE
-    query_id: QueryId = field(default_factory=new_query_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """An entity that fits a name; `apart` says in a few fields what tells it from the others, the kind first.
-
-    Of several people with one name each is a candidate: the entity's reference ends in the e-mail address, `<>` where nothing says
-    whose it is, and its description is that address.
-    """
-
-    entity: Entity
-    apart: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidates:
-    """At most ten that fit a name, the likeliest first; a reference picks one."""
-
-    name: str
-    candidates: tuple[Candidate, ...]
     usage: TokenSummary = NO_USAGE
     query_id: QueryId = field(default_factory=new_query_id)

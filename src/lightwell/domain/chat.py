@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NewType, cast
 from uuid import UUID
 
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Citation
 from lightwell.domain.ids import QueryId
@@ -99,6 +100,7 @@ class ChatTurn:
 
     `citations` are the words behind the response, in the order of their marks, which are those of its sources: several of
     one passage have the same. `nearest`, best first, is what came closest where the response has no source.
+    `ambiguous_names` are the pick lists of the message's names that fit several entities.
     """
 
     conversation_id: ConversationId
@@ -108,6 +110,7 @@ class ChatTurn:
     nearest: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
+    ambiguous_names: tuple[Candidates, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

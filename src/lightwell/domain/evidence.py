@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
@@ -127,6 +128,7 @@ class Retrieval:
     the graph says, as the reader sees it: entities that are named, then the nearest; the weightiest relations first.
     `notes` tell of what did not go as it should, such as a
     reranker that did not answer. `usage` is what the calls to endpoints cost. `keywords` led to the graph.
+    `ambiguous_names` are the pick lists of the question's names that fit several entities.
     """
 
     question: Question
@@ -140,6 +142,7 @@ class Retrieval:
     usage: TokenSummary = NO_USAGE
     query_id: QueryId = field(default_factory=new_query_id)
     keywords: Keywords = NO_KEYWORDS
+    ambiguous_names: tuple[Candidates, ...] = ()
 
     @property
     def is_enough(self) -> bool:
@@ -190,7 +193,8 @@ class Answer:
     No citations, no answer: `citations` is empty exactly when `confidence` is insufficient. `nearest` then
     holds what came closest among what the reader may see, by score; its ids are no marks in the text. In mode `bypass`
     the text is the model's own, after a sentence that says so; it has no citations, its confidence is insufficient and
-    `nearest` is empty. `usage` is what the calls to endpoints cost, those of the retrieval included.
+    `nearest` is empty. `usage` is what the calls to endpoints cost, those of the retrieval included. `ambiguous_names`
+    are the pick lists of the question's names that fit several entities.
     """
 
     query_id: QueryId
@@ -205,3 +209,4 @@ class Answer:
     context_tokens: int = 0
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
+    ambiguous_names: tuple[Candidates, ...] = ()

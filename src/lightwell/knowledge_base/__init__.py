@@ -13,7 +13,8 @@ from lightwell.curate import exporting
 from lightwell.curate.desk import Desk
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
-from lightwell.domain.briefs import Brief, Candidates
+from lightwell.domain.briefs import Brief
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Chunk, Document, DocumentState

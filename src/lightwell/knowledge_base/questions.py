@@ -10,10 +10,12 @@ from lightwell.answer import brief as briefing
 from lightwell.answer import chat as chatting
 from lightwell.answer import graph as telling
 from lightwell.answer import statements as stating
+from lightwell.answer.ambiguity import ambiguous_names
 from lightwell.answer.compose import Answers
 from lightwell.answer.courtesies import courteous_reply, is_courtesy
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import Brief, Candidates, Tie
+from lightwell.domain.briefs import Brief, Tie
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import (
     ChatMessage,
     ChatResponse,
@@ -71,6 +73,7 @@ class QuestionAnswerer:
                 with_separator(each, self.answers.separator) for each in found.relations
             ),
             usage=usage.summary,
+            ambiguous_names=await self._ambiguous(asked, reader),
         )
 
     async def keywords(self, asked: Question) -> Keywords:
@@ -84,7 +87,8 @@ class QuestionAnswerer:
             retrieval = await self._evidence(asked, reader)
             answer = await self.answers.compose(retrieval)
         await self._log(asking, queries.log_of(asked.strategy, answer))
-        return replace(answer, usage=usage.summary)
+        several = await self._ambiguous(asked, reader)
+        return replace(answer, usage=usage.summary, ambiguous_names=several)
 
     async def stream(
         self, asked: Question, reader: Reader, session: SessionId | None = None
@@ -92,6 +96,7 @@ class QuestionAnswerer:
         asking = await self._asking(reader, session)
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._evidence(asked, reader)
+        several = await self._ambiguous(asked, reader)
         told = self.answers.stream(retrieval)
         async with aclosing(told):
             async for event in record_stream(told, usage, OperationType.QUERY):
@@ -99,7 +104,8 @@ class QuestionAnswerer:
                     yield event
                     continue
                 await self._log(asking, queries.log_of(asked.strategy, event.answer))
-                yield replace(event, answer=replace(event.answer, usage=usage.summary))
+                answer = replace(event.answer, usage=usage.summary, ambiguous_names=several)
+                yield replace(event, answer=answer)
 
     async def statements(self, asked: Question, reader: Reader) -> Statements:
         asking = Asking(reader=reader, began=time.perf_counter())
@@ -112,7 +118,8 @@ class QuestionAnswerer:
                 retrieval = stating.with_more(retrieval, await self._search(again, reader))
             listed = await self.answers.statements(retrieval)
         await self._log(asking, queries.log_of(asked.strategy, listed))
-        return replace(listed, usage=usage.summary)
+        several = await self._ambiguous(asked, reader)
+        return replace(listed, usage=usage.summary, ambiguous_names=several)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
         asking = Asking(reader=reader, began=time.perf_counter())
@@ -164,7 +171,8 @@ class QuestionAnswerer:
         model = chatting.Counted(self.answers.model) if self.answers.model else None
         with record_usage(OperationType.QUERY) as usage:
             alone = await followups.standalone(said.content, _questions(history), model)
-            retrieval = await self._evidence(question(alone.text, topic=topic, mode=mode), reader)
+            asked = question(alone.text, topic=topic, mode=mode)
+            retrieval = await self._evidence(asked, reader)
             answer = await replace(self.answers, model=model).compose(retrieval)
         took = round((time.perf_counter() - began) * 1000)
         graph = telling.lines(answer, retrieval, self.answers.budget)
@@ -190,6 +198,7 @@ class QuestionAnswerer:
             nearest=() if response.sources else answer.nearest,
             notes=notes,
             usage=usage.summary,
+            ambiguous_names=await self._ambiguous(asked, reader),
         )
 
     async def _courtesy(self, asking: Asking, response: ChatResponse, mode: Mode) -> ChatTurn:
@@ -215,6 +224,13 @@ class QuestionAnswerer:
 
     async def _search(self, asked: Question, reader: Reader) -> Retrieval:
         return await self.retriever.retrieve(sought(asked), reader, until=self.until)
+
+    async def _ambiguous(self, asked: Question, reader: Reader) -> tuple[Candidates, ...]:
+        """Return the pick lists of the question's ambiguous names; none where no document is looked at."""
+        if asked.mode is Mode.BYPASS:
+            return ()
+        found = await ambiguous_names(self.database, reader, asked.text)
+        return tuple(_with_separator_in(each, self.answers.separator) for each in found)
 
     async def _asking(self, reader: Reader, session: SessionId | None) -> Asking:
         """Return who asks from now on; raise `NotFound` where the session is not an open one of theirs."""
@@ -244,16 +260,21 @@ def _questions(history: Iterable[ChatMessage]) -> list[Message]:
 def _readable(made: Brief | Candidates, separator: str) -> Brief | Candidates:
     """Return the brief or the candidates with this separator in descriptions."""
     if isinstance(made, Candidates):
-        found = [
-            replace(each, entity=with_separator(each.entity, separator)) for each in made.candidates
-        ]
-        return replace(made, candidates=tuple(found))
+        return _with_separator_in(made, separator)
     return replace(
         made,
         entity=with_separator(made.entity, separator),
         people=tuple(_readable_tie(each, separator) for each in made.people),
         links=tuple(_readable_tie(each, separator) for each in made.links),
     )
+
+
+def _with_separator_in(several: Candidates, separator: str) -> Candidates:
+    """Return the candidates with this separator in their descriptions."""
+    found = [
+        replace(each, entity=with_separator(each.entity, separator)) for each in several.candidates
+    ]
+    return replace(several, candidates=tuple(found))
 
 
 def _readable_tie(tie: Tie, separator: str) -> Tie:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import MOST_CANDIDATES
+from lightwell.domain.candidates import MOST_CANDIDATES
 from lightwell.domain.graph import Entity, normalized, stored_ref
 from lightwell.domain.ids import EntityId
 from lightwell.records import entities
@@ -21,7 +21,7 @@ _MOST_LONGER = 40
 _SAID_BY_RULES = "name"
 """The kind of what texts name without saying what it is: it may be of any other."""
 
-_TITLES = ["document", "work", "term", "domain"]
+TITLES = ["document", "work", "term", "domain"]
 """Kinds that come after the others where a name nearly fits: what is called so rather than what it is about."""
 
 # A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
@@ -266,7 +266,7 @@ def _asked(reader: Reader, name: str) -> dict[str, object]:
         "words": words,
         "longest": f"%{escaped}%",
         "least": LEAST_LIKENESS,
-        "titles": _TITLES,
+        "titles": TITLES,
         "most": MOST_CANDIDATES,
     }
 

@@ -9,9 +9,9 @@ import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
-from lightwell.domain.briefs import Brief, Candidate, Candidates, Line, Tie
+from lightwell.domain.briefs import Brief, Line, Tie
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.evidence import INSUFFICIENT, Confidence
-from lightwell.domain.graph import Entity
 from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.entrypoints.cli.show import clean
 from lightwell.entrypoints.cli.waiting import question_meter
@@ -35,14 +35,8 @@ async def brief(name: str, who: Sequence[str]) -> Report:
                 document={**_as_json(found), **usage}, text=Group(_text(found), *paid.lines())
             )
         case Candidates():
-            document = {
-                "queryId": str(found.query_id),
-                "name": found.name,
-                "candidates": [
-                    {**_entity(each.entity), "apart": dict(each.apart)} for each in found.candidates
-                ],
-            }
-            return Report(document={**document, **usage}, text=_pick_list(found))
+            document = {"queryId": str(found.query_id), **shapes.pick_list(found)}
+            return Report(document={**document, **usage}, text=show.pick_list(found))
 
 
 # ── for programs ──────────────────────────────────────────────────────────────────────────────────────
@@ -52,7 +46,7 @@ def _as_json(given: Brief) -> Json:
     return {
         "queryId": str(given.query_id),
         "entity": {
-            **_entity(given.entity),
+            **shapes.entity_names(given.entity),
             "description": given.entity.description,
             "describedByHand": given.entity.described_by_hand,
         },
@@ -66,15 +60,6 @@ def _as_json(given: Brief) -> Json:
         "relevance": round(given.relevance, 4),
         "model": given.model,
         "notes": list(given.notes),
-    }
-
-
-def _entity(entity: Entity) -> Json:
-    return {
-        "entityId": str(entity.id),
-        "entityRef": entity.ref,
-        "entityName": entity.name,
-        "entityType": entity.kind,
     }
 
 
@@ -140,18 +125,3 @@ def _tied(tie: Tie) -> str:
     what = ", ".join(part for part in (tie.kind, tie.relation) if part)
     how = _said(tie.how) if tie.how else " ".join(clean(tie.description).split())
     return f"{clean(tie.name)} ({clean(what)})" + (f": {how}" if how else "")
-
-
-def _pick_list(found: Candidates) -> RenderableType:
-    several = f"Which one? {len(found.candidates)} may be meant by {found.name!r}."
-    single = f"Nothing is called {found.name!r}. Is this the one?"
-    lines = [Text(clean(several if len(found.candidates) > 1 else single))]
-    for each in found.candidates:
-        lines += [Text(), *_candidate(each)]
-    return Group(*lines, Text(), Text("Name one by its reference.", style="dim"))
-
-
-def _candidate(given: Candidate) -> Iterable[Text]:
-    yield Text.assemble((clean(given.entity.name), "bold"), f"  {clean(given.entity.ref)}")
-    for field, value in given.apart.items():
-        yield Text(clean(f"  {field}: {' '.join(value.split())}"))

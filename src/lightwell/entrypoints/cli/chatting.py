@@ -13,6 +13,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
+import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import (
@@ -55,6 +56,7 @@ async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
             "conversationId": str(turn.conversation_id),
             "queryId": str(turn.query_id),
             **as_json(turn.response),
+            "ambiguousNames": shapes.ambiguous_names(turn.ambiguous_names),
             "usage": paid.document(),
         },
         text=Group(*_response(turn), said, *paid.lines()),
@@ -167,6 +169,8 @@ def _response(turn: ChatTurn) -> list[Text]:
     for place, source in enumerate(turn.response.sources, start=1):
         if source.id is None:
             lines += [Text.assemble((f"[{place}]", "bold"), f" {GRAPH_SOURCE}"), Text()]
+    if turn.ambiguous_names:
+        lines += [*show.ambiguous_names(turn.ambiguous_names), Text()]
     return lines
 
 

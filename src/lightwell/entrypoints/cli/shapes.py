@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from lightwell.answer.quotes import nearest
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
@@ -31,6 +32,7 @@ def answer(given: Answer, *, milliseconds: int) -> Json:
         "citations": [citation(each) for each in given.citations],
         "nearest": [citation(each) for each in given.nearest],
         "notes": list(given.notes),
+        "ambiguousNames": ambiguous_names(given.ambiguous_names),
         "metadata": _metadata(response_metadata(given, latency_ms=milliseconds)),
     }
 
@@ -43,6 +45,7 @@ def statements(listed: Statements, *, milliseconds: int) -> Json:
         "statements": [
             {
                 "text": each.text,
+                "sourceChunkId": each.source_chunk_id,
                 "saidAt": _time(each.said_at),
                 "dates": list(each.dates),
                 "citations": [citation(cited) for cited in each.citations],
@@ -55,6 +58,7 @@ def statements(listed: Statements, *, milliseconds: int) -> Json:
         "model": listed.model,
         "nearest": [citation(each) for each in listed.nearest],
         "notes": list(listed.notes),
+        "ambiguousNames": ambiguous_names(listed.ambiguous_names),
         "metadata": {"latencyMs": milliseconds},
     }
 
@@ -69,6 +73,7 @@ def event(chunk: StreamChunk) -> Json:
             "metadata": chunk.metadata and _metadata(chunk.metadata),
             "error": chunk.error or None,
             "notes": chunk.answer and list(chunk.answer.notes),
+            "ambiguousNames": chunk.answer and ambiguous_names(chunk.answer.ambiguous_names),
             "usage": chunk.answer and usage(chunk.answer.usage),
         }.items()
         if value is not None
@@ -111,6 +116,7 @@ def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
         "relations": [_relation(each) for each in found.relations],
         "keywords": keywords(found.keywords),
         "notes": list(found.notes),
+        "ambiguousNames": ambiguous_names(found.ambiguous_names),
         "metadata": {
             "vectorResultCount": found.metrics.vector_hits,
             "graphResultCount": found.metrics.graph_hits,
@@ -287,6 +293,31 @@ def _relation(known: Relation) -> Json:
         "description": known.description,
         "weight": known.weight,
         "sources": list(known.sources),
+    }
+
+
+def ambiguous_names(found: Sequence[Candidates]) -> list[Json]:
+    """Return the pick list of each name of a question that may mean several entities."""
+    return [pick_list(each) for each in found]
+
+
+def pick_list(several: Candidates) -> Json:
+    """Return the entities that a name may mean, each with what tells it apart."""
+    return {
+        "name": several.name,
+        "candidates": [
+            {**entity_names(each.entity), "apart": dict(each.apart)} for each in several.candidates
+        ],
+    }
+
+
+def entity_names(entity: Entity) -> Json:
+    """Return what identifies an entity."""
+    return {
+        "entityId": str(entity.id),
+        "entityRef": entity.ref,
+        "entityName": entity.name,
+        "entityType": entity.kind,
     }
 
 

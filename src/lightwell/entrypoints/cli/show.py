@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lightwell.answer import quotes
+from lightwell.domain.candidates import Candidate, Candidates
 from lightwell.domain.documents import Document, Locator
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Retrieval
 from lightwell.domain.health import Check
@@ -67,17 +68,20 @@ def answer(given: Answer) -> RenderableType:
 def told_of(given: Answer) -> RenderableType:
     """Return what stands below an answer's text: its numbered citations, or what came nearest; and notes."""
     notes = (_faint(note) for note in given.notes)
+    picks = ambiguous_names(given.ambiguous_names)
     if given.confidence is Confidence.INSUFFICIENT:
-        return Group(*nearest(given.nearest), *notes)
+        return Group(*nearest(given.nearest), *notes, *picks)
     sources = (line for cited in given.citations for line in citation(cited))
-    return Group(Text(), *sources, _faint(f"confidence: {given.confidence.value}"), *notes)
+    trust = _faint(f"confidence: {given.confidence.value}")
+    return Group(Text(), *sources, trust, *notes, *picks)
 
 
 def statements(listed: Statements) -> RenderableType:
     """Return statements with their dates and numbered citations, or what came nearest."""
     notes = (_faint(note) for note in listed.notes)
     if not listed.statements:
-        return Group(Text(INSUFFICIENT), *nearest(listed.nearest), *notes)
+        picks = ambiguous_names(listed.ambiguous_names)
+        return Group(Text(INSUFFICIENT), *nearest(listed.nearest), *notes, *picks)
     lines: list[RenderableType] = []
     for each in listed.statements:
         marks = "".join(cited.id for cited in each.citations)
@@ -89,13 +93,14 @@ def statements(listed: Statements) -> RenderableType:
     cited = {one.id: one for each in listed.statements for one in each.citations}
     sources = (line for one in cited.values() for line in citation(one))
     trust = _faint(f"confidence: {listed.confidence.value}")
-    return Group(*lines, Text(), *sources, trust, *notes)
+    return Group(*lines, Text(), *sources, trust, *notes, *ambiguous_names(listed.ambiguous_names))
 
 
 def retrieval(found: Retrieval) -> RenderableType:
     """Return the evidence as a table, best first: of each passage the part that bears on the question most."""
     if not found.evidence:
-        return Text("Nothing that you may see bears on this.")
+        nothing = Text("Nothing that you may see bears on this.")
+        return Group(nothing, *ambiguous_names(found.ambiguous_names))
     table = _table("#", "relevance", "document", "where", "snippet")
     table.columns[0].justify = table.columns[1].justify = "right"
     for rank, each in enumerate(found.evidence, start=1):
@@ -109,7 +114,7 @@ def retrieval(found: Retrieval) -> RenderableType:
         )
     doubt = "None of this is enough to answer with; the threshold is 0.60."
     lines = [*found.notes, *(() if found.is_enough else (doubt,))]
-    return Group(table, *map(_faint, lines))
+    return Group(table, *map(_faint, lines), *ambiguous_names(found.ambiguous_names))
 
 
 def documents(held: Sequence[Document], *, following: str | None) -> RenderableType:
@@ -172,6 +177,34 @@ def nearest(near: Sequence[Citation]) -> Iterable[Text]:
     for cited in near:
         where = place(cited.locator, cited.document_title)
         yield _faint(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
+
+
+def pick_list(found: Candidates) -> RenderableType:
+    """Return the entities that a name may mean, with what tells them apart."""
+    several = f"Which one? {len(found.candidates)} may be meant by {found.name!r}."
+    single = f"Nothing is called {found.name!r}. Is this the one?"
+    lines = [Text(clean(several if len(found.candidates) > 1 else single))]
+    for each in found.candidates:
+        lines += [Text(), *_candidate(each)]
+    return Group(*lines, Text(), Text("Name one by its reference.", style="dim"))
+
+
+def ambiguous_names(found: Sequence[Candidates]) -> Iterable[Text]:
+    """Yield for each ambiguous name of a question the entities that it may mean."""
+    for several in found:
+        count = len(several.candidates)
+        yield Text()
+        yield Text(clean(f"{several.name!r} may mean {count} different entities:"))
+        for each in several.candidates:
+            yield from _candidate(each)
+    if found:
+        yield _faint("Ask again with the full name or the e-mail address of the one you mean.")
+
+
+def _candidate(given: Candidate) -> Iterable[Text]:
+    yield Text.assemble((clean(given.entity.name), "bold"), f"  {clean(given.entity.ref)}")
+    for field, value in given.apart.items():
+        yield Text(clean(f"  {field}: {' '.join(value.split())}"))
 
 
 def _table(*columns: str) -> Table:

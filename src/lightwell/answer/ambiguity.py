@@ -1,0 +1,89 @@
+"""Which names in a question may mean several entities of the reader's: a pick list for each."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from lightwell.answer.bearers import is_address_of, likely_addresses
+from lightwell.answer.candidates import Heard, candidates, meant_by
+from lightwell.domain.access import Reader
+from lightwell.domain.candidates import MOST_CANDIDATES, Candidates
+from lightwell.domain.graph import Entity, normalized
+from lightwell.domain.terms import STOP_WORDS
+from lightwell.records import briefs, fitting
+from lightwell.records.database import Database
+
+MOST_NAMES = 4
+"""Names of one question that are looked up."""
+
+_LONGEST_NAME = 6
+_WORD = re.compile(r"[^\s?!,;:()\[\]{}\"“”]+|[?!,;:()\[\]{}\"“”]")
+_POSSESSIVE = re.compile(r"['’]s$")
+
+
+async def ambiguous_names(
+    database: Database, reader: Reader, question: str
+) -> tuple[Candidates, ...]:
+    """Return the candidates for each name in the question that may mean several of the reader's entities.
+
+    A name is ambiguous when several entities have it, when it is short for several names, or when people of that name have
+    different e-mail addresses. The question settles it by naming one of them in full, or an address.
+    """
+    found: list[Candidates] = []
+    for name in names_in(question)[:MOST_NAMES]:
+        meant = await _meant(database, reader, name)
+        if len(meant) > 1 and not _says_which(question, name, meant):
+            several = await candidates(database, reader, meant[:MOST_CANDIDATES])
+            found.append(Candidates(name=name, candidates=several))
+    return tuple(found)
+
+
+def names_in(question: str) -> list[str]:
+    """Return the runs of capitalised words of a question, at most six words each, in order and once.
+
+    A run ends at punctuation. Question words do not count. The first word of the question is also left out once, since
+    every first word has a capital.
+    """
+    runs: list[list[str]] = [[]]
+    for word in _WORD.findall(question):
+        is_part = word[0].isupper() and word.casefold() not in STOP_WORDS
+        if is_part:
+            runs[-1].append(word)
+        elif runs[-1]:
+            runs.append([])
+    named = [run[:_LONGEST_NAME] for run in runs if run]
+    if runs[0] and question.lstrip().startswith(runs[0][0]) and len(runs[0]) > 1:
+        named.insert(1, runs[0][1:_LONGEST_NAME])
+    return list(dict.fromkeys(_POSSESSIVE.sub("", " ".join(run)) for run in named))
+
+
+async def _meant(database: Database, reader: Reader, name: str) -> list[Heard]:
+    found = await fitting.fitting(database, reader, name)
+    fits = found.entities if found.exactly else _named_by_part(name, found.entities)
+    if len(fits) == 1 and not await _may_be_several_people(database, reader, fits[0]):
+        return []
+    return await meant_by(database, reader, fits)
+
+
+def _named_by_part(name: str, found: Sequence[Entity]) -> list[Entity]:
+    """Return the entities whose names hold the name as whole words; names that are only similar are not meant."""
+    words = {*normalized(name).split()}
+    return [
+        each
+        for each in found
+        if each.kind not in fitting.TITLES and words <= {*normalized(each.name).split()}
+    ]
+
+
+async def _may_be_several_people(database: Database, reader: Reader, entity: Entity) -> bool:
+    """Return whether the reader's passages hold several e-mail addresses that are made of the entity's name."""
+    likely = likely_addresses(entity.name)
+    known = await briefs.addresses(database, reader, sorted(set(likely))) if likely else []
+    return len([each for each in known if is_address_of(each, entity.name)]) > 1
+
+
+def _says_which(question: str, name: str, meant: Iterable[Heard]) -> bool:
+    """Return whether the question names one of the candidates in full, or by an e-mail address."""
+    whole, own = f" {normalized(question)} ", normalized(name)
+    longer = {normalized(each.entity.name) for each in meant} - {own}
+    addresses = {one for each in meant if each.bearer is not None for one in each.bearer.addresses}
+    return any(f" {each} " in whole for each in longer) or any(one in whole for one in addresses)
