@@ -1,11 +1,21 @@
 """A model that hangs costs one limited time, however many calls a question makes; then the documents are quoted."""
 
+import asyncio
+
 import pytest
+from pydantic import SecretStr
 
 from lightwell.answer.compose import EXTRACTS, Answers
+from lightwell.answer.time_limit import TimeLimited
 from lightwell.domain.briefs import Brief
+from lightwell.domain.errors import ModelFailed
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.models.endpoint import Endpoint, connected
+from lightwell.models.limiter import Priority
+from lightwell.models.openai_chat import OpenAIChat
+from lightwell.ports import Message
 from lightwell.retrieve import followups
+from lightwell.testing.endpoint import Behaves, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import Shelf, written
 from lightwell.wiring import retriever
@@ -65,3 +75,36 @@ async def test_in_a_chat_a_follow_up_and_its_answer_share_the_time(hanging: Know
     )
     assert "18 percent" in first.response.response
     assert followups.UNANSWERED in then.notes
+
+
+BUSY = Behaves(status=429, headers={"retry-after": "9"})
+BROKEN = Behaves(status=500)
+ASKING = [Message(role="user", content="Why?")]
+
+
+async def streamed(model: TimeLimited) -> list[str]:
+    return [part async for part in model.stream(ASKING, most_tokens=5)]
+
+
+@pytest.mark.parametrize("way", ["reply", "stream"])
+@pytest.mark.parametrize(
+    ("behaves", "cause"),
+    [
+        (BUSY, "its last attempt failed: {} answered 429: too many requests"),
+        (BROKEN, "its last attempt failed: {} answered 500: the server has an internal error"),
+    ],
+)
+async def test_a_call_that_runs_out_of_time_names_its_last_failed_attempt(
+    behaves: Behaves, cause: str, way: str
+) -> None:
+    fake = FakeEndpoint(behaves=behaves)
+    with fake.running():
+        there = Endpoint(base_url=fake.base_url, api_key=SecretStr("key"), model="owl")
+        async with connected(there) as connection:
+            chat = OpenAIChat(connection, priority=Priority.QUESTION)
+            until = asyncio.get_running_loop().time() + 0.4
+            model = TimeLimited(inner=chat, until=until, seconds=0.4)
+            with pytest.raises(ModelFailed, match="did not finish within") as caught:
+                await (model.reply(ASKING, most_tokens=5) if way == "reply" else streamed(model))
+        assert fake.requests
+        assert cause.format(fake.base_url) in str(caught.value)

@@ -31,8 +31,8 @@ class TimeLimited:
         try:
             async with asyncio.timeout_at(self.until):
                 return await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
-        except TimeoutError:
-            raise self._too_slow() from None
+        except TimeoutError as error:
+            raise self._too_slow(error) from None
 
     async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; raise `ModelFailed`, also when the time is over.
@@ -51,10 +51,21 @@ class TimeLimited:
         try:
             async with asyncio.timeout_at(self.until):
                 return await anext(pieces, None)
-        except TimeoutError:
-            raise self._too_slow() from None
+        except TimeoutError as error:
+            raise self._too_slow(error) from None
 
-    def _too_slow(self) -> ModelFailed:
+    def _too_slow(self, error: TimeoutError) -> ModelFailed:
+        failure = _last_failure(error)
+        why = "" if failure is None else f"; its last attempt failed: {failure}"
         return ModelFailed(
-            f"{self.model} did not finish within {self.seconds:g} seconds; LIGHTWELL_ANSWER_TIMEOUT_SECONDS allows more"
+            f"{self.model} did not finish within {self.seconds:g} seconds{why};"
+            " LIGHTWELL_ANSWER_TIMEOUT_SECONDS allows more"
         )
+
+
+def _last_failure(error: BaseException) -> ModelFailed | None:
+    """Return the failed attempt that the cancelled call named as its cause; None for a call that failed in no attempt."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ModelFailed):
+        cause = cause.__cause__ or cause.__context__
+    return cause

@@ -120,8 +120,20 @@ class Connection:
     async def _answered(
         self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int
     ) -> tuple[T, Slot, AsyncExitStack]:
-        """Return the answer with the slot it came through, still held by the stack."""
+        """Return the answer with the slot it came through, still held by the stack.
+
+        A cancelled call has the last failed attempt as the cause of its `CancelledError`, so that whoever limits the
+        time can say why it was used up.
+        """
         tries = Tries(self.endpoint.patience, self._clock)
+        try:
+            return await self._tried(request, priority, tokens, tries)
+        except asyncio.CancelledError as cancelled:
+            raise cancelled from tries.last_error
+
+    async def _tried(
+        self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int, tries: "Tries"
+    ) -> tuple[T, Slot, AsyncExitStack]:
         while True:
             async with AsyncExitStack() as attempt:
                 slot = await attempt.enter_async_context(
@@ -163,10 +175,12 @@ class Tries:
         self._failed = 0
         self._busy = 0
         self.place: int | None = None
+        self.last_error: ModelFailed | None = None
 
     def note(self, slot: Slot, failure: Failure) -> None:
         """Tell the gate what happened."""
         self.place = slot.place
+        self.last_error = failure.error
         if failure.wait:
             slot.told_to_wait(failure.wait)
         elif failure.alive and failure.passing:
