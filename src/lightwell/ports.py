@@ -66,7 +66,10 @@ class Connector(Protocol):
     def scope(self) -> str: ...
 
     def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield what differs from `known` (URL → content hash, those within the scope), in a stable order."""
+        """Yield what differs from `known` (URL → content hash, those within the scope), in a stable order.
+
+        What is gone comes before what is new where the source can tell: then a renamed document is recognised.
+        """
         ...
 
 

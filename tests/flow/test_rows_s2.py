@@ -1,7 +1,17 @@
 """Rows of the specification's S2, each by its number."""
 
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from lightwell.connectors.files import Files
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
+from lightwell.domain.errors import NotFound
+from lightwell.domain.graph import Word
+from lightwell.ingest.sync import DocumentChange
+from lightwell.knowledge_base.ingestion import Ingestion
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
 
@@ -90,3 +100,141 @@ async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguo
         reader = await project.kb.reader(SALES)
         seen.append((await project.kb.ask("What does Nordwind do?", reader)).ambiguous_names)
     assert seen == [(), ()]
+
+
+# ── S2.10: a renamed file is the same document ────────────────────────────────────────────────────────
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+async def follow(project: Project, root: Path, tags: Collection[str] = ("team:a",)) -> Ingestion:
+    done = await project.kb.ingest(Files(root=root, default_tags=frozenset(tags)))
+    assert done.troubles == ()
+    return done
+
+
+CONTRACT = (
+    "---\ntitle: Contract\n---\n# Terms\n\nNordwind Energie receives a discount of 18 percent."
+)
+
+
+async def test_s2_10_a_renamed_file_keeps_its_id_citations_links_and_edits(
+    project: Project, tmp_path: Path
+) -> None:
+    root, kb = tmp_path / "papers", project.kb
+    old = write(root / "old.md", CONTRACT)
+    await follow(project, root)
+    reader = await kb.reader(["team:a"])
+    was = await kb.document(reader, old.as_uri())
+    asked = "What discount does Nordwind Energie receive?"
+    turn = await kb.chat(asked, reader)
+    await kb.graph.edit(reader, "Nordwind Energie", Word(description="A utility."))
+    calls = len(project.embedder.texts)
+
+    new = root / "archive" / "2026.md"
+    new.parent.mkdir()
+    old.rename(new)
+    done = await follow(project, root)
+    assert (done.found.renamed, done.found.new, done.found.gone) == (1, 0, 0)
+    assert done.found.documents == {new.as_uri(): DocumentChange.RENAMED}
+    assert (done.found.jobs, len(project.embedder.texts)) == ([], calls)
+
+    now = await kb.document(reader, new.as_uri())
+    assert (now.id, now.ref, now.acl_tags, now.title) == (was.id, was.ref, was.acl_tags, was.title)
+    with pytest.raises(NotFound):
+        await kb.document(reader, old.as_uri())
+    assert (await kb.conversation(reader, turn.conversation_id))[-1].content
+    (cited, *_) = (await kb.ask(asked, reader)).citations
+    assert (cited.source_url, cited.chunk_id) == (new.as_uri(), turn.citations[0].chunk_id)
+    entity = (await kb.graph.entity(reader, "Nordwind Energie")).entity
+    assert (entity.description, entity.paths) == ("A utility.", (new.as_uri(),))
+    assert (await follow(project, root)).found.unchanged == 1
+
+
+async def test_s2_10_a_title_that_is_the_name_of_the_file_follows_it(
+    project: Project, tmp_path: Path
+) -> None:
+    old = write(tmp_path / "papers" / "draft.txt", "Nordwind Energie pays late.")
+    await follow(project, old.parent)
+    reader = await project.kb.reader(["team:a"])
+    was = await project.kb.document(reader, old.as_uri())
+    new = old.rename(old.with_name("final.txt"))
+    done = await follow(project, old.parent)
+    assert (done.found.renamed, done.found.changed, done.found.gone) == (1, 0, 0)
+    now = await project.kb.document(reader, new.as_uri())
+    assert (was.title, now.title, now.id) == ("draft", "final", was.id)
+
+
+async def test_s2_10_two_existing_files_of_one_content_are_two_documents(
+    project: Project, tmp_path: Path
+) -> None:
+    root = tmp_path / "papers"
+    first = write(root / "a.md", CONTRACT)
+    await follow(project, root)
+    write(root / "b.md", CONTRACT)
+    assert (await follow(project, root)).found.new == 1
+    reader = await project.kb.reader(["team:a"])
+    held = {each.url: each.id async for each in project.kb.documents(reader)}
+    assert len(held) == len(set(held.values())) == 2
+    first.rename(root / "c.md")
+    assert (await follow(project, root)).found.renamed == 1
+    after = {each.url: each.id async for each in project.kb.documents(reader)}
+    assert after == {
+        (root / "b.md").as_uri(): held[(root / "b.md").as_uri()],
+        (root / "c.md").as_uri(): held[first.as_uri()],
+    }
+
+
+@pytest.mark.parametrize("how", ["content", "format", "other source", "deleted before"])
+async def test_s2_10_what_else_changes_makes_it_another_document(
+    project: Project, tmp_path: Path, how: str
+) -> None:
+    root = tmp_path / "papers"
+    old = write(root / "old.md", CONTRACT)
+    new, source = root / "new.md", root
+    if how == "deleted before":
+        write(new, "Another one.")
+        await follow(project, root)
+        new.unlink()
+    await follow(project, root)
+    reader = await project.kb.reader(["team:a"])
+    was = await project.kb.document(reader, old.as_uri())
+    if how == "format":
+        new = new.with_suffix(".txt")
+    if how == "other source":
+        source = tmp_path / "other"
+        source.mkdir()
+        new = source / "new.md"
+    old.rename(new)
+    if how == "content":
+        write(new, CONTRACT + " It is signed.")
+    done = await follow(project, source)
+    assert (done.found.renamed, done.found.gone) == (0, 0 if how == "other source" else 1)
+    assert (await project.kb.document(reader, new.as_uri())).id != was.id
+
+
+async def test_s2_10_a_file_with_other_tags_takes_over_no_document(
+    project: Project, tmp_path: Path
+) -> None:
+    """Equal content under a new path must not tell, by its id or age, that others had the same document."""
+    root = tmp_path / "papers"
+    old = write(root / "secret" / "plan.txt", CONTRACT)
+    write(root / "secret" / ".lightwell.yaml", "acl_tags: [team:board]\n")
+    write(root / "public" / ".lightwell.yaml", "acl_tags: [team:a]\n")
+    await follow(project, root)
+    board = await project.kb.reader(["team:board"])
+    was = await project.kb.document(board, old.as_uri())
+    new = old.rename(root / "public" / "plan.txt")
+    done = await follow(project, root)
+    assert (done.found.renamed, done.found.new, done.found.gone) == (0, 1, 1)
+    team = await project.kb.reader(["team:a"])
+    now = await project.kb.document(team, new.as_uri())
+    assert now.id != was.id
+    assert now.created_at > was.created_at
+    for name in (str(was.id), old.as_uri()):
+        with pytest.raises(NotFound):
+            await project.kb.document(team, name)

@@ -100,23 +100,18 @@ class Files:
         ]
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield every file in the order of its path, then what is gone; raise `SourceFailed` without a root.
+        """Yield what is gone, then every file in the order of its path; raise `SourceFailed` without a root.
 
         An unchanged document comes without its bytes. A file that cannot be handed over is broken, not gone.
         """
         root, found = await asyncio.to_thread(self._walk)
-        present: set[str] = set()
-        lost: list[str] = []
-        for each in found:
-            change = await asyncio.to_thread(self._change, each, known)
-            url = each.path.as_uri()
-            present.add(url)
-            if isinstance(change, Broken):
-                lost.append(url + "/")
-            yield change
+        present = {each.path.as_uri() for each in found}
+        unreadable = tuple(each.path.as_uri() + "/" for each in found if each.reason)
         for url in sorted(known):
-            if url not in present and _below(url, root) and not url.startswith(tuple(lost)):
+            if url not in present and _below(url, root) and not url.startswith(unreadable):
                 yield Gone(url=url)
+        for each in found:
+            yield await asyncio.to_thread(self._change, each, known)
 
     def _walk(self) -> tuple[Path, list[_Found]]:
         try:

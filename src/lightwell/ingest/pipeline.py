@@ -21,6 +21,7 @@ from lightwell.domain.terms import frequencies
 from lightwell.ingest.chunking import chunk_hash, embedded_text
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
+from lightwell.ingest.titles import title_from_url
 from lightwell.ingest.together import together
 from lightwell.ingest.way import Outcome, Progress, Step, Way, refresh, settle
 from lightwell.ports import ChunkToRead
@@ -44,15 +45,8 @@ def name_of(url: str) -> str:
 
 
 def title_of(given: Claim | NewDocument, parsed: ChunkedDocument) -> str:
-    """Return the title that the source gives, or else the document itself, or else its file's name.
-
-    A file called `index` or `README` is what its folder is about.
-    """
-    if title := given.title or parsed.title:
-        return title
-    path = PurePosixPath(unquote(urlsplit(given.url).path))
-    is_of_folder = path.stem.strip("_").casefold() in ("index", "readme")
-    return (path.parent.name if is_of_folder else "") or path.stem
+    """Return the title that the source gives, or else the document itself, or else its file's name."""
+    return given.title or parsed.title or title_from_url(given.url)
 
 
 def chunk_to_read(title: str, chunk: StagedChunk) -> ChunkToRead:

@@ -11,8 +11,9 @@ from lightwell.domain.ids import DocumentId, ProjectId, RunId
 from lightwell.domain.jobs import QueuedJob
 from lightwell.domain.runs import RunChange
 from lightwell.ingest.isolation import document_failure
+from lightwell.ingest.titles import title_from_url
 from lightwell.ports import Broken, Change, Changed, Connector, Gone, Unchanged
-from lightwell.records import documents, runs
+from lightwell.records import documents, renames, runs
 from lightwell.records.database import Database, repeatable
 from lightwell.records.documents import Known
 
@@ -35,6 +36,7 @@ class DocumentChange(StrEnum):
     NEW = "new"
     CHANGED = "changed"
     RETAGGED = "retagged"
+    RENAMED = "renamed"
     UNCHANGED = "unchanged"
 
 
@@ -49,6 +51,7 @@ class Sync:
     changed: int = 0
     unchanged: int = 0
     retagged: int = 0
+    renamed: int = 0
     gone: int = 0
     documents: dict[str, DocumentChange] = field(default_factory=dict[str, DocumentChange])
     troubles: list[Trouble] = field(default_factory=list["Trouble"])
@@ -62,6 +65,39 @@ class _Target:
     database: Database
     project_id: ProjectId
     run: RunId
+
+
+class _GoneDocuments:
+    """Known documents that the source has no more, found by URL or by content and access tags."""
+
+    def __init__(self) -> None:
+        self._by_url: dict[str, Known] = {}
+        self._by_content: dict[tuple[str, Tags], set[str]] = {}
+
+    def add(self, url: str, document: Known | None) -> None:
+        """Remember what is gone; None for a URL that was not known."""
+        if document is None:
+            return
+        self._by_url[url] = document
+        self._by_content.setdefault((document.content_hash, document.acl_tags), set()).add(url)
+
+    def pop(self, url: str) -> None:
+        document = self._by_url.pop(url, None)
+        if document is not None:
+            self._by_content[document.content_hash, document.acl_tags].discard(url)
+
+    def same_as(self, document: NewDocument) -> str | None:
+        """Return the URL of one with equal content and tags, one of equal file name before others; None without one."""
+        same = self._by_content.get((document.content_hash, document.acl_tags), set())
+        name = _file_name(document.url)
+        return min(same, key=lambda url: (_file_name(url) != name, url), default=None)
+
+    @property
+    def ids(self) -> list[DocumentId]:
+        return [document.id for document in self._by_url.values()]
+
+    def __getitem__(self, url: str) -> DocumentId:
+        return self._by_url[url].id
 
 
 async def sync(
@@ -93,28 +129,66 @@ async def _follow(
     found: Sync,
 ) -> None:
     waiting: dict[str, NewDocument] = {}
-    gone: dict[str, DocumentId] = {}
+    gone = _GoneDocuments()
     hashes = {url: entry.content_hash for url, entry in known.items()}
     async for change in connector.changes(hashes):
         match change:
             case Changed(document=document):
-                gone.pop(document.url, None)
-                waiting[document.url] = document
+                gone.pop(document.url)
+                if await _is_to_be_read(target, document, (known, gone), found):
+                    waiting[document.url] = document
             case Gone(url=url):
                 waiting.pop(url, None)
-                if url in known:
-                    gone[url] = known[url].id
+                gone.add(url, known.get(url))
             case Unchanged(url=url) | Broken(url=url):
                 # what was said of it before comes first
                 if url in waiting:
                     await _register(target, waiting, found)
-                gone.pop(url, None)
+                gone.pop(url)
                 await _apply(target, change, known, found)
         if _is_full(waiting):
             await _register(target, waiting, found)
     await _register(target, waiting, found)
-    found.gone += len(gone)
-    await _remove_all(target, list(gone.values()))
+    found.gone += len(gone.ids)
+    await _remove_all(target, gone.ids)
+
+
+async def _is_to_be_read(
+    target: _Target,
+    document: NewDocument,
+    sources: tuple[Mapping[str, Known], _GoneDocuments],
+    found: Sync,
+) -> bool:
+    """Return whether a document has to be read, given which are known and which of these are gone.
+
+    One whose file is gone from its old path, with equal content and equal access tags, is renamed instead. It is read again
+    only if its title is the name of its file.
+    """
+    known, gone = sources
+    old_url = None if document.url in known else gone.same_as(document)
+    if old_url is None:
+        return True
+    title = await _rename(target, gone[old_url], document)
+    if title is None:
+        return True
+    gone.pop(old_url)
+    found.renamed += 1
+    found.documents[document.url] = DocumentChange.RENAMED
+    return not document.title and title == title_from_url(old_url)
+
+
+@repeatable
+async def _rename(target: _Target, document_id: DocumentId, document: NewDocument) -> str | None:
+    """Give a document the new URL and return its title; None where it is not the same document."""
+    async with target.database.transaction() as connection:
+        title = await renames.rename(connection, target.project_id, document_id, document)
+        if title is not None:
+            await runs.note(connection, target.run, [document_id], RunChange.UPDATED)
+    return title
+
+
+def _file_name(url: str) -> str:
+    return url.rpartition("/")[2]
 
 
 def _is_full(waiting: Mapping[str, NewDocument]) -> bool:
@@ -196,10 +270,15 @@ async def _write_down(target: _Target, waiting: Sequence[NewDocument], found: Sy
                 await _write_down(target, [document], found)
         return
     found.new += sum(each.is_new for each in registered)
-    found.changed += sum(not each.is_new for each in registered)
+    found.changed += sum(
+        not each.is_new and found.documents.get(each.url) is not DocumentChange.RENAMED
+        for each in registered
+    )
     found.jobs += registered
     for each in registered:
-        found.documents[each.url] = DocumentChange.NEW if each.is_new else DocumentChange.CHANGED
+        if found.documents.get(each.url) is not DocumentChange.RENAMED:
+            change = DocumentChange.NEW if each.is_new else DocumentChange.CHANGED
+            found.documents[each.url] = change
 
 
 @repeatable
@@ -218,7 +297,7 @@ async def _end(database: Database, run: RunId, found: Sync, errors: str) -> None
         database,
         run,
         inserted=found.new,
-        updated=found.changed + found.retagged,
+        updated=found.changed + found.retagged + found.renamed,
         deleted=found.gone,
         errors=errors,
     )

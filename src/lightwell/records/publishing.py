@@ -242,6 +242,14 @@ async def reclassify(
     await _count(connection, project_id, documents, sign=1)
 
 
+async def mark_profiles_stale(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
+) -> None:
+    """Have the profiles refreshed that these documents feed; their counts stay as they are."""
+    keys = {"documents": list(documents), "project_id": project_id, "sign": 0}
+    await connection.execute(_STALE, keys)
+
+
 async def _count(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, sign: int
 ) -> None:

@@ -38,10 +38,10 @@ class Shelf:
     scope: str = "file:///shelf/"
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        for url in sorted(known.keys() - {document.url for document in self.documents}):
+            yield Gone(url=url)
         for document in self.documents:
             if known.get(document.url) == document.content_hash:
                 yield Unchanged(url=document.url, document=document)
             else:
                 yield Changed(document=document)
-        for url in sorted(known.keys() - {document.url for document in self.documents}):
-            yield Gone(url=url)

@@ -20,6 +20,7 @@ from lightwell.ingest.sync import DocumentChange, Sync, Trouble
 from lightwell.ingest.way import Outcome
 
 _MOST_ORIGINS = 10
+_READ = (DocumentChange.NEW, DocumentChange.CHANGED, DocumentChange.RENAMED)
 _UNSEEN = (
     "{} without access tags, which nobody may see any more; "
     "give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
@@ -85,16 +86,16 @@ class Ingested:
         """
         ends = {url: change.value for sync in self.found for url, change in sync.documents.items()}
         for each in self.done or ():
-            if ends.get(each.url) not in (DocumentChange.NEW, DocumentChange.CHANGED):
+            if ends.get(each.url) not in _READ:
                 ends[each.url] = "finished"
         counts = Counter(end for url, end in ends.items() if url not in failed)
-        names = ("new", "changed", "unchanged", "retagged", "finished")
+        names = ("new", "changed", "unchanged", "retagged", "renamed", "finished")
         gone = sum(each.gone for each in self.found)
         return {name: counts[name] for name in names} | {"gone": gone}
 
 
 def _summary(counts: dict[str, int]) -> str:
-    seldom = ("retagged", "finished")
+    seldom = ("retagged", "renamed", "finished")
     return ", ".join(
         f"{count} {name}" for name, count in counts.items() if count or name not in seldom
     )
