@@ -94,8 +94,8 @@ def test_only_what_differs_comes_again(tmp_path: Path) -> None:
     (tmp_path / "c.md").unlink()
     elsewhere = {"file:///elsewhere/x.md": "0", tmp_path.as_uri() + "-two/x.md": "0"}
     changes = read(tmp_path, known | elsewhere)
-    assert told(changes) == [("a.md", "unchanged"), ("b.md", "changed"), ("c.md", "gone")]
-    same = changes[0]
+    assert told(changes) == [("c.md", "gone"), ("a.md", "unchanged"), ("b.md", "changed")]
+    same = changes[1]
     assert isinstance(same, Unchanged)
     assert same.document.content == b""
 
