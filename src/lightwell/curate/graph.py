@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from lightwell.curate import editing, merging, proposals
+from lightwell.curate import editing, merging, proposals, splitting
 from lightwell.curate.desk import Desk
 from lightwell.domain.access import Reader
 from lightwell.domain.descriptions import with_separator
@@ -22,8 +22,9 @@ from lightwell.domain.graph import (
     Statement,
     Word,
 )
-from lightwell.domain.ids import MergeId
-from lightwell.records import entities, exporting, merges, published_chunks
+from lightwell.domain.ids import MergeId, SplitId
+from lightwell.domain.splits import SplitResult, StandingSplit
+from lightwell.records import entities, exporting, merges, published_chunks, splits
 from lightwell.records.database import Database
 
 _LARGEST_PAGE = 1000
@@ -120,6 +121,35 @@ class Graph:
         `after` goes on behind this one.
         """
         return await merges.standing(self._database, reader, after=after, limit=limit)
+
+    async def split(
+        self,
+        reader: Reader,
+        name: str,
+        into: str,
+        *,
+        documents: Sequence[str] = (),
+        passages: Sequence[str] = (),
+    ) -> SplitResult:
+        """Move what these documents and passages say of an entity to the one called `into`; raise `NotFound`, `Invalid`.
+
+        Re-ingestion keeps it. It holds for whoever sees the documents under the access tags they have now.
+        """
+        done = await splitting.split(
+            self.desk, reader, name, into, documents=documents, passages=passages
+        )
+        rest = self._shown(done.rest) if done.rest else None
+        return replace(done, part=self._shown(done.part), rest=rest)
+
+    async def unsplit(self, reader: Reader, name: str) -> tuple[Entity, ...]:
+        """Undo the splits that made this part, or the split with this id; return what has the mentions again."""
+        return tuple(map(self._shown, await splitting.unsplit(self.desk, reader, name)))
+
+    async def splits(
+        self, reader: Reader, *, after: SplitId | None = None, limit: int = 100
+    ) -> list[StandingSplit]:
+        """Return up to `limit` splits that move what the reader sees, the latest first; `after` goes on behind this one."""
+        return await splits.standing(self._database, reader, after=after, limit=limit)
 
     async def proposals(
         self, reader: Reader, *, about: str = "", limit: int = 20

@@ -90,7 +90,7 @@ LEFT JOIN relations AS relation ON relation.relation_id = profile.subject_id
 LEFT JOIN profiles AS source ON source.subject_id = relation.source_id AND source.class_id = profile.class_id
 LEFT JOIN profiles AS target ON target.subject_id = relation.target_id AND target.class_id = profile.class_id
 LEFT JOIN LATERAL (
-    SELECT subject.name AS source, object.name AS target
+    SELECT coalesce(subject.part_name, subject.name) AS source, coalesce(object.part_name, object.name) AS target
     FROM (
         SELECT chunk_id FROM relation_mentions
         WHERE relation_id = profile.subject_id AND class_id = profile.class_id ORDER BY chunk_id DESC LIMIT 1

@@ -81,9 +81,14 @@ ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
 """.replace(
     "{is_hidden}",
     """named.hidden_for && %(tags)s
-      AND EXISTS (SELECT FROM document_entity_mentions AS mention
-                  WHERE mention.named_as = named.entity_id AND mention.entity_id IS NULL
-                    AND mention.class_id = ANY(%(classes)s))""",
+      AND (EXISTS (SELECT FROM document_entity_mentions AS mention
+                   WHERE mention.named_as = named.entity_id AND mention.entity_id IS NULL
+                     AND mention.class_id = ANY(%(classes)s))
+           OR EXISTS (SELECT FROM entity_splits AS split JOIN split_passages AS passage USING (split_id)
+                      JOIN document_entity_mentions AS mention
+                        ON mention.named_as = passage.source_id AND mention.class_id = passage.class_id
+                      WHERE split.part_id = named.entity_id AND passage.undone_at IS NULL
+                        AND mention.entity_id IS NULL AND mention.class_id = ANY(%(classes)s)))""",
 )
 
 _SHOW = """

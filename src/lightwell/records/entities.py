@@ -126,7 +126,7 @@ SELECT DISTINCT ON (normalized_name) name FROM (
     FROM entities AS named
     CROSS JOIN LATERAL (
         SELECT mode() WITHIN GROUP (ORDER BY latest.name) AS name FROM (
-            SELECT name FROM document_entity_mentions
+            SELECT coalesce(part_name, name) AS name FROM document_entity_mentions
             WHERE entity_id = named.entity_id AND class_id = ANY(%(classes)s)
             ORDER BY chunk_id DESC LIMIT 50
         ) AS latest

@@ -1,4 +1,4 @@
-"""What hard deletion takes besides documents: names that merges and hidings keep, and that no document has any more.
+"""What hard deletion takes besides documents: names that merges, splits and hidings keep, and that no document has any more.
 
 A merge, or an entity deleted by hand, outlives its documents, so that their return changes nothing. After a hard
 deletion nobody is to find their names; only what people said in words of their own keeps one.
@@ -15,7 +15,7 @@ from lightwell.records.profiles import refresh_all
 
 _MENTIONED: LiteralString = """
 (EXISTS (SELECT FROM document_entity_mentions AS mention
-         WHERE mention.entity_id = {entity}.entity_id AND mention.named_as = {entity}.entity_id)
+         WHERE mention.entity_id = {entity}.entity_id)
  OR EXISTS (SELECT FROM document_entity_mentions AS mention
             WHERE mention.named_as = {entity}.entity_id AND mention.entity_id IS DISTINCT FROM mention.named_as))
 """
@@ -56,6 +56,20 @@ WHERE entity.entity_id = edit.named_as AND entity.project_id = %(project_id)s
 RETURNING edit.named_as
 """.replace("{mentioned}", _MENTIONED.replace("{entity}", "entity"))
 
+# A split of a name that no document has any more, or all of whose documents were erased, moves nothing.
+_DROP_SPLIT_PASSAGES: LiteralString = """
+DELETE FROM split_passages AS passage USING entities AS entity
+WHERE entity.entity_id = passage.source_id AND entity.project_id = %(project_id)s AND NOT {held}
+RETURNING passage.source_id
+""".replace("{held}", _HELD.replace("{entity}", "entity"))
+
+_DROP_SPLITS: LiteralString = """
+DELETE FROM entity_splits AS split
+WHERE split.project_id = %(project_id)s
+  AND NOT EXISTS (SELECT FROM split_passages AS passage WHERE passage.split_id = split.split_id)
+RETURNING split.part_id
+"""
+
 # A merge of which one side has no name any more says nothing to anybody.
 _DROP_MERGES: LiteralString = """
 WITH gone AS (
@@ -79,11 +93,19 @@ SELECT gone.target_id, coalesce(source.source_id, gone.target_id)
 FROM gone LEFT JOIN merged_entities AS source USING (merge_id)
 """.replace("{held}", _HELD.replace("{entity}", "entity"))
 
-_FACTS = (_SHOW_RELATIONS, _SHOW_ENTITIES, _DROP_WORDLESS, _DROP_MERGES, _DROP_TARGETS)
+_FACTS = (
+    _SHOW_RELATIONS,
+    _SHOW_ENTITIES,
+    _DROP_WORDLESS,
+    _DROP_SPLIT_PASSAGES,
+    _DROP_SPLITS,
+    _DROP_MERGES,
+    _DROP_TARGETS,
+)
 
 
 async def forget_names(connection: Connection, project_id: ProjectId) -> None:
-    """Drop merges and hidings of names that no document has any more and nobody's own words keep, and these names.
+    """Drop merges, splits and hidings of names that no document has any more and nobody's own words keep, and these names.
 
     Refresh must have followed the documents that went.
     """

@@ -104,7 +104,7 @@ CROSS JOIN LATERAL (
           FROM entity_edits AS edit
           WHERE edit.entity_id = {id} AND edit.class_id = ANY(%(classes)s)) AS by_hand,
          (SELECT mode() WITHIN GROUP (ORDER BY latest.name COLLATE "C") AS name FROM (
-             SELECT mention.name FROM document_entity_mentions AS mention
+             SELECT coalesce(mention.part_name, mention.name) AS name FROM document_entity_mentions AS mention
              WHERE mention.entity_id = {id} AND mention.class_id = ANY(%(classes)s)
              ORDER BY mention.chunk_id DESC LIMIT 50) AS latest) AS said
 ) AS {name}

@@ -36,7 +36,7 @@ SELECT stale.subject_id, stale.class_id, 'entity', latest.name, latest.kind, lat
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 CROSS JOIN LATERAL (
-    SELECT mode() WITHIN GROUP (ORDER BY mention.name) AS name,
+    SELECT mode() WITHIN GROUP (ORDER BY coalesce(mention.part_name, mention.name)) AS name,
            mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
            CASE WHEN max(mention.description) = '' THEN '' ELSE (
                SELECT string_agg(said.description, ' | ' ORDER BY said.first)
@@ -135,6 +135,8 @@ DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
   AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
                   WHERE mention.named_as = entities.entity_id
                     AND mention.entity_id IS DISTINCT FROM mention.named_as)
+  AND NOT EXISTS (SELECT FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
+                  WHERE passage.undone_at IS NULL AND entities.entity_id IN (passage.source_id, split.part_id))
   AND NOT EXISTS (SELECT FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
                   WHERE source.undone_at IS NULL AND entities.entity_id IN (source.source_id, merge.target_id))
   AND NOT EXISTS (SELECT FROM entity_edits AS edit WHERE entities.entity_id IN (edit.named_as, edit.entity_id))

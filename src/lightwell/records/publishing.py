@@ -194,6 +194,7 @@ async def publish(
             },
         )
         await mentions.write(connection, project_id, extractions)
+        await resolving.apply_splits(connection, ids)
         await _count(connection, project_id, ids, sign=1)
 
 
@@ -211,6 +212,7 @@ async def reread(
         for statement in _UNSAY:
             await connection.execute(statement, keys)
         await mentions.write(connection, project_id, extractions)
+        await resolving.apply_splits(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": 1})
 
 
