@@ -74,6 +74,30 @@ def test_a_session_of_corrections(run: Run) -> None:
     assert "Nothing that you may see" in run("graph", "proposals").stdout
 
 
+def test_s2_8_split_unsplit_and_splits(run: Run) -> None:
+    path = str(
+        cast("list[object]", said(run("graph", "show", "Osprey", "--json"))["sourceFilePaths"])[0]
+    )
+    done = said(
+        run("graph", "split", "Osprey", "--into", "Osprey Oslo", "--document", path, "--json")
+    )
+    assert cast("dict[str, object]", done["part"])["entityName"] == "Osprey Oslo"
+    page = said(run("graph", "splits", "--limit", "1", "--json"))
+    (split,) = cast("list[dict[str, object]]", page["splits"])
+    assert (split["splitId"], split["part"], split["names"], split["documents"]) == (
+        done["splitId"],
+        "Osprey Oslo",
+        ["Osprey"],
+        [path],
+    )
+    assert "Osprey Oslo" in run("graph", "splits").stdout
+    assert run("graph", "splits", "--after", "x").exit_code == 2
+    assert run("graph", "split", "Osprey Oslo", "--into", "Tern").exit_code == 2
+    assert run("graph", "unsplit", "Osprey Oslo").stdout == "Whole again: Osprey.\n"
+    assert run("graph", "unsplit", str(done["splitId"])).exit_code == 3
+    assert run("graph", "splits").stdout.startswith("There are no splits")
+
+
 def test_entities_and_relations_by_hand(run: Run) -> None:
     made = said(run("graph", "create", "Pump 7", "--kind", "machine", "--json"))
     assert made["entityRef"] == "kg:machine:pump-7"

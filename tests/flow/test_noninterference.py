@@ -751,7 +751,20 @@ async def _related(store: Noted, reader: Reader) -> None:
     await store.kb.graph.relate(reader, statement)
 
 
+async def _split(store: Noted, reader: Reader) -> None:
+    documents = ["file:///shelf/h.txt"]
+    await store.kb.graph.split(reader, "Acme Corp", "Acme (bought)", documents=documents)
+    await store.kb.graph.split(reader, "Zeta", "Osprey", documents=documents)
+
+
+async def _split_and_undone(store: Noted, reader: Reader) -> None:
+    await _split(store, reader)
+    await store.kb.graph.unsplit(reader, "Acme (bought)")
+
+
 CORRECTIONS: dict[str, Correction] = {
+    "a split in what is invisible": _split,
+    "a split in what is invisible, undone": _split_and_undone,
     "merged into what is invisible": _merged,
     "two merged into what is invisible": _two_merged,
     "a chain through what is invisible": _chained,
@@ -809,6 +822,7 @@ async def _graph(store: Noted) -> object:
         [(each.id, each.ref, each.name, each.description, each.chunk_count) for each in entities],
         [(each.aliases, [(r.id, r.ends) for r in each.relations]) for each in portraits],
         pairs,
+        await graph.splits(reader),
         await seen_of_the_graph(store, reader),
     )
 
@@ -829,6 +843,34 @@ async def test_the_graphs_view_would_feel_a_correction_of_the_visible(
     reader = await full.kb.reader(OWN)
     await full.kb.graph.merge(reader, ["Acme Corporation"], "Acme Corp")
     assert await _graph(full) != await _graph(own)
+
+
+async def test_s2_8_the_graphs_view_would_feel_a_split_of_the_visible(
+    database: Database, other_database: Database
+) -> None:
+    full, own = await _two_stores(database, other_database)
+    reader = await full.kb.reader(OWN)
+    await full.kb.graph.split(reader, "Acme Corp", "Acme Oslo", documents=["file:///shelf/v.txt"])
+    assert await _graph(full) != await _graph(own)
+
+
+async def test_s2_8_a_part_with_a_secret_name_confirms_nothing(
+    database: Database, other_database: Database
+) -> None:
+    """Whoever splits what they see off to a name that invisible documents have learns nothing, nor from its id."""
+    full, own = await _two_stores(database, other_database)
+    await _split(full, await full.kb.reader(BOTH))
+    made: list[object] = []
+    for store in (full, own):
+        reader = await store.kb.reader(OWN)
+        for name, into in (("Acme Corp", "Acme (bought)"), ("Jane Smith", "Zeta")):
+            done = await store.kb.graph.split(reader, name, into, documents=["file:///shelf/v.txt"])
+            made.append((done.part.id, done.part.description, done.rest, done.passages))
+    assert made[:2] == made[2:]
+    for store in (full, own):
+        for name in ("Acme (bought)", "Zeta"):
+            await store.kb.graph.unsplit(await store.kb.reader(OWN), name)
+    assert await _graph(full) == await _graph(own)
 
 
 async def test_ids_say_nothing_of_who_heard_of_a_name_or_when(

@@ -19,6 +19,7 @@ PROTECTED = (
     "described_profiles",
     "long_profiles",
     "merge_summaries",
+    "split_passages",
     "entity_edits",
     "relation_edits",
     "ingestion_jobs",
@@ -54,6 +55,7 @@ UNFILTERED = {
     "records/jobs.py:_OPEN": "a worker counts the work that is left",
     "records/jobs.py:_OWN": "a worker locks its own jobs",
     "records/projects.py:_JOBS": "a project's deletion locks its jobs",
+    "records/resolving.py:_WITH_PARTS": "a correction finds the entities whose mentions it has to move",
     "records/replies.py:_HOLD_CHUNKS": "ingestion locks the chunks whose replies it keeps",
     "stores/postgres/profiles.py:_CLAIMED": "a worker writes the vectors of profiles that it has claimed",
 }

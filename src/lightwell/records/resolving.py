@@ -50,10 +50,9 @@ LEFT JOIN LATERAL (
     ORDER BY split.split_id DESC LIMIT 1
 ) AS {part} ON true"""
 
-_SOURCE_AND_TARGET: LiteralString = (
-    _PART.format(named="stated.source_id", part="source_part")
-    + _PART.format(named="stated.target_id", part="target_part")
-)
+_SOURCE_AND_TARGET: LiteralString = _PART.format(
+    named="stated.source_id", part="source_part"
+) + _PART.format(named="stated.target_id", part="target_part")
 
 _SHOW_MENTIONS: LiteralString = """
 UPDATE document_entity_mentions AS said SET entity_id = shown.entity_id, part_name = shown.part_name
@@ -146,9 +145,7 @@ SELECT passage.source_id FROM split_passages AS passage JOIN entity_splits AS sp
 WHERE split.part_id = ANY(%(entities)s)
 """
 
-_OF_DOCUMENTS: LiteralString = (
-    "mention.chunk_id IN (SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s))"
-)
+_OF_DOCUMENTS: LiteralString = "mention.chunk_id IN (SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s))"
 _OF_SPLIT_DOCUMENTS: LiteralString = """mention.chunk_id IN (
     SELECT chunk_id FROM document_chunks WHERE document_id IN (
         SELECT document_id FROM split_passages WHERE document_id = ANY(%(documents)s)))"""

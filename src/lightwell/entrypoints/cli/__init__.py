@@ -15,7 +15,7 @@ from lightwell.entrypoints.cli.commands import app
 from lightwell.entrypoints.cli.evaluate import evaluation
 from lightwell.entrypoints.cli.jobs import jobs, runs
 from lightwell.entrypoints.cli.project import project
-from lightwell.entrypoints.cli.relations import graph
+from lightwell.entrypoints.cli.splits import graph
 
 __all__ = ["main"]
 

@@ -69,7 +69,7 @@ async def merge(
     sources: Sequence[str], into: str, who: Sequence[str], *, strategy: MergeStrategy
 ) -> Report:
     """Merge, and report what that did."""
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         done = await graph.merge(reader, sources, into, strategy=strategy)
     document: Json = {
         "mergeId": str(done.merge_id),
@@ -84,7 +84,7 @@ async def merge(
 
 async def unmerge(name: str, who: Sequence[str]) -> Report:
     """Take a merge back, and report what stands by itself again."""
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         apart = await graph.unmerge(reader, name)
     names = ", ".join(each.name for each in apart)
     return costs.report(
@@ -141,7 +141,7 @@ async def reject(one: str, other: str, who: Sequence[str]) -> Report:
 async def create(word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Make an entity, and report it."""
     tags = people.acl(acl)
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         made = await graph.create(reader, word, tags=tags)
     return costs.report(entity_document(made), _about(made))
 
@@ -149,14 +149,14 @@ async def create(word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
 async def edit(name: str, word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Write down what is said of an entity, and report it as it is now."""
     tags = people.acl(acl)
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         now = await graph.edit(reader, name, word, tags=tags)
     return costs.report(entity_document(now), _about(now))
 
 
 async def delete(name: str, who: Sequence[str]) -> Report:
     """Hide an entity, and report what it was."""
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         was = await graph.delete(reader, name)
     text = (
         f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows again what documents say."
@@ -166,7 +166,7 @@ async def delete(name: str, who: Sequence[str]) -> Report:
 
 async def restore(name: str, who: Sequence[str]) -> Report:
     """Show an entity again, and report it."""
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         shown = await graph.restore(reader, name)
     return costs.report(entity_document(shown), _about(shown))
 
@@ -174,14 +174,14 @@ async def restore(name: str, who: Sequence[str]) -> Report:
 async def relate(statement: Statement, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Write a relation down, and report it."""
     tags = people.acl(acl)
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         made = await graph.relate(reader, statement, tags=tags)
     return costs.report(relation_document(made), relations_table([made]))
 
 
 async def unrelate(source: str, target: str, who: Sequence[str], *, predicate: Predicate) -> Report:
     """Hide a relation, and report what it was."""
-    async with _paid(who) as (graph, reader, costs):
+    async with opened_paid_graph(who) as (graph, reader, costs):
         was = await graph.unrelate(reader, source, target, predicate)
     text = f"Deleted: {was.source} {was.predicate.value} {was.target}."
     return costs.report({"deleted": relation_document(was)}, Text(clean(text)))
@@ -195,7 +195,7 @@ async def opened_graph(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Costs:
+class Costs:
     """What a correction costs: a model may have been asked for summaries."""
 
     meter: Meter
@@ -209,9 +209,11 @@ class _Costs:
 
 
 @asynccontextmanager
-async def _paid(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader, _Costs], None]:
+async def opened_paid_graph(
+    who: Sequence[str],
+) -> AsyncGenerator[tuple[Graph, Reader, Costs], None]:
     tags, chosen = people.tags(who), settings_of_store()
-    costs = _Costs(meter=Meter(chosen.token_budget), settings=chosen)
+    costs = Costs(meter=Meter(chosen.token_budget), settings=chosen)
     async with opened(chosen, costs.meter) as kb:
         yield kb.graph, await kb.reader(tags), costs
 
