@@ -155,9 +155,23 @@ async def rejected(store: Noted, reader: Reader) -> None:
     await store.kb.graph.reject(reader, "Zyxwvut Ltd", "Acme Corp")
 
 
+async def s2_8_split(store: Noted, reader: Reader) -> None:
+    canary = ["file:///shelf/canary.txt"]
+    await store.kb.graph.split(reader, "Zyx Inc", "Zyxwvut Group", documents=canary)
+    await store.kb.graph.split(reader, "Zyxwvut Ltd", "Acme Corp", documents=canary)
+
+
+async def s2_8_split_and_undone(store: Noted, reader: Reader) -> None:
+    await s2_8_split(store, reader)
+    await store.kb.graph.unsplit(reader, "Acme Corp")
+    await store.kb.graph.unsplit(reader, "Zyxwvut Group")
+
+
 @pytest.mark.parametrize(
     "correct",
     [
+        s2_8_split,
+        s2_8_split_and_undone,
         merged,
         merged_into_what_stays,
         target_of_what_stays,
