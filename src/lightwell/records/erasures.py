@@ -53,6 +53,7 @@ async def _erase(database: Database, project_id: ProjectId) -> None:
         await conversations.forget_uncited(connection, project_id, gone)
         await replies.forget_questions(connection, project_id)
         await retire(connection, project_id, gone, staged=True)
+        await forgetting.forget_splits(connection, project_id, gone)
         await connection.execute(_ERASE, {"documents": gone})
         await refresh_all(connection, project_id)
         await forgetting.forget_names(connection, project_id)

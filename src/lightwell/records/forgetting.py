@@ -4,10 +4,11 @@ A merge, or an entity deleted by hand, outlives its documents, so that their ret
 deletion nobody is to find their names; only what people said in words of their own keeps one.
 """
 
+from collections.abc import Sequence
 from typing import LiteralString
 from uuid import UUID
 
-from lightwell.domain.ids import EntityId, ProjectId
+from lightwell.domain.ids import DocumentId, EntityId, ProjectId
 from lightwell.records import resolving
 from lightwell.records.database import Connection
 from lightwell.records.locks import PUBLISHING_LOCK
@@ -93,6 +94,18 @@ SELECT gone.target_id, coalesce(source.source_id, gone.target_id)
 FROM gone LEFT JOIN merged_entities AS source USING (merge_id)
 """.replace("{held}", _HELD.replace("{entity}", "entity"))
 
+# What only their splits held is looked at once more.
+_FORGET_SPLITS = """
+WITH gone AS (
+    DELETE FROM split_passages WHERE document_id = ANY(%(documents)s) RETURNING split_id, source_id
+)
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT entity_id, 0, %(project_id)s, 'entity', 0 FROM (
+    SELECT source_id AS entity_id FROM gone UNION SELECT part_id FROM gone JOIN entity_splits USING (split_id)
+) AS held
+ON CONFLICT (subject_id, class_id) DO NOTHING
+"""
+
 _FACTS = (
     _SHOW_RELATIONS,
     _SHOW_ENTITIES,
@@ -102,6 +115,14 @@ _FACTS = (
     _DROP_MERGES,
     _DROP_TARGETS,
 )
+
+
+async def forget_splits(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
+) -> None:
+    """Drop what splits say of these documents; refresh has to follow."""
+    facts = {"project_id": project_id, "documents": list(documents)}
+    await connection.execute(_FORGET_SPLITS, facts)
 
 
 async def forget_names(connection: Connection, project_id: ProjectId) -> None:
