@@ -169,7 +169,7 @@ async def measured(
     added = (await spent(database, postmaster)) - before
     reader = await kb.reader(TAGS[:2])
     source = random.Random(size)
-    questions = [_question(source) for _ in range(ASKED)]
+    questions = [question(source) for _ in range(ASKED)]
     for text in questions[:5]:
         await kb.search(text, reader)
     before = await spent(database, postmaster)
@@ -194,7 +194,7 @@ async def measured(
     )
 
 
-def _question(source: random.Random) -> str:
+def question(source: random.Random) -> str:
     words = source.choices(_WORDS[50:5000], k=5)
     return f"What did {source.choice(_NAMES)} say about {' '.join(words)}?"
 

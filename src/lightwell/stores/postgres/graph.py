@@ -32,13 +32,15 @@ ORDER BY chunk_id LIMIT %(limit)s
 _RELATING = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), named AS MATERIALIZED (
+    SELECT with_merged(%(entities)s, %(classes)s) AS members
 )
 SELECT mention.chunk_id
 FROM relations AS relation JOIN relation_mentions AS mention USING (relation_id)
 LEFT JOIN merged AS source ON source.entity_id = relation.source_id
 LEFT JOIN merged AS target ON target.entity_id = relation.target_id
-WHERE (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
-       OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
+WHERE (relation.source_id = ANY((SELECT members FROM named)::uuid[])
+       OR relation.target_id = ANY((SELECT members FROM named)::uuid[]))
   AND coalesce(source.root_id, relation.source_id) <> coalesce(target.root_id, relation.target_id)
   AND mention.class_id = ANY(%(classes)s) AND {on_topic}
 GROUP BY mention.chunk_id
@@ -70,15 +72,18 @@ RELATIONS_OF = _SOURCED.replace("{subject}", "relation_id").replace(
 )
 
 _LINKED = """
+WITH named AS MATERIALIZED (
+    SELECT with_merged(%(entities)s, %(classes)s) AS members
+)
 SELECT coalesce(merged.root_id, link.other) AS other FROM (
     SELECT to_ref AS other, confidence FROM entity_links
-    WHERE from_ref = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND {seen}
+    WHERE from_ref = ANY((SELECT members FROM named)::uuid[]) AND {seen}
     UNION ALL
     SELECT from_ref, confidence FROM entity_links
-    WHERE to_ref = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND {seen}
+    WHERE to_ref = ANY((SELECT members FROM named)::uuid[]) AND {seen}
 ) AS link
 LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.other
-WHERE link.other <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+WHERE link.other <> ALL((SELECT members FROM named)::uuid[])
 GROUP BY 1 ORDER BY max(confidence) DESC, 1 LIMIT %(limit)s
 """.replace(
     "{seen}",
