@@ -3,6 +3,8 @@ PYTHON ?= python3
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
 RUN := $(UV) run --frozen
 export UV_PYTHON_DOWNLOADS ?= never
+# Container images set it; every process would then compile all that it imports, three times the work of starting.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test quick test-model check format bench clean
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,15 +10,17 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from hypothesis import settings
 from psycopg import conninfo, sql
 
 from lightwell.records.database import Database, connected
 from lightwell.testing.server import temporary_server
+from tests import generation
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+# Without compiled files each worker, command and parser compiles all that it imports: seconds of the processor each.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+generation.register_profiles()
 
 
 @pytest.fixture(scope="session")
@@ -28,6 +31,15 @@ def server() -> Iterator[str]:
         yield given
         return
     with temporary_server() as uri:
+        with psycopg.connect(uri, autocommit=True) as connection:
+            for setting in (
+                "fsync",
+                "full_page_writes",
+            ):  # a crash may take all: the disk is not waited for
+                connection.execute(
+                    sql.SQL("ALTER SYSTEM SET {} = off").format(sql.Identifier(setting))
+                )
+            connection.execute("SELECT pg_reload_conf()")
         yield uri
 
 

@@ -3,12 +3,13 @@
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import Predicate, Statement, Word
 from lightwell.records.database import Database
+from tests.generation import examples
 
 from .notes import Noted, dump, noted
 from .test_merging import AB, A, B, seen
@@ -223,11 +224,7 @@ async def test_a_new_name_for_others_does_not_tell_the_old_one(database: Databas
             await store.kb.graph.entity(other, name)
 
 
-@settings(
-    max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(10)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["Acme Corp", "Nordwind", "Tarn"]), st.booleans()), max_size=5

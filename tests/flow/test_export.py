@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import openpyxl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
@@ -30,6 +30,7 @@ from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records import documents
 from lightwell.records.database import Database
 from lightwell.testing.shelf import Shelf, written
+from tests.generation import examples
 from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
@@ -81,11 +82,7 @@ def table(file: Path) -> list[dict[str, str]]:
 # ── who sees what ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(12)
 @given(corpora(), st.sets(st.sampled_from(TAGS)), st.sampled_from(ExportFormat))
 async def test_an_export_is_that_of_a_store_without_what_is_invisible(
     database: Database,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
@@ -14,6 +14,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import MergeStrategy
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
+from tests.generation import examples
 
 from .notes import Noted, dump, noted, outline
 
@@ -288,11 +289,7 @@ changes: st.SearchStrategy[Change] = st.one_of(
     st.builds(Unmerge, st.sampled_from(NAMES)),
 )
 
-on_one_database = settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+on_one_database = examples(12)
 
 
 @on_one_database

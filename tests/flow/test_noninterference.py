@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lightwell.answer.compose import Answers
@@ -31,6 +31,7 @@ from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.shelf import Shelf, written
 from lightwell.wiring import retriever
+from tests.generation import examples
 
 from .conftest import Project, project_on
 from .notes import Noted, Notes, noted
@@ -172,11 +173,7 @@ async def store(database: Database, documents: Sequence[NewDocument]) -> Project
     return project
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(25)
 @given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=3))
 async def test_nothing_invisible_is_felt(
     database: Database,
@@ -245,11 +242,7 @@ async def analytics(project: Project, reader: Reader) -> object:
     )
 
 
-@settings(
-    max_examples=5,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(5)
 @given(corpora(), st.lists(questions(), min_size=1, max_size=3))
 async def test_s3_4_sessions_metrics_and_feedback_feel_nothing_invisible(
     database: Database, other_database: Database, corpus: list[NewDocument], asked: list[str]
@@ -383,11 +376,7 @@ async def near(
     return found
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(15)
 @given(notes(), st.sets(st.sampled_from(TAGS[:3]), min_size=1, max_size=2), st.integers(0, 12))
 async def test_what_is_near_is_what_the_reader_s_own_documents_say(
     database: Database,
@@ -448,11 +437,7 @@ async def sourced(
     return found
 
 
-@settings(
-    max_examples=8,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(8)
 @given(notes(), st.sets(st.sampled_from(TAGS[:3]), min_size=1, max_size=2))
 async def test_s1_7_passages_entities_and_relations_by_source_are_the_reader_s_own(
     database: Database, other_database: Database, corpus: list[NewDocument], tags: set[str]
@@ -506,11 +491,7 @@ def dated(corpus: Sequence[NewDocument]) -> list[NewDocument]:
     ]
 
 
-@settings(
-    max_examples=8,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(8)
 @given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=3))
 async def test_briefs_candidates_and_conversations_feel_nothing_invisible(
     database: Database,
@@ -572,11 +553,7 @@ PRAISE = "Merlin is the code name of the talks with Osprey; Jane Smith leads the
 BLAME = "Merlin is the code name of the debt of Nordwind; Ana Brook leads it."
 
 
-@settings(
-    max_examples=5,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(5)
 @given(
     st.lists(st.tuples(st.sampled_from([PRAISE, BLAME]), st.booleans()), min_size=1, max_size=3),
     st.sampled_from(["by hand", "in a document"]),
@@ -661,11 +638,7 @@ ASKED_FOR = (
 )
 
 
-@settings(
-    max_examples=10,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(10)
 @given(st.lists(st.tuples(st.sampled_from(NAMESAKES), st.booleans()), min_size=3, max_size=9))
 @example([(NAMESAKES[2], True)] * 2 + [(NAMESAKES[3], True)] + [(NAMESAKES[3], False)] * 3)
 @example([(NAMESAKES[2], True)] + [(NAMESAKES[3], True)] * 2 + [(NAMESAKES[2], False)] * 3)

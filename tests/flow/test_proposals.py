@@ -3,12 +3,13 @@
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.records.database import Database
+from tests.generation import examples
 
 from .notes import Noted, noted
 from .test_merging import AB, A, B
@@ -91,11 +92,7 @@ async def test_what_was_rejected_is_never_proposed_again(database: Database) -> 
         await store.kb.graph.reject(await store.kb.reader(["team:c"]), "Nordwind", "Nordwind AG")
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(12)
 @given(
     st.lists(
         st.tuples(

@@ -2,7 +2,7 @@ import hashlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.documents import ChunkDraft, Format, Page, ParsedDocument
@@ -11,6 +11,7 @@ from lightwell.domain.tokens import token_count
 from lightwell.ingest.chunking import checked, chunk_hash, chunks, embedded_text
 from lightwell.ingest.language import language_of
 from lightwell.ingest.parse import parse
+from tests.generation import examples
 
 SENTENCE = "The pump in the old harbour runs at five bar and nobody knows why. "
 
@@ -50,7 +51,7 @@ blocks = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(blocks, min_size=1, max_size=12).map("\n\n".join), st.sampled_from(Format))
 def test_chunks_hold_all_of_the_text_in_order_within_their_sizes(text: str, form: Format) -> None:
     if form in (Format.PDF, Format.DOCX):

@@ -1,7 +1,7 @@
 """What a model is shown: within its budget, and covering the question."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.answer.context import Budget, Context, context, entity_line, relation_line
@@ -12,6 +12,7 @@ from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import EntityId, RelationId, new_id
 from lightwell.domain.tokens import token_count
+from tests.generation import examples
 from tests.passages import chunk, found, passage
 
 ASKED = "Who leads the project that delivers the sensor for Nordwind?"
@@ -138,7 +139,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.lists(WORDS, min_size=1, max_size=300).map(" ".join), max_size=6),
     st.lists(st.text(max_size=200), max_size=4),

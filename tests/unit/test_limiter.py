@@ -3,13 +3,14 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import ModelBusy
 from lightwell.models.breaker import Breaker, Fuse
 from lightwell.models.limiter import Limiter, Limits, Priority, Slot
 from lightwell.testing.clock import ManualClock, settle
+from tests.generation import examples
 
 QUESTION, INGESTION = Priority.QUESTION, Priority.INGESTION
 
@@ -292,7 +293,7 @@ CALLS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(CALLS, st.integers(1, 4), st.integers(6, 120), st.integers(60, 6000))
 async def test_whatever_comes_and_goes_the_limits_hold_and_everyone_is_served(
     calls: list[tuple[Priority, int, float, float | None]],

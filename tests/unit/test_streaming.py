@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
@@ -17,6 +17,7 @@ from lightwell.domain.streams import StreamChunk, StreamType
 from lightwell.domain.tokens import token_count
 from lightwell.ports import Message, Reply, Usage
 from lightwell.testing.models import ScriptedModel
+from tests.generation import examples
 from tests.passages import chunk, found, passage
 
 CONTRACT = "Nordwind receives a discount of 18 percent on all items. The term is three years.\n\nOrders end on 1 May 2027."
@@ -107,7 +108,7 @@ async def test_each_sentence_is_followed_by_the_citations_it_brings() -> None:
 
 
 @pytest.mark.parametrize("reply", REPLIES)
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 async def test_the_tokens_are_the_answers_text_however_the_reply_comes(
     reply: str, data: st.DataObject

@@ -1,0 +1,25 @@
+"""How many examples Hypothesis generates, and whether they are the same in each run.
+
+`make test` tries the same few examples each time, so that it fails for a change and never for bad luck.
+`make test-long` tries many, other ones each time: `pytest --hypothesis-profile=thorough`.
+"""
+
+from hypothesis import HealthCheck, settings
+
+_THOROUGH_FACTOR = 10
+
+
+def register_profiles() -> None:
+    """Register `suite`, which is in force, and `thorough`."""
+    # A busy machine is slow, and a database is emptied between tests but not between examples.
+    ignored = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
+    common = settings(deadline=None, suppress_health_check=ignored)
+    settings.register_profile("suite", common, derandomize=True)
+    settings.register_profile("thorough", common, max_examples=100 * _THOROUGH_FACTOR)
+    settings.load_profile("suite")
+
+
+def examples(few: int) -> settings:
+    """Decorate a test to try `few` examples, and ten times as many in the thorough profile."""
+    is_thorough = settings.get_current_profile_name() == "thorough"
+    return settings(max_examples=few * _THOROUGH_FACTOR if is_thorough else few)
