@@ -1,9 +1,6 @@
 """What a model costs, on the command line: said before, said after, and stopped in between."""
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +10,8 @@ import pytest
 
 from lightwell.records.server import serve
 from lightwell.testing.endpoint import Body, FakeEndpoint
+from tests.entrypoints import program
 from tests.flow.reading_model import content, names
-from tests.patience import PATIENCE
-
-LIGHTWELL = Path(sys.executable).with_name("lightwell")
 
 
 @pytest.fixture(scope="module")
@@ -44,25 +39,16 @@ def endpoint() -> Iterator[FakeEndpoint]:
         yield running
 
 
-def run(home: Path, endpoint: FakeEndpoint, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    named = {
-        "LIGHTWELL_DATA": str(home / "data"),
-        "LIGHTWELL_CHAT_URL": endpoint.base_url,
-        "LIGHTWELL_CHAT_MODEL": "reader",
-        "LIGHTWELL_CHAT_PRICE_INPUT": "1000",
-        "LIGHTWELL_CHAT_PRICE_OUTPUT": "2000",
-        "LIGHTWELL_EXTRACTION": "model",
-    }
-    inherited = {name: value for name, value in os.environ.items() if "LIGHTWELL" not in name}
-    return subprocess.run(
-        [LIGHTWELL, *arguments, "--json"],
-        cwd=home,
-        env=inherited | named,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        stdin=subprocess.DEVNULL,
+def run(home: Path, endpoint: FakeEndpoint, *arguments: str) -> program.Ended:
+    return program.run(
+        home,
+        *arguments,
+        "--json",
+        LIGHTWELL_CHAT_URL=endpoint.base_url,
+        LIGHTWELL_CHAT_MODEL="reader",
+        LIGHTWELL_CHAT_PRICE_INPUT="1000",
+        LIGHTWELL_CHAT_PRICE_OUTPUT="2000",
+        LIGHTWELL_EXTRACTION="model",
     )
 
 
@@ -158,16 +144,7 @@ def test_a_correction_says_what_it_cost(home: Path, endpoint: FakeEndpoint) -> N
 
 
 def test_a_model_that_is_not_named_is_asked_for(home: Path) -> None:
-    inherited = {name: value for name, value in os.environ.items() if "LIGHTWELL" not in name}
-    ended = subprocess.run(
-        [LIGHTWELL, "ingest", "papers", "--acl", "team:us"],
-        cwd=home,
-        env=inherited | {"LIGHTWELL_DATA": str(home / "data"), "LIGHTWELL_EXTRACTION": "model"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
+    ingest = ("ingest", "papers", "--acl", "team:us")
+    ended = program.run(home, *ingest, LIGHTWELL_EXTRACTION="model")
     assert ended.returncode == 2
     assert "LIGHTWELL_CHAT_URL" in ended.stderr

@@ -2,9 +2,6 @@
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,9 +12,8 @@ import pytest
 
 from lightwell.records.server import serve
 from lightwell.testing.endpoint import FakeEndpoint
-from tests.patience import PATIENCE
+from tests.entrypoints.program import Ended, run
 
-LIGHTWELL = Path(sys.executable).with_name("lightwell")
 PASSAGES = {
     "harbour": "The harbour of Brimhaven was deepened in 1974 by the engineer Olga Petrov.",
     "petrov": "Olga Petrov, the engineer, was born in the village of Tarnby.",
@@ -57,25 +53,14 @@ def home() -> Iterator[Path]:
     rmtree(folder, ignore_errors=True)
 
 
-def ran(
-    home: Path, *arguments: str, code: int = 0, **settings: str
-) -> subprocess.CompletedProcess[str]:
-    environment = {each: value for each, value in os.environ.items() if "LIGHTWELL" not in each}
-    ended = subprocess.run(
-        [LIGHTWELL, "eval", *arguments],
-        cwd=home,
-        env=environment | {"LIGHTWELL_DATA": str(home / "data")} | settings,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+def ran(home: Path, *arguments: str, code: int = 0, **settings: str) -> Ended:
+    ended = run(home, "eval", *arguments, **settings)
     assert ended.returncode == code, ended.stderr
     return ended
 
 
 @pytest.fixture(scope="module")
-def first(home: Path) -> subprocess.CompletedProcess[str]:
+def first(home: Path) -> Ended:
     return ran(home, "town", "--json", "--ablate", "--save", "first.json")
 
 
@@ -83,7 +68,7 @@ def quality(document: Mapping[str, object], part: str) -> Mapping[str, float]:
     return cast("Mapping[str, Mapping[str, Mapping[str, float]]]", document)["quality"][part]
 
 
-def test_what_is_measured_is_what_the_set_holds(first: subprocess.CompletedProcess[str]) -> None:
+def test_what_is_measured_is_what_the_set_holds(first: Ended) -> None:
     document = cast("dict[str, object]", json.loads(first.stdout))
     assert (document["dataset"], document["documents"], document["passages"]) == ("town", 5, 5)
     assert document["questions"] == 4
@@ -98,7 +83,7 @@ def test_what_is_measured_is_what_the_set_holds(first: subprocess.CompletedProce
 
 
 def test_each_channel_is_left_out_and_each_mode_is_tried(
-    first: subprocess.CompletedProcess[str],
+    first: Ended,
 ) -> None:
     ways = cast("dict[str, dict[str, float]]", json.loads(first.stdout)["ways"])
     assert {"without dense", "without words", "mode naive", "mode local"} <= set(ways)
@@ -107,9 +92,7 @@ def test_each_channel_is_left_out_and_each_mode_is_tried(
     assert ways["mode global"]["recallAt5"] < 1.0  # these passages relate nothing
 
 
-def test_the_second_run_reads_nothing_and_says_what_has_changed(
-    home: Path, first: subprocess.CompletedProcess[str]
-) -> None:
+def test_the_second_run_reads_nothing_and_says_what_has_changed(home: Path, first: Ended) -> None:
     saved = cast("dict[str, object]", json.loads((home / "first.json").read_text()))
     assert saved == json.loads(first.stdout)
     (home / "old.json").write_text(json.dumps(saved | {"version": "0.0.0"}))
@@ -121,9 +104,7 @@ def test_the_second_run_reads_nothing_and_says_what_has_changed(
     assert "different things" not in again.stdout
 
 
-def test_what_cannot_be_compared_is_said(
-    home: Path, first: subprocess.CompletedProcess[str]
-) -> None:
+def test_what_cannot_be_compared_is_said(home: Path, first: Ended) -> None:
     saved = cast("dict[str, object]", json.loads(first.stdout))
     assert len(str(saved["codeHash"])) == len(str(saved["questionsHash"])) == 64
     fewer = ran(home, "town", "--limit-questions", "2", "--compare", "first.json")
@@ -135,20 +116,18 @@ def test_what_cannot_be_compared_is_said(
     assert "Other questions: 4 before, 4 now. What follows" in other.stdout
 
 
-def test_nothing_of_the_users_is_touched(
-    home: Path, first: subprocess.CompletedProcess[str]
-) -> None:
+def test_nothing_of_the_users_is_touched(home: Path, first: Ended) -> None:
     assert first.returncode == 0
     assert [each.name for each in (home / "data").iterdir()] == ["eval"]
 
 
-def test_fresh_reads_the_passages_anew(home: Path, first: subprocess.CompletedProcess[str]) -> None:
+def test_fresh_reads_the_passages_anew(home: Path, first: Ended) -> None:
     again = ran(home, "town", "--fresh", "--split", "dev", "--limit-questions", "1", "--json")
     assert first.stderr.count("1 passage") == again.stderr.count("1 passage") == len(PASSAGES)
     assert json.loads(again.stdout)["questions"] == 1
 
 
-def test_a_reranker_is_calibrated(home: Path, first: subprocess.CompletedProcess[str]) -> None:
+def test_a_reranker_is_calibrated(home: Path, first: Ended) -> None:
     assert first.returncode == 0
     with FakeEndpoint().running() as reranker:
         ended = ran(

@@ -2,9 +2,6 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +11,7 @@ import openpyxl
 import pytest
 
 from lightwell.records.server import serve
-from tests.patience import PATIENCE
-
-LIGHTWELL = Path(sys.executable).with_name("lightwell")
-Ended = subprocess.CompletedProcess[str]
+from tests.entrypoints.program import run
 
 
 @pytest.fixture(scope="module")
@@ -35,20 +29,6 @@ def home() -> Iterator[Path]:
         assert ended.returncode == 0, ended.stderr
         yield folder
     rmtree(folder, ignore_errors=True)
-
-
-def run(home: Path, *arguments: str) -> Ended:
-    inherited = {name: value for name, value in os.environ.items() if "LIGHTWELL_" not in name}
-    return subprocess.run(
-        [LIGHTWELL, *arguments],
-        cwd=home,
-        env=inherited | {"LIGHTWELL_DATA": str(home / "data")},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-        stdin=subprocess.DEVNULL,
-    )
 
 
 def test_a_person_gets_files_and_is_told_which(home: Path) -> None:

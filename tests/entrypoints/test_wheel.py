@@ -1,0 +1,72 @@
+"""What users install: the wheel in an environment with nothing else in it, and the demo from there."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from lightwell.testing.server import temporary_folder
+from tests.patience import PATIENCE
+
+ROOT = Path(__file__).parents[2]
+NO_NETWORK = ("dns error", "client error (Connect)", "network connectivity is disabled")
+
+
+def uv(*arguments: str | Path) -> str:
+    """Run uv and return its output; skip the test where there is no network, but never in CI."""
+    program = os.environ.get("UV") or which("uv")
+    assert program, "uv is not on the PATH; run the tests with `make test` or `uv run pytest`"
+    ended = subprocess.run(
+        [program, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    if any(each in ended.stderr for each in NO_NETWORK) and not os.environ.get("CI"):
+        pytest.skip(f"uv {arguments[0]} needs a package index, and there is no network")
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def installed() -> Iterator[Path]:
+    """The folder of programs of an environment in which only the wheel and its dependencies are."""
+    with temporary_folder() as folder:
+        locked, environment = folder / "locked.txt", folder / "venv"
+        uv("build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
+        exported = ("--frozen", "--no-dev", "--no-emit-project", "--no-hashes")
+        uv("export", "--quiet", *exported, "--output-file", locked)
+        uv("venv", "--quiet", "--python", sys.executable, environment)
+        programs = environment / "bin"
+        (wheel,) = folder.glob("*.whl")
+        named = ("--python", programs / "python", "--constraint", locked)
+        uv("pip", "install", "--quiet", *named, wheel)
+        yield programs
+
+
+def test_the_demo_runs_from_the_wheel_alone(installed: Path) -> None:
+    """It loads the models, vocabularies, migrations and documents that the wheels bring."""
+    with temporary_folder() as folder:
+        inherited = {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"}
+        ended = subprocess.run(
+            [installed / "lightwell", "demo", "--json"],
+            cwd=folder,
+            env=inherited | {"LIGHTWELL_DATA": str(folder / "data")},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert told["problems"] == []
+    assert len(told["questions"]) == 6
+    assert told["documents"]["new"] == 45
