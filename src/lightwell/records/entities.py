@@ -219,13 +219,14 @@ async def called(database: Database, reader: Reader, name: str) -> Called:
     """
     system, _, rest = name.strip().partition(":")
     bare = rest.partition(":")[2] if system == "kg" else name
+    is_of_bearer = system == "kg" and bare.endswith(">")
     rows = await database.rows(
         _CALLED,
         {
             "project_id": reader.project_id,
             "classes": list(reader.classes),
             "name": normalized(bare),
-            "ref": "" if system == "kg" else name.strip(),
+            "ref": stored_ref(name.strip()) if is_of_bearer or system != "kg" else "",
             "id": _uuid(name),
         },
     )

@@ -7,10 +7,11 @@ full text needs are exact and two workers never wait for each other in a circle.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import LiteralString
+from uuid import UUID
 
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId
-from lightwell.records import mentions, resolving
+from lightwell.records import bearers, mentions, resolving
 from lightwell.records.database import Connection
 from lightwell.records.locks import PUBLISHING_LOCK
 
@@ -174,7 +175,7 @@ async def publish(
     """
     async with connection.pipeline():
         ids = [document.document_id for document in documents]
-        await retire(connection, project_id, ids, staged=False)
+        known = await _retire(connection, project_id, ids, staged=False)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
         await connection.execute(
             _PUBLISH_DOCUMENTS,
@@ -196,6 +197,8 @@ async def publish(
         await mentions.write(connection, project_id, extractions)
         await resolving.apply_splits(connection, ids)
         await _count(connection, project_id, ids, sign=1)
+        known |= await bearers.names(connection, ids)
+        await resolving.settle_bearers(connection, project_id, known)
 
 
 async def reread(
@@ -208,24 +211,37 @@ async def reread(
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
         keys: dict[str, object] = {"documents": list(documents), "project_id": project_id}
+        known = await bearers.names(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": -1})
         for statement in _UNSAY:
             await connection.execute(statement, keys)
         await mentions.write(connection, project_id, extractions)
         await resolving.apply_splits(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": 1})
+        known |= await bearers.names(connection, documents)
+        await resolving.settle_bearers(connection, project_id, known)
 
 
 async def retire(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
 ) -> None:
     """Take away what these documents show, with its terms, mentions and counts; staged chunks on request."""
+    known = await _retire(connection, project_id, documents, staged=staged)
+    await resolving.settle_bearers(connection, project_id, known)
+
+
+async def _retire(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
+) -> set[UUID]:
+    """Return the names of which the documents stated who bears them: that has to be settled anew."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+    known = await bearers.names(connection, documents)
     await _count(connection, project_id, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
     await connection.execute(
         _RETIRE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
     )
+    return known
 
 
 async def reclassify(
@@ -242,6 +258,8 @@ async def reclassify(
         )
     await resolving.resolve_documents(connection, documents)
     await _count(connection, project_id, documents, sign=1)
+    known = await bearers.names(connection, documents)
+    await resolving.settle_bearers(connection, project_id, known)
 
 
 async def mark_profiles_stale(

@@ -4,11 +4,12 @@
 moved it, or null where it is hidden from that access class. Merges change neither: they are applied when somebody reads (`merges_told` in the schema).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import LiteralString
 from uuid import UUID
 
 from lightwell.domain.ids import DocumentId, EntityId, ProjectId
+from lightwell.records import bearers
 from lightwell.records.database import Connection
 
 _TOUCHING = """
@@ -40,14 +41,26 @@ GROUP BY subject_id, class_id, subject
 ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
 """
 
-# The part to which the latest split moves what a chunk says of an entity; null where none does.
+# The part to which the latest split moves what a chunk says of an entity, else which of several bearers of its name the
+# chunk speaks of, by the first attribute that tells; null: neither.
 _PART: LiteralString = """
 LEFT JOIN LATERAL (
-    SELECT split.part_id, split.name FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
-    WHERE passage.source_id = {named} AND passage.document_id = chunk.document_id
-      AND passage.class_id = chunk.class_id AND passage.undone_at IS NULL
-      AND (passage.chunk_hash IS NULL OR passage.chunk_hash = chunk.chunk_hash)
-    ORDER BY split.split_id DESC LIMIT 1
+    SELECT moved.part_id, moved.name FROM (
+        (SELECT split.part_id, split.name, 0 AS place
+         FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
+         WHERE passage.source_id = {named} AND passage.document_id = chunk.document_id
+           AND passage.class_id = chunk.class_id AND passage.undone_at IS NULL
+           AND (passage.chunk_hash IS NULL OR passage.chunk_hash = chunk.chunk_hash)
+         ORDER BY split.split_id DESC LIMIT 1)
+        UNION ALL
+        SELECT bearer.bearer_id, NULL, array_position(ARRAY['email', 'domain', 'owner', 'location'], bearer.field)
+        FROM entity_bearers AS bearer
+        JOIN document_entity_mentions AS own
+          ON own.chunk_id = chunk.chunk_id AND own.named_as = bearer.source_id
+        WHERE bearer.source_id = {named} AND bearer.class_id = chunk.class_id
+          AND lower(own.attributes ->> bearer.field) = bearer.value
+    ) AS moved
+    ORDER BY moved.place LIMIT 1
 ) AS {part} ON true"""
 
 _SOURCE_AND_TARGET: LiteralString = _PART.format(
@@ -91,7 +104,7 @@ JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id{parts}
 CROSS JOIN LATERAL (SELECT coalesce(source_part.part_id, stated.source_id) AS source_id,
                            coalesce(target_part.part_id, stated.target_id) AS target_id) AS moved
 WHERE (source_part.part_id IS NOT NULL OR target_part.part_id IS NOT NULL)
-  AND moved.source_id <> moved.target_id AND {where}
+  AND moved.source_id <> moved.target_id AND ({where})
 ORDER BY moved.source_id, moved.target_id, stated.predicate
 ON CONFLICT (source_id, target_id, predicate) DO NOTHING
 """.replace("{parts}", _SOURCE_AND_TARGET)
@@ -143,12 +156,21 @@ WHERE passage.source_id = ANY(%(entities)s)
 UNION
 SELECT passage.source_id FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
 WHERE split.part_id = ANY(%(entities)s)
+UNION
+SELECT bearer_id FROM entity_bearers WHERE source_id = ANY(%(entities)s)
+UNION
+SELECT source_id FROM entity_bearers WHERE bearer_id = ANY(%(entities)s)
 """
 
 _OF_DOCUMENTS: LiteralString = "mention.chunk_id IN (SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s))"
 _OF_SPLIT_DOCUMENTS: LiteralString = """mention.chunk_id IN (
     SELECT chunk_id FROM document_chunks WHERE document_id IN (
-        SELECT document_id FROM split_passages WHERE document_id = ANY(%(documents)s)))"""
+        SELECT document_id FROM split_passages WHERE document_id = ANY(%(documents)s)
+        UNION
+        SELECT chunk.document_id
+        FROM document_chunks AS chunk JOIN document_entity_mentions AS said USING (chunk_id)
+        JOIN entity_bearers AS bearer ON bearer.source_id = said.named_as
+        WHERE chunk.document_id = ANY(%(documents)s)))"""
 
 # Those that show, and then those that are hidden or moved: each has its index.
 _SHOW: tuple[LiteralString, ...] = (
@@ -170,7 +192,11 @@ _MOVE_RELATIONS = _MOVED_RELATIONS.replace(
     "{where}",
     """mention.chunk_id IN (
     SELECT chunk_id FROM document_chunks WHERE document_id IN (
-        SELECT document_id FROM split_passages WHERE source_id = ANY(%(entities)s)))""",
+        SELECT document_id FROM split_passages WHERE source_id = ANY(%(entities)s)))
+   OR mention.chunk_id IN (
+    SELECT chunk_id FROM document_entity_mentions AS said JOIN entity_bearers AS bearer
+      ON bearer.source_id = said.named_as AND bearer.class_id = said.class_id
+    WHERE bearer.source_id = ANY(%(entities)s))""",
 )
 
 
@@ -193,8 +219,9 @@ async def resolve(
 
     Nothing may be published meanwhile.
     """
-    parts = await (await connection.execute(_WITH_PARTS, {"entities": list(entities)})).fetchall()
-    affected = [EntityId(row[0]) for row in parts]
+    with_parts = await _with_parts(connection, entities)
+    _, gone = await bearers.refresh(connection, project_id, with_parts)
+    affected = list({*with_parts, *await _with_parts(connection, entities), *map(EntityId, gone)})
     subjects: dict[str, object] = {
         "entities": affected,
         "relations": await _touching(connection, affected),
@@ -218,6 +245,21 @@ async def apply_splits(connection: Connection, documents: Sequence[DocumentId]) 
     """Move what these documents have just been read to say to the parts to which people split it off."""
     for statement in _SHOW_SPLIT_DOCUMENTS:
         await connection.execute(statement, {"documents": list(documents)})
+
+
+async def settle_bearers(
+    connection: Connection, project_id: ProjectId, names: Collection[UUID]
+) -> None:
+    """Decide anew who bears these names, and move all their mentions where that has changed; refresh has to follow."""
+    if names:
+        changed, gone = await bearers.refresh(connection, project_id, names)
+        if changed:
+            await resolve(connection, project_id, [EntityId(each) for each in changed | gone])
+
+
+async def _with_parts(connection: Connection, entities: Sequence[EntityId]) -> list[EntityId]:
+    cursor = await connection.execute(_WITH_PARTS, {"entities": list(entities)})
+    return [EntityId(row[0]) for row in await cursor.fetchall()]
 
 
 async def _touching(connection: Connection, entities: Sequence[EntityId]) -> list[UUID]:

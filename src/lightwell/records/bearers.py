@@ -1,0 +1,86 @@
+"""Bearers of one name: which attribute values of a name contradict each other within one access class.
+
+Each of these values has an entity, whose id follows from the name and the value. A class whose texts do not contradict
+each other has no bearers: the name is one entity there. So nothing depends on another class, nor on any order.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.records.database import Connection
+
+_FIELDS: tuple[LiteralString, ...] = ("email", "domain", "owner", "location")
+
+_NAMES: LiteralString = """
+SELECT DISTINCT mention.named_as
+FROM document_entity_mentions AS mention JOIN document_chunks AS chunk USING (chunk_id)
+WHERE chunk.document_id = ANY(%(documents)s)
+  AND mention.attributes ?| ARRAY['email', 'domain', 'owner', 'location']
+"""
+
+_VALUES: LiteralString = """
+SELECT DISTINCT mention.named_as, mention.class_id, '{field}' AS field, lower(mention.attributes ->> '{field}') AS value
+FROM (
+    SELECT named_as, class_id FROM document_entity_mentions
+    WHERE named_as = ANY(%(names)s) AND attributes ->> '{field}' IS NOT NULL
+    GROUP BY named_as, class_id
+    HAVING min(lower(attributes ->> '{field}')) <> max(lower(attributes ->> '{field}'))
+) AS contradicting
+JOIN document_entity_mentions AS mention USING (named_as, class_id)
+WHERE mention.attributes ->> '{field}' IS NOT NULL
+"""
+
+_CONTRADICTING: LiteralString = f"""
+SELECT given.named_as, given.class_id, given.field, given.value,
+       entity.project_id, entity.normalized_name, entity.entity_ref || '<' || given.value || '>' AS ref
+FROM ({" UNION ALL ".join(_VALUES.replace("{field}", field) for field in _FIELDS)}) AS given
+JOIN entities AS entity ON entity.entity_id = given.named_as
+"""  # noqa: S608 - only our own words
+
+_MAKE: LiteralString = f"""
+INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
+SELECT DISTINCT entity_key(project_id, ref), project_id, ref, normalized_name FROM ({_CONTRADICTING}) AS bearer
+ORDER BY 1
+ON CONFLICT (project_id, entity_ref) DO NOTHING
+"""  # noqa: S608 - only our own words
+
+_FORGET = "DELETE FROM entity_bearers WHERE source_id = ANY(%(names)s)"
+
+_REMEMBER: LiteralString = f"""
+INSERT INTO entity_bearers (source_id, class_id, field, value, bearer_id)
+SELECT named_as, class_id, field, value, entity_key(project_id, ref) FROM ({_CONTRADICTING}) AS bearer
+ORDER BY 1, 2, 3, 4
+"""  # noqa: S608 - only our own words
+
+_BEARERS = """
+SELECT source_id, class_id, field, value, bearer_id FROM entity_bearers WHERE source_id = ANY(%(names)s)
+"""
+
+_LEFT_OVER = """
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT bearer_id, 0, %(project_id)s, 'entity', 0 FROM unnest(%(bearers)s::uuid[]) AS gone (bearer_id)
+ON CONFLICT (subject_id, class_id) DO NOTHING
+"""
+
+
+async def names(connection: Connection, documents: Sequence[DocumentId]) -> set[UUID]:
+    """Return the names of which these documents state an attribute that distinguishes."""
+    cursor = await connection.execute(_NAMES, {"documents": list(documents)})
+    return {row[0] for row in await cursor.fetchall()}
+
+
+async def refresh(
+    connection: Connection, project_id: ProjectId, given: Collection[UUID]
+) -> tuple[set[UUID], set[UUID]]:
+    """Decide anew who bears these names; return the names of which that has changed, and the bearers that are gone."""
+    facts: dict[str, object] = {"names": sorted(given), "project_id": project_id}
+    before = set(await (await connection.execute(_BEARERS, facts)).fetchall())
+    await connection.execute(_FORGET, facts)
+    await connection.execute(_MAKE, facts)
+    await connection.execute(_REMEMBER, facts)
+    after = set(await (await connection.execute(_BEARERS, facts)).fetchall())
+    gone = {row[4] for row in before} - {row[4] for row in after}
+    await connection.execute(_LEFT_OVER, {**facts, "bearers": sorted(gone)})
+    return {row[0] for row in before ^ after}, gone
