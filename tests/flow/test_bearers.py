@@ -2,10 +2,13 @@
 
 import pytest
 
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity
 from lightwell.records.database import Database
+from lightwell.testing.shelf import Shelf, written
 
+from .conftest import project_on
 from .notes import Noted, noted, outline
 
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]
@@ -143,3 +146,39 @@ async def test_s2_8_a_split_by_hand_stands_before_an_attribute(database: Databas
     assert names == {"Anna Schmidt": "runs sales", "Anna the sailor": "repairs boats"}
     await store.kb.graph.unsplit(reader, "Anna the sailor")
     assert await outline(store) == before
+
+
+async def test_s2_8_rules_state_the_address_that_a_mail_gives_with_a_name(
+    database: Database,
+) -> None:
+    """A mail's head says whose address it is; what gives one name two addresses, or another's, says nothing."""
+    project = await project_on(database)
+    texts = {
+        "oslo": "We had a note from Anna Schmidt <anna.schmidt@oslo.example> on pumps.",
+        "kiel": "We had a note from Anna Schmidt <Anna.Schmidt@kiel.example> on boats.",
+        "desk": "We had a note from Anna Schmidt <office@kiel.example> on tea.",
+        "both": "We met Anna Schmidt <anna.schmidt@oslo.example> and Anna Schmidt <anna.schmidt@kiel.example>.",
+    }
+    shelf = Shelf(documents=tuple(written(f"{name}.md", text, A) for name, text in texts.items()))
+    assert (await project.kb.ingest(shelf)).troubles == ()
+    reader = await project.kb.reader(A)
+    found = {
+        each.ref.partition("<")[2].rstrip(">"): sorted(path[-7:-3] for path in each.paths)
+        async for each in project.kb.graph.entities(reader)
+        if each.name == "Anna Schmidt"
+    }
+    assert found == {
+        "anna.schmidt@oslo.example": ["oslo"],
+        "anna.schmidt@kiel.example": ["kiel"],
+        "": ["both", "desk"],
+    }
+
+
+async def test_s2_8_a_brief_is_on_one_of_the_bearers(database: Database) -> None:
+    store = await noted(database)
+    await store.put("one", A, OSLO)
+    await store.put("two", A, KIEL)
+    reader = await store.kb.reader(A)
+    found = await store.kb.brief("Anna Schmidt", reader)
+    assert isinstance(found, Candidates)
+    assert {each.entity.description for each in found.candidates} == {"runs sales", "repairs boats"}

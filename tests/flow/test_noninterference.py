@@ -846,6 +846,30 @@ async def test_s2_8_a_part_with_a_secret_name_confirms_nothing(
     assert await _graph(full) == await _graph(own)
 
 
+async def test_s2_8_attributes_of_the_invisible_separate_nothing(
+    database: Database, other_database: Database
+) -> None:
+    """Neither what contradicts the visible nor what contradicts itself out of sight is felt, whenever it comes and goes."""
+    full, own = await _two_stores(database, other_database)
+    for number, domain in enumerate(("tern.example", "two.example", "three.example")):
+        name = f"secret {number}"
+        await full.put(name, SECRET, f"Tern Ltd (organization, domain={domain}): is secret")
+    for store in (full, own):
+        await store.put("t", OWN, "Tern Ltd (organization, domain=tern.example): sells nets")
+    assert await _graph(full) == await _graph(own)
+    for store in (full, own):
+        await store.put("w", OWN, "Tern Ltd (organization, domain=wide.example): is a namesake")
+    assert await _graph(full) == await _graph(own)
+    await full.remove("secret 2")
+    assert await _graph(full) == await _graph(own)
+    reader = await own.kb.reader(OWN)
+    refs = [each.ref async for each in own.kb.graph.entities(reader) if each.name == "Tern Ltd"]
+    assert refs == [
+        "kg:organization:tern-ltd<tern.example>",
+        "kg:organization:tern-ltd<wide.example>",
+    ]
+
+
 async def test_ids_say_nothing_of_who_heard_of_a_name_or_when(
     database: Database, other_database: Database
 ) -> None:

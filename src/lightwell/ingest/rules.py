@@ -3,14 +3,14 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from lightwell.domain.graph import Extraction, Mention, MentionType, Statement, normalized
 from lightwell.domain.sentences import sentences_of
 from lightwell.ingest.marks import Mark, defined_terms, marks, speaker
-from lightwell.ingest.names import common_words, names
+from lightwell.ingest.names import Name, common_words, names
 from lightwell.ports import ChunkToRead
 
 MOST_MENTIONS = 40
@@ -28,6 +28,11 @@ _LONGEST_NAME = 120
 _LONGEST_HEADING = 8
 _MOST_IN_SENTENCE = 12
 """Of a sentence that lists more names than this, the first are related; the rest is a list, not a statement."""
+
+_HEADER_ADDRESS = re.compile(
+    r"[\"”]? ?<([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})>"
+)
+_LOCAL_PARTS = re.compile(r"[._+-]|\d+")
 
 _COVER = ")"
 """Stands where a mark stood: ends a span, and what follows it opens no sentence."""
@@ -136,8 +141,19 @@ def _in_sentence(sentence: str) -> Iterator[_Heard]:
         yield _marked(mark)
         rest = rest[: mark.start] + _COVER * (mark.end - mark.start) + rest[mark.end :]
     for name in names(rest):
-        mention = Mention(name=name.text, kind=name.kind)
+        stated = _header_address(sentence, name)
+        mention = Mention(name=name.text, kind=name.kind, attributes=stated)
         yield _Heard(key=normalized(name.text), mention=mention, main=name.main, sure=name.sure)
+
+
+def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
+    """Return the address that stands behind a name as in the head of a mail, and that is made of the name."""
+    stated = _HEADER_ADDRESS.match(sentence, name.start + len(name.text))
+    if stated is None or not name.main or not sentence.startswith(name.text, name.start):
+        return {}
+    parts = set(_LOCAL_PARTS.split(stated[1].casefold()))
+    own = normalized(name.text).split()
+    return {"email": f"{stated[1]}@{stated[2]}".lower()} if {own[0], own[-1]} <= parts else {}
 
 
 def _marked(mark: Mark) -> _Heard:
@@ -156,19 +172,34 @@ def _gathered(heard: Iterable[_Heard]) -> dict[str, Mention]:
     """Return one mention for each normalised name, with the most telling kind."""
     found: dict[str, Mention] = {}
     main: set[str] = set()
+    addresses: dict[str, set[str]] = {}
     for name in heard:
         key = name.key
         if not _is_name(key):
             continue
         if name.main:
             main.add(key)
+        if address := name.mention.attributes.get("email"):
+            addresses.setdefault(key, set()).add(address)
         found[key] = _merged(found[key], name.mention) if key in found else name.mention
     ranked = sorted(
         found, key=lambda key: (_is_told(found[key]), -found[key].count, key not in main)
     )
     return {
-        key: replace(found[key], count=max(1, found[key].count)) for key in ranked[:MOST_MENTIONS]
+        key: replace(
+            found[key],
+            count=max(1, found[key].count),
+            attributes=_certain(found[key], addresses.get(key, ())),
+        )
+        for key in ranked[:MOST_MENTIONS]
     }
+
+
+def _certain(mention: Mention, addresses: Collection[str]) -> Mapping[str, str]:
+    """Return the attributes without an address where the passage gives the name several: it may speak of several people."""
+    if len(addresses) < 2:
+        return mention.attributes
+    return {field: value for field, value in mention.attributes.items() if field != "email"}
 
 
 def _is_told(mention: Mention) -> bool:

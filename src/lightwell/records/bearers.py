@@ -13,14 +13,14 @@ from lightwell.records.database import Connection
 
 _FIELDS: tuple[LiteralString, ...] = ("email", "domain", "owner", "location")
 
-_NAMES: LiteralString = """
+_NAMES = """
 SELECT DISTINCT mention.named_as
 FROM document_entity_mentions AS mention JOIN document_chunks AS chunk USING (chunk_id)
 WHERE chunk.document_id = ANY(%(documents)s)
   AND mention.attributes ?| ARRAY['email', 'domain', 'owner', 'location']
 """
 
-_VALUES: LiteralString = """
+_VALUES = """
 SELECT DISTINCT mention.named_as, mention.class_id, '{field}' AS field, lower(mention.attributes ->> '{field}') AS value
 FROM (
     SELECT named_as, class_id FROM document_entity_mentions
@@ -32,14 +32,14 @@ JOIN document_entity_mentions AS mention USING (named_as, class_id)
 WHERE mention.attributes ->> '{field}' IS NOT NULL
 """
 
-_CONTRADICTING: LiteralString = f"""
+_CONTRADICTING = f"""
 SELECT given.named_as, given.class_id, given.field, given.value,
        entity.project_id, entity.normalized_name, entity.entity_ref || '<' || given.value || '>' AS ref
 FROM ({" UNION ALL ".join(_VALUES.replace("{field}", field) for field in _FIELDS)}) AS given
 JOIN entities AS entity ON entity.entity_id = given.named_as
 """  # noqa: S608 - only our own words
 
-_MAKE: LiteralString = f"""
+_MAKE = f"""
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 SELECT DISTINCT entity_key(project_id, ref), project_id, ref, normalized_name FROM ({_CONTRADICTING}) AS bearer
 ORDER BY 1
@@ -48,7 +48,7 @@ ON CONFLICT (project_id, entity_ref) DO NOTHING
 
 _FORGET = "DELETE FROM entity_bearers WHERE source_id = ANY(%(names)s)"
 
-_REMEMBER: LiteralString = f"""
+_REMEMBER = f"""
 INSERT INTO entity_bearers (source_id, class_id, field, value, bearer_id)
 SELECT named_as, class_id, field, value, entity_key(project_id, ref) FROM ({_CONTRADICTING}) AS bearer
 ORDER BY 1, 2, 3, 4
