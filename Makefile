@@ -6,11 +6,12 @@ export UV_PYTHON_DOWNLOADS ?= never
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick test-model check format bench clean
+.PHONY: help demo test test-long quick test-model check format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents, answer three questions"
 	@echo "make test    the whole test suite, in parallel (WORKERS=1 for one after the other)"
+	@echo "make test-long  the suite with ten times as many generated examples, and five minutes of load"
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, floors"
@@ -34,6 +35,10 @@ demo: .venv/.ready
 WORKERS ?= 4
 test: .venv/.ready
 	$(RUN) pytest -n $(WORKERS) --dist loadfile
+
+test-long: .venv/.ready
+	$(RUN) pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=thorough
+	$(RUN) python -m benchmarks load 5
 
 quick: .venv/.ready
 	$(RUN) pytest -q -n 2 tests/unit tests/shape
