@@ -32,12 +32,14 @@ demo: .venv/.ready
 	$(RUN) lightwell demo
 
 # Twice as many as cores: half of the time a test waits for a server or a process. A file stays with one worker.
+# Files are taken in their order, so that the short ones of tests/unit come last and all workers end together.
 WORKERS ?= 4
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: .venv/.ready
-	$(RUN) pytest -n $(WORKERS) --dist loadfile
+	$(RUN) pytest $(PARALLEL)
 
 test-long: .venv/.ready
-	$(RUN) pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=thorough
+	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough
 	$(RUN) python -m benchmarks load 5
 
 quick: .venv/.ready

@@ -7,6 +7,7 @@ import pytest_asyncio
 
 from lightwell import Answer, KnowledgeBase, Settings, files, opened
 from lightwell.domain.evidence import Confidence
+from lightwell.entrypoints.cli.evaluating import Remembering
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -17,9 +18,9 @@ ANSWERED_FLOOR, REFUSED_FLOOR = 0.75, 0.9
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def world(server: str) -> AsyncIterator[KnowledgeBase]:
-    """The world in a project of its own on the run's server."""
+    """The world in a project of its own on the run's server; three people ask the same, so texts are embedded once."""
     settings = Settings(database_url=server, project="example world")  # pyright: ignore[reportArgumentType]
-    async with opened(settings) as kb:
+    async with opened(settings, around=Remembering) as kb:
         done = await kb.ingest(files(DOCUMENTS, frozenset(), settings))
         assert done.troubles == ()
         yield kb
