@@ -63,7 +63,21 @@ def test_a_session_of_corrections(run: Run) -> None:
         "There are no"
     )
     assert run("graph", "rename", "Nordwind", "Nordwind Group").exit_code == 0
-    run("graph", "describe", "Nordwind Group", "--kind", "company", "--description", "A buyer.")
+    words = (
+        "graph",
+        "describe",
+        "Nordwind Group",
+        "--kind",
+        "company",
+        "--description",
+        "A buyer.",
+    )
+    told = run(*words).stdout
+    assert "The reference is kg:company:" in told
+    assert "still names the same entity." in told
+    old = told.rsplit("; ", 1)[1].split()[0]
+    assert said(run("graph", "show", old, "--json"))["entityRef"] != old
+    assert "The reference is" not in run(*words).stdout
     entity = said(run("graph", "show", "Nordwind", "--json"))
     assert (entity["entityName"], entity["entityType"]) == ("Nordwind Group", "company")
     assert entity["description"] == "A buyer."

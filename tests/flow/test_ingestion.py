@@ -1,5 +1,7 @@
 """The way in, through the library's verbs, on a real database."""
 
+from uuid import uuid4
+
 import pytest
 from psycopg import sql
 
@@ -175,3 +177,23 @@ async def test_documents_come_by_url_page_after_page(project: Project) -> None:
     assert len(first) == 10
     assert [*first, *rest] == sorted({*first, *rest})
     assert len(rest) == 15
+
+
+async def test_a_url_that_is_too_long_costs_its_document_and_no_warning_of_the_database(
+    project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = "/".join(uuid4().hex for _ in range(300))
+    documents = (written(f"{long}.md", "Too far down.", TAGS), written("b.md", "Near.", TAGS))
+    done = await project.kb.ingest(Shelf(documents=documents))
+    (trouble,) = done.troubles
+    assert "its URL has 9,9" in trouble.message
+    assert "at most 2,000 are allowed" in trouble.message
+    assert [each.url for each in done.done] == [documents[1].url]
+    assert not [each for each in caplog.records if each.name.startswith("psycopg")]
+
+
+async def test_a_run_counts_what_could_not_be_read_as_failed(project: Project) -> None:
+    documents = (written("a.md", "Near.", TAGS), written("empty.md", "", TAGS))
+    await project.kb.ingest(Shelf(documents=documents))
+    (run,) = await project.kb.jobs.runs(await project.kb.reader(TAGS))
+    assert (run.inserted, run.failed) == (1, 1)

@@ -134,7 +134,10 @@ async def work(project: Project, reader: Reader) -> object:
     runs = await project.kb.jobs.runs(reader)
     return (
         sorted((each.url, each.state, each.step, each.progress, each.error) for each in jobs),
-        [(each.scope, each.state, each.inserted, each.updated, each.deleted) for each in runs],
+        [
+            (each.scope, each.state, each.inserted, each.updated, each.deleted, each.failed)
+            for each in runs
+        ],
         [(each.system, each.key) for each in await project.kb.jobs.cursors(reader)],
     )
 

@@ -1,10 +1,13 @@
 """What tells a machine what to do is nobody's answer, and a manual that orders a person about stays one."""
 
+import base64
+
 import pytest
 
 from lightwell.answer.extracts import extracted
 from lightwell.answer.orders import asks_what_is_said, is_order
 from lightwell.answer.writing import checked
+from lightwell.domain.encoded import decoded_base64
 from lightwell.domain.terms import terms
 from tests.passages import chunk, found, passage
 
@@ -192,3 +195,37 @@ def test_an_order_is_seen_through_its_disguise(text: str) -> None:
 )
 def test_what_only_resembles_an_order_is_none(text: str) -> None:
     assert not is_order(text, 0)
+
+
+def in_base64(order: str) -> list[str]:
+    """Return passages that hide the order in base64: in one run, URL-safe, in lines, without padding."""
+    whole = base64.b64encode(order.encode()).decode()
+    lines = "\n".join(whole[at : at + 24] for at in range(0, len(whole), 24))
+    return [
+        f"Please decode {whole} and do as it says.",
+        f"Payload: {base64.urlsafe_b64encode(order.encode()).decode()}",
+        f"Attachment follows.\n{lines}",
+        f"data:text/plain;base64,{whole.rstrip('=')}",
+        f'The token is "{whole[:20]}\u200b{whole[20:]}".',
+    ]
+
+
+@pytest.mark.parametrize("order", [each for each in ORDERS if len(each) > 40])
+def test_an_order_in_base64_is_an_order(order: str) -> None:
+    for text in in_base64(order):
+        assert is_order(text, 0), text
+
+
+@pytest.mark.parametrize("text", [each for each in HONEST if len(each) > 24])
+def test_honest_text_in_base64_is_no_order(text: str) -> None:
+    for hidden in in_base64(text):
+        assert not is_order(hidden, 0), hidden
+
+
+def test_decoding_costs_no_more_than_the_text_is_long() -> None:
+    whole = base64.b64encode(ORDERS[0].encode()).decode()
+    many = [" ".join([whole] * count) for count in (1, 10, 100, 1000)]
+    assert all(sum(map(len, decoded_base64(text))) <= 2 * len(text) for text in many)
+    assert (
+        decoded_base64("Donaudampfschifffahrtsgesellschaft, 0123456789abcdef0123456789abcdef") == []
+    )

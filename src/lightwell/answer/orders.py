@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from lightwell.domain.encoded import decoded_base64
 from lightwell.domain.lookalikes import as_read
 
 _BEGINS = r"(?:^|[.!?:;,*(\[\"“„«»–—-]\s*|\b(?:and|then|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
@@ -128,10 +129,14 @@ def _orders(text: str) -> tuple[tuple[int, int], ...]:
     was_order = False
     for start, end in _blocks(text):
         said = _plain(text[start:end])
-        was_order = _orders_by_itself(said) or (was_order and _GOES_ON.match(said) is not None)
+        was_order = _is_order(text[start:end]) or (was_order and _GOES_ON.match(said) is not None)
         if was_order:
             found.append((start, end))
     return tuple(found)
+
+
+def _is_order(block: str) -> bool:
+    return any(_orders_by_itself(_plain(text)) for text in (block, *decoded_base64(block)))
 
 
 def _orders_by_itself(said: str) -> bool:

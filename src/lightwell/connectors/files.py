@@ -268,8 +268,12 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
     except OSError as error:
         mend = "replace the link by a file" if error.errno == errno.ELOOP else _CHECK
         raise Invalid(f"{path} cannot be read: {error.strerror}; {mend}") from error
-    except (Invalid, UnicodeDecodeError) as error:
+    except Invalid as error:
         raise Invalid(f"{SETTINGS_NAME} of {folder.name!r}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise Invalid(
+            f"{SETTINGS_NAME} of {folder.name!r} is not UTF-8 text; save it as UTF-8"
+        ) from error
 
 
 def _opened(path: Path) -> BinaryIO:

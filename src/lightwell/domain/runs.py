@@ -25,7 +25,8 @@ class RunChange(StrEnum):
 class Run:
     """One sync of one source, as one reader sees it.
 
-    The counts are those of documents that the reader may see now. `scope` is the URL that the source's documents begin
+    The counts are those of documents that the reader may see now; `failed` counts the new and changed ones that could not be
+    read, and `inserted` and `updated` leave these out. `scope` is the URL that the source's documents begin
     with. `error` says why the source as a whole could not be followed, "" if it could.
     """
 
@@ -39,6 +40,7 @@ class Run:
     updated: int
     deleted: int
     error: str
+    failed: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

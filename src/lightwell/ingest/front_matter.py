@@ -48,7 +48,7 @@ def yaml_mapping(text: str) -> Mapping[str, object]:
     except Invalid:
         raise
     except Exception as error:
-        raise Invalid(f"the YAML cannot be read; mend it: {_problem(error)}") from error
+        raise Invalid(f"the YAML cannot be read: {_problem(error)}") from error
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):
@@ -121,6 +121,10 @@ def _refuse_long_numbers(value: object) -> None:
 
 
 def _problem(error: Exception) -> str:
-    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return str(error) or type(error).__name__
-    return f"line {error.problem_mark.line + 1}: {error.problem}"
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        is_type = isinstance(error, yaml.constructor.ConstructorError)
+        what = "a value has a type that is not allowed; remove it" if is_type else error.problem
+        return f"line {error.problem_mark.line + 1}: {what}"
+    if isinstance(error, yaml.reader.ReaderError):
+        return "it holds a character that YAML does not allow; remove it"
+    return "a date or a number in it is out of range; put it in quotes"

@@ -27,7 +27,7 @@ from lightwell.records import access, analytics, conversations
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.locks import lock_project
 from lightwell.records.publishing import reclassify, retire
-from lightwell.records.registered import document_ref, refuse_takeover, registered
+from lightwell.records.registered import check_url, document_ref, refuse_takeover, registered
 
 _KNOWN = """
 SELECT source_url, document_id, content_hash, acl_tags, error_message, metadata FROM source_documents
@@ -193,6 +193,8 @@ async def register(
     Unfinished jobs of an older version are cancelled. Others that register in this project wait for the end of the
     transaction. Raises `Invalid` for a URL under which another source system has a document.
     """
+    for document in documents:
+        check_url(document)
     await lock_project(connection, project_id)
     latest = _latest(documents)
     known = await registered(connection, project_id, latest)

@@ -8,6 +8,9 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId, global_ref
 from lightwell.records.database import Connection
 
+LONGEST_URL = 2000
+"""Bytes. PostgreSQL's B-tree indexes take 2,704 for a whole entry."""
+
 _FIND = """
 SELECT document_id, source_url, global_ref, source_system, is_deleted FROM source_documents
 WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref = ANY(%(refs)s))
@@ -36,6 +39,15 @@ async def registered(
         for id_, url, ref, system, is_deleted in rows
         for name in (url, ref)
     }
+
+
+def check_url(document: NewDocument) -> None:
+    """Raise `Invalid` for a URL that is too long for the indexes on it."""
+    size = len(document.url.encode())
+    if size > LONGEST_URL:
+        raise Invalid(
+            f"its URL has {size:,} bytes, and at most {LONGEST_URL:,} are allowed; shorten its path"
+        )
 
 
 def refuse_takeover(document: NewDocument, known: Mapping[str, Registered]) -> None:

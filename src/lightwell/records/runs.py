@@ -37,8 +37,10 @@ DO UPDATE SET cursor_value = excluded.cursor_value, updated_at = now()
 
 _RUNS = """
 SELECT run.run_id, run.source_system, run.scope, run.status, run.started_at, run.finished_at,
-       count(*) FILTER (WHERE noted.change = 'inserted'), count(*) FILTER (WHERE noted.change = 'updated'),
-       count(*) FILTER (WHERE noted.change = 'deleted'), run.error_summary
+       count(*) FILTER (WHERE noted.change = 'inserted' AND document.status <> 'failed'),
+       count(*) FILTER (WHERE noted.change = 'updated' AND document.status <> 'failed'),
+       count(*) FILTER (WHERE noted.change = 'deleted'), run.error_summary,
+       count(*) FILTER (WHERE noted.change <> 'deleted' AND document.status = 'failed')
 FROM ingestion_runs AS run
 JOIN ingestion_run_documents AS noted USING (run_id)
 JOIN source_documents AS document USING (document_id)
@@ -143,4 +145,5 @@ def _run(row: Row) -> Run:
         updated=row[7],
         deleted=row[8],
         error=row[9],
+        failed=row[10],
     )

@@ -55,7 +55,7 @@ async def opened(
     settings: Settings | None = None,
     meter: Meter | None = None,
     *,
-    around: Callable[[Embedder], Embedder] = lambda embedder: embedder,
+    around: Callable[[Embedder], Embedder] | None = None,
 ) -> AsyncGenerator[KnowledgeBase, None]:
     """Open the project that the settings name, its database and its models, and close them at the end.
 
@@ -67,7 +67,8 @@ async def opened(
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(chosen))
         paid = meter or Meter(chosen.token_budget)
-        embedder = around(await open_embedder(chosen, stack, paid))
+        embedder = await open_embedder(chosen, stack, paid)
+        embedder = embedder if around is None else around(embedder)
         project_id = await access.project(database, chosen.tenant, chosen.project)
         await replies.forget_expired(database, project_id)
         space = await _space(database, project_id, embedder)

@@ -9,7 +9,7 @@ from lightwell.models.meter import Meter
 from lightwell.ports import Message
 from lightwell.records.health import examination
 from lightwell.settings import Settings
-from lightwell.wiring.database import database_server
+from lightwell.wiring.database import database_server, has_store
 from lightwell.wiring.models import chat_model, open_chat_connection, open_embedder, open_reranker
 
 
@@ -21,8 +21,7 @@ async def examined(settings: Settings) -> list[Check]:
     checks: list[Check] = []
     async with AsyncExitStack() as stack:
         try:
-            conninfo = await stack.enter_async_context(database_server(settings))
-            checks += await examination(conninfo)
+            checks += await _database_checks(settings, stack)
         except LightwellError as error:
             checks.append(_unwell("database", error))
         for name, look in _LOOKS.items():
@@ -32,6 +31,15 @@ async def examined(settings: Settings) -> list[Check]:
             except LightwellError as error:
                 checks.append(_unwell(name, error))
     return checks
+
+
+async def _database_checks(settings: Settings, stack: AsyncExitStack) -> list[Check]:
+    """Check the database; where no store exists, say so and create none."""
+    if not has_store(settings):
+        place = settings.data.expanduser().resolve()
+        detail = f"no store in {place} yet; `lightwell ingest PATH --acl TAG` creates it"
+        return [Check(name="database", ok=True, detail=detail, mend="")]
+    return await examination(await stack.enter_async_context(database_server(settings)))
 
 
 def _unwell(name: str, error: LightwellError) -> Check:

@@ -150,8 +150,13 @@ async def edit(name: str, word: Word, who: Sequence[str], acl: Sequence[str]) ->
     """Write down what is said of an entity, and report it as it is now."""
     tags = people.acl(acl)
     async with opened_paid_graph(who) as (graph, reader, costs):
+        old = (await graph.entity(reader, name)).entity.ref
         now = await graph.edit(reader, name, word, tags=tags)
-    return costs.report(entity_document(now), _about(now))
+    document = {**entity_document(now), "previousEntityRef": old}
+    if old == now.ref:
+        return costs.report(document, _about(now))
+    told = f"The reference is {now.ref} from now on; {old} still names the same entity."
+    return costs.report(document, Group(_about(now), Text(clean(told))))
 
 
 async def delete(name: str, who: Sequence[str]) -> Report:

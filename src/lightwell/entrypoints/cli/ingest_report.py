@@ -1,9 +1,10 @@
 """What an ingestion reports: each document once, who may see the documents, and what failed."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import TypeVar
 from urllib.parse import unquote
 
 from rich.console import Group, RenderableType
@@ -18,6 +19,8 @@ from lightwell.entrypoints.cli.show import clean, counted, unbroken
 from lightwell.entrypoints.cli.source import Guarded
 from lightwell.ingest.sync import DocumentChange, Sync, Trouble
 from lightwell.ingest.way import Outcome
+
+T = TypeVar("T")
 
 _MOST_ORIGINS = 10
 _READ = (DocumentChange.NEW, DocumentChange.CHANGED, DocumentChange.RENAMED)
@@ -39,11 +42,12 @@ class Ingested:
     def report(self) -> Report:
         """Return the counts and each failure; incomplete when there is one."""
         troubles = self._troubles()
-        counts = self._counts({each.url for each in troubles})
+        failed = {each.url for each in troubles}
+        counts = self._counts(failed)
         waiting = counts["new"] + counts["changed"] if self.done is None else 0
         unseen = [url for source in self.sources for url in source.unseen]
-        tagged = sum((source.tagged for source in self.sources), Counter[Tags]())
-        overruled = sum((source.overruled for source in self.sources), Counter[str]())
+        tagged = Counter(_of_read(failed, (source.tags for source in self.sources)))
+        overruled = Counter(_of_read(failed, (source.overruled for source in self.sources)))
         return Report(
             document={
                 **counts,
@@ -92,6 +96,12 @@ class Ingested:
         names = ("new", "changed", "unchanged", "retagged", "renamed", "finished")
         gone = sum(each.gone for each in self.found)
         return {name: counts[name] for name in names} | {"gone": gone}
+
+
+def _of_read(failed: set[str], by_url: Iterable[Mapping[str, T]]) -> Iterator[T]:
+    """Yield what is said of each document, those that failed left out."""
+    for said in by_url:
+        yield from (value for url, value in said.items() if url not in failed)
 
 
 def _summary(counts: dict[str, int]) -> str:

@@ -80,9 +80,9 @@ async def runs(who: Sequence[str], *, before: UUID | None, limit: int) -> Report
     async with _open(who) as (kb, reader):
         older = RunId(before) if before else None
         found = await kb.jobs.runs(reader, before=older, limit=limit)
-    table = _table("run", "began", "state", "new", "changed", "deleted", "source")
+    table = _table("run", "began", "state", "new", "changed", "deleted", "failed", "source")
     for each in found:
-        counts = (str(each.inserted), str(each.updated), str(each.deleted))
+        counts = map(str, (each.inserted, each.updated, each.deleted, each.failed))
         source = show.clean(f"{each.system} {each.scope}")
         table.add_row(str(each.id), _moment(each.started_at), each.state.value, *counts, source)
     nothing = Text("There are no runs that changed what you may see.")
@@ -104,6 +104,7 @@ async def run(run_id: UUID, who: Sequence[str]) -> Report:
         ("new", str(found.inserted)),
         ("changed", str(found.updated)),
         ("deleted", str(found.deleted)),
+        ("failed", str(found.failed)),
     ]
     return Report(document=_run(found), text=show.fields(rows))
 
@@ -167,6 +168,7 @@ def _run(found: Run) -> Json:
             "inserted": found.inserted,
             "updated": found.updated,
             "deleted": found.deleted,
+            "failed": found.failed,
         },
         "errorSummary": found.error,
     }

@@ -1,7 +1,6 @@
 """What the command line adds to a source: a topic for documents without one, and a guard against unseen ones."""
 
 import hashlib
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -20,7 +19,7 @@ class Guarded:
     """A source that hands over no new document that nobody could see, and counts who may see the others.
 
     One that is known and has lost its tags passes, since from now on nobody may see it; it is counted in `unseen`.
-    `tagged` counts documents by their tags; `overruled` those to which the tags `acl` do not apply, by what set theirs.
+    `tags` are each document's by URL; `overruled` says of those to which the tags `acl` do not apply what set theirs.
     """
 
     source: Connector
@@ -28,8 +27,8 @@ class Guarded:
     acl: Tags = frozenset()
     refused: int = 0
     unseen: list[str] = field(default_factory=list[str])
-    tagged: Counter[Tags] = field(default_factory=Counter[Tags])
-    overruled: Counter[str] = field(default_factory=Counter[str])
+    tags: dict[str, Tags] = field(default_factory=dict[str, Tags])
+    overruled: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def scope(self) -> str:
@@ -59,10 +58,10 @@ class Guarded:
         return self._with_topic(document, known) if self.topic else change
 
     def _count(self, document: NewDocument) -> None:
-        self.tagged[document.acl_tags] += 1
+        self.tags[document.url] = document.acl_tags
         if self.acl and document.acl_tags != self.acl:
             is_own = document.acl_origin == FRONT_MATTER
-            self.overruled[document.url if is_own else document.acl_origin] += 1
+            self.overruled[document.url] = document.url if is_own else document.acl_origin
 
     def _with_topic(self, document: NewDocument, known: Mapping[str, str]) -> Change:
         if not document.topic:

@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 from rich.console import Group
@@ -20,6 +21,7 @@ from lightwell.entrypoints.cli.source import Guarded
 from lightwell.ingest.way import Outcome
 from lightwell.models.meter import Meter
 from lightwell.wiring import files, opened
+from lightwell.wiring.database import has_store
 
 _LONGEST_TOPIC = 256
 STOPPED = (
@@ -56,10 +58,19 @@ async def ingest(
 
 
 async def estimate(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:
-    """Report what reading the paths would cost; nothing is spent or written down."""
+    """Report what reading the paths would cost; nothing is spent or stored.
+
+    Where no store exists, an empty one in a temporary folder stands in for it, and is deleted again.
+    """
     sources, chosen = _sources(paths, acl, topic), settings()
-    async with opened(chosen) as kb:
-        found = [await kb.estimate(source) for source in sources]
+    with TemporaryDirectory(prefix="lightwell-") as folder:
+        place = chosen.data.expanduser().resolve()
+        if not has_store(chosen):
+            message = f"Note: There is no store in {place} yet, so every document counts as new."
+            typer.echo(clean(message), err=True)
+            chosen = chosen.model_copy(update={"data": Path(folder) / "store"})
+        async with opened(chosen) as kb:
+            found = [await kb.estimate(source) for source in sources]
     return costs.estimated(found, chosen, which="new or changed")
 
 
