@@ -63,21 +63,7 @@ def test_a_session_of_corrections(run: Run) -> None:
         "There are no"
     )
     assert run("graph", "rename", "Nordwind", "Nordwind Group").exit_code == 0
-    words = (
-        "graph",
-        "describe",
-        "Nordwind Group",
-        "--kind",
-        "company",
-        "--description",
-        "A buyer.",
-    )
-    told = run(*words).stdout
-    assert "The reference is kg:company:" in told
-    assert "still names the same entity." in told
-    old = told.rsplit("; ", 1)[1].split()[0]
-    assert said(run("graph", "show", old, "--json"))["entityRef"] != old
-    assert "The reference is" not in run(*words).stdout
+    run("graph", "describe", "Nordwind Group", "--kind", "company", "--description", "A buyer.")
     entity = said(run("graph", "show", "Nordwind", "--json"))
     assert (entity["entityName"], entity["entityType"]) == ("Nordwind Group", "company")
     assert entity["description"] == "A buyer."
@@ -110,6 +96,16 @@ def test_s2_8_split_unsplit_and_splits(run: Run) -> None:
     assert run("graph", "unsplit", "Osprey Oslo").stdout == "Whole again: Osprey.\n"
     assert run("graph", "unsplit", str(done["splitId"])).exit_code == 3
     assert run("graph", "splits").stdout.startswith("There are no splits")
+
+
+def test_another_kind_changes_the_reference_and_says_so(run: Run) -> None:
+    words = ("graph", "describe", "Nordwind", "--kind", "company")
+    told = run(*words).stdout
+    assert "The reference is kg:company:nordwind from now on; " in told
+    assert "still names the same entity." in told
+    old = told.rsplit("; ", 1)[1].split()[0]
+    assert said(run("graph", "show", old, "--json"))["entityRef"] == "kg:company:nordwind"
+    assert "The reference is" not in run(*words).stdout
 
 
 def test_entities_and_relations_by_hand(run: Run) -> None:

@@ -26,6 +26,7 @@ from lightwell.domain.jobs import QueuedJob
 from lightwell.records import access, analytics, conversations
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.locks import lock_project
+from lightwell.records.profiles import refresh_subjects
 from lightwell.records.publishing import reclassify, retire
 from lightwell.records.registered import check_url, document_ref, refuse_takeover, registered
 
@@ -282,7 +283,8 @@ async def _move(
     """Move a document and what it shows to another access class, unless it is there."""
     moved = await (await connection.execute(_RETAG, fields)).fetchone()
     if moved is not None:
-        await reclassify(connection, project_id, DocumentId(moved[0]), ClassId(moved[1]))
+        stale = await reclassify(connection, project_id, DocumentId(moved[0]), ClassId(moved[1]))
+        await refresh_subjects(connection, project_id, stale)
 
 
 async def describe(
@@ -304,7 +306,8 @@ async def tombstone(
     ids = {"documents": list(documents)}
     await lock_project(connection, project_id)
     await end_jobs(connection, documents)
-    await retire(connection, project_id, documents, staged=True)
+    stale = await retire(connection, project_id, documents, staged=True)
+    await refresh_subjects(connection, project_id, stale)
     await connection.execute(_TOMBSTONE, ids)
     await conversations.forget_cited(connection, documents)
     await analytics.forget_comments(connection, documents)

@@ -5,8 +5,9 @@ latest fifty say, or as many and which the project keeps (`records/retention.py`
 is the order of arrival). The cost does not grow with the number of mentions a subject has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import LiteralString
+from uuid import UUID
 
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.sources import SourceIdStrategy
@@ -19,7 +20,8 @@ _AT_ONCE = 500
 # A subquery with LIMIT in the WHERE may be run again for each row, and then takes more than the limit; a CTE is not.
 _TAKE = """
 WITH next AS MATERIALIZED (
-    SELECT subject_id, class_id FROM stale_profiles WHERE project_id = %(project_id)s
+    SELECT subject_id, class_id FROM stale_profiles
+    WHERE project_id = %(project_id)s AND (%(only)s::uuid[] IS NULL OR subject_id = ANY(%(only)s))
     ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE
 )
 DELETE FROM stale_profiles AS stale USING next
@@ -159,8 +161,16 @@ _ORDER: Mapping[SourceIdStrategy, LiteralString] = {
 }
 
 
-async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) -> int:
+async def refresh(
+    connection: Connection,
+    project_id: ProjectId,
+    *,
+    limit: int,
+    only: Sequence[UUID] | None = None,
+) -> int:
     """Recompute up to `limit` stale profiles and return how many were taken; 0 means nothing is stale.
+
+    `only` limits it to the profiles of these subjects.
 
     Subjects that no mention speaks of any more are removed. Publishing waits meanwhile, so that none of them
     is taken up again in between.
@@ -168,7 +178,14 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
         rows = await (
-            await connection.execute(_TAKE, {"project_id": project_id, "limit": limit})
+            await connection.execute(
+                _TAKE,
+                {
+                    "project_id": project_id,
+                    "limit": limit,
+                    "only": None if only is None else list(only),
+                },
+            )
         ).fetchall()
         kept = await retention.read(connection, project_id)
         for subject, statement in _REFRESH.items():
@@ -198,4 +215,16 @@ async def refresh(connection: Connection, project_id: ProjectId, *, limit: int) 
 async def refresh_all(connection: Connection, project_id: ProjectId) -> None:
     """Recompute whatever is stale, in the transaction that made it so."""
     while await refresh(connection, project_id, limit=_AT_ONCE):
+        pass
+
+
+async def refresh_subjects(
+    connection: Connection, project_id: ProjectId, subjects: Collection[UUID]
+) -> None:
+    """Recompute the stale profiles of these entities and relations, in the transaction that made them stale.
+
+    For what readers lose sight of: no profile may repeat it after that transaction.
+    """
+    only = sorted(subjects)
+    while only and await refresh(connection, project_id, limit=_AT_ONCE, only=only):
         pass

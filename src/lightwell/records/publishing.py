@@ -122,6 +122,7 @@ INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM counted
 GROUP BY subject_id, class_id, subject
 ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
+RETURNING subject_id
 """
 
 _RETIRE_CHUNKS = """
@@ -175,7 +176,7 @@ async def publish(
     """
     async with connection.pipeline():
         ids = [document.document_id for document in documents]
-        known = await _retire(connection, project_id, ids, staged=False)
+        known, _ = await _retire(connection, project_id, ids, staged=False)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
         await connection.execute(
             _PUBLISH_DOCUMENTS,
@@ -224,42 +225,47 @@ async def reread(
 
 async def retire(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
-) -> None:
-    """Take away what these documents show, with its terms, mentions and counts; staged chunks on request."""
-    known = await _retire(connection, project_id, documents, staged=staged)
+) -> set[UUID]:
+    """Take away what these documents show, with its terms, mentions and counts; staged chunks on request.
+
+    Returns the entities and relations whose profiles are stale now.
+    """
+    known, stale = await _retire(connection, project_id, documents, staged=staged)
     await resolving.settle_bearers(connection, project_id, known)
+    return stale
 
 
 async def _retire(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
-) -> set[UUID]:
-    """Return the names of which the documents stated who bears them: that has to be settled anew."""
+) -> tuple[set[UUID], set[UUID]]:
+    """Return the names whose bearers have to be settled again, since the documents stated them, and the stale subjects."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
     known = await bearers.names(connection, documents)
-    await _count(connection, project_id, documents, sign=-1)
+    stale = await _count(connection, project_id, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
     await connection.execute(
         _RETIRE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
     )
-    return known
+    return known, stale
 
 
 async def reclassify(
     connection: Connection, project_id: ProjectId, document_id: DocumentId, class_id: ClassId
-) -> None:
-    """Move all that a document shows to another access class."""
+) -> set[UUID]:
+    """Move all that a document shows to another access class; return the subjects whose profiles are stale now."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
     documents = [document_id]
-    await _count(connection, project_id, documents, sign=-1)
+    stale = await _count(connection, project_id, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": documents})
     for statement in _RECLASSIFY:
         await connection.execute(
             statement, {"documents": documents, "class_id": class_id, "project_id": project_id}
         )
     await resolving.resolve_documents(connection, documents)
-    await _count(connection, project_id, documents, sign=1)
+    stale |= await _count(connection, project_id, documents, sign=1)
     known = await bearers.names(connection, documents)
     await resolving.settle_bearers(connection, project_id, known)
+    return stale
 
 
 async def mark_profiles_stale(
@@ -272,10 +278,12 @@ async def mark_profiles_stale(
 
 async def _count(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, sign: int
-) -> None:
+) -> set[UUID]:
     parameters = {"documents": list(documents), "project_id": project_id, "sign": sign}
-    for statement in (_COUNT_TERMS, _COUNT_TOTALS, _STALE):
+    for statement in (_COUNT_TERMS, _COUNT_TOTALS):
         await connection.execute(statement, parameters)
+    stale = await connection.execute(_STALE, parameters)
+    return {row[0] for row in await stale.fetchall()}
 
 
 def _tsvector(frequencies: Mapping[str, int]) -> str:

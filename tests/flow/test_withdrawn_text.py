@@ -1,0 +1,55 @@
+"""What goes out of a reader's sight is in no derived text from the same moment on, before any follow-up."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import DocumentId
+from lightwell.records import documents
+from lightwell.records.database import Connection, Database
+
+from .notes import Noted, noted
+
+TEAM, BOARD = ["team:a"], ["team:board"]
+
+Withdraw = Callable[[Connection, Noted, DocumentId], Awaitable[None]]
+
+
+async def narrow(connection: Connection, store: Noted, document: DocumentId) -> None:
+    await documents.retag(connection, store.kb.project_id, document, frozenset(BOARD))
+
+
+async def delete(connection: Connection, store: Noted, document: DocumentId) -> None:
+    await documents.tombstone(connection, store.kb.project_id, [document])
+
+
+@pytest.mark.parametrize("withdraw", [narrow, delete])
+async def test_no_profile_repeats_a_text_that_its_reader_may_no_longer_see(
+    database: Database, withdraw: Withdraw
+) -> None:
+    store = await noted(database)
+    await store.put(
+        "plain", TEAM, "Acme Corp (company): sells pumps", "Acme Corp -> Nordwind [USES]: x"
+    )
+    await store.put(
+        "secret",
+        TEAM,
+        "Acme Corp (company): is for sale",
+        "Osprey (project): the sale",
+        "Acme Corp -> Nordwind [USES]: until the sale",
+        "Acme Corp -> Osprey [RELATED_TO]: the sale",
+    )
+    reader = await store.kb.reader(TEAM)
+    secret = await store.kb.document(reader, store.shelf["secret"].url)
+    assert "for sale" in (await store.kb.graph.entity(reader, "Acme Corp")).entity.description
+    async with database.transaction() as connection:  # and no follow-up, as if killed here
+        await withdraw(connection, store, secret.id)
+    seen = await store.kb.graph.entity(reader, "Acme Corp")
+    assert (seen.entity.description, seen.entity.chunk_count) == ("sells pumps", 1)
+    assert seen.entity.paths == (store.shelf["plain"].url,)
+    assert [(each.target, each.description) for each in seen.relations] == [("Nordwind", "x")]
+    with pytest.raises(NotFound):
+        await store.kb.graph.entity(reader, "Osprey")
+    found = await store.kb.search("What is Osprey and who is for sale?", reader)
+    assert "sale" not in str((found.entities, found.relations))
