@@ -135,7 +135,7 @@ class Settings(BaseSettings):
     )
     graph_batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=500,
-        description="Entities and relations that are derived anew in one transaction, once their documents are read.",
+        description="Entities and relations whose profiles one transaction recomputes after their documents are read.",
     )
     token_budget: Annotated[int, Field(ge=0)] = Field(
         default=0,

@@ -93,7 +93,7 @@ def test_a_question_with_an_ambiguous_name_shows_the_candidates(run: Run, comman
 
 def test_a_pick_list_and_a_pick(run: Run) -> None:
     text = run("brief", "nordwind").stdout
-    assert "Which one?" in text
+    assert "may mean 2 different entities." in text
     assert "passages: 2" in text
     found = each(said(run("brief", "nordwind", "--json")), "candidates")
     assert [one["entityName"] for one in found] == ["Nordwind Energie", "Nordwind Logistik"]
@@ -139,13 +139,13 @@ def test_a_pipe_is_answered_line_by_line(run: Run) -> None:
     assert given.exit_code == 0
     assert "1931" in given.stdout
     refused = (
-        "I don't have information about that in the available documents.\n\nWhat came nearest:\n"
+        "I don't have information about that in the available documents.\n\nClosest passages:\n"
     )
     assert refused in given.stdout
     (held,) = each(said(run("conversations", "list", "--json")), "conversations")
     assert held["messages"] == 4
     assert str(held["conversationId"]) in given.stdout
-    assert run("chat", typed="").stdout == "Nothing was said.\n"
+    assert run("chat", typed="").stdout == "No message was sent.\n"
 
 
 def test_what_did_not_go_as_it_should_is_told_beside_the_response(

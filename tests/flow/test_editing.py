@@ -179,7 +179,7 @@ async def test_words_that_cannot_stand_are_refused(store: Noted) -> None:
             await graph.edit(reader, "Acme Corp", word)
         with pytest.raises(Invalid):
             await graph.create(reader, word)
-    with pytest.raises(Invalid, match="not see it yourself"):
+    with pytest.raises(Invalid, match="not be able to see it"):
         await graph.edit(reader, "Acme Corp", Word(name="X"), tags=B)
     with pytest.raises(NotFound):
         await graph.edit(await store.kb.reader(B), "Acme Corp", Word(name="X"))

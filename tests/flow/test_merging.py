@@ -115,7 +115,7 @@ async def test_what_cannot_be_merged_is_refused_with_the_reason(store: Noted) ->
     before = await dump(store)
     with pytest.raises(Invalid, match="target's name is empty"):
         await merge(reader, ["ACME Inc"], "  ")
-    with pytest.raises(Invalid, match="nothing to merge"):
+    with pytest.raises(Invalid, match="No source entity"):
         await merge(reader, [], "Acme Corp")
     with pytest.raises(Invalid, match="cannot be merged with itself"):
         await merge(reader, ["ACME Inc", "acme corp"], "Acme Corp")

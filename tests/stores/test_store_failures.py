@@ -27,7 +27,7 @@ async def run(database: Database, *statements: LiteralString) -> None:
         (("SET LOCAL ROLE pg_monitor", "DELETE FROM projects"), "user may not .* LIGHTWELL_DATABASE_URL"),
         (("SET LOCAL statement_timeout = 20", "SELECT pg_sleep(9)"), "took too long: raise its statement_timeout"),
         (("SET LOCAL lock_timeout = 20", "LOCK projects"), "writing the same .* try again"),
-        ((RAISED.format("53100"),), "disk is full: make room"),
+        ((RAISED.format("53100"),), "disk is full: free some space"),
         ((RAISED.format("53200"),), "too little memory"),
         ((RAISED.format("53300"),), "no more connections"),
         ((RAISED.format("40P01"),), "try again"),

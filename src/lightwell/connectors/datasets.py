@@ -120,7 +120,7 @@ def _file(folder: Path, part: str) -> Path:
     for name in (f"{part}.jsonl.gz", f"{part}.jsonl"):
         if (folder / name).is_file():
             return folder / name
-    raise Invalid(f"{folder} is no evaluation set: {part}.jsonl or {part}.jsonl.gz is missing")
+    raise Invalid(f"{folder} is not an evaluation set: {part}.jsonl or {part}.jsonl.gz is missing")
 
 
 def _passages(path: Path) -> dict[str, _Passage]:

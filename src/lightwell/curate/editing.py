@@ -167,12 +167,12 @@ def _checked(word: Word) -> Word:
         sources=tuple(dict.fromkeys(each.strip() for each in word.sources)),
     )
     if word.name and not normalized(said.name):
-        raise Invalid(f"{word.name!r} is no name; it needs a letter or a digit")
+        raise Invalid(f"{word.name!r} is not a valid name; use at least one letter or digit")
     if len(said.name) > _LONGEST_NAME:
         raise Invalid(f"A name has at most {_LONGEST_NAME} characters")
     if said.kind and not _KIND.fullmatch(said.kind):
         raise Invalid(
-            f"{word.kind!r} is no kind; write a small word such as person or organization"
+            f"{word.kind!r} is not a valid kind; use a lower-case word such as person or organization"
         )
     if len(said.description) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
@@ -191,7 +191,7 @@ async def _with_chunk_ids(
     for ref, seen_by in await published_chunks.access_tags(database, reader, chunks):
         if not any(tags <= seen_by for tags in audiences):
             raise Invalid(
-                f"Not everybody who would hear this sees the passage {ref!r}; name other access tags or another passage"
+                f"Some readers of this description may not see the passage {ref!r}; name other access tags or another passage"
             )
     return replace(word, sources=tuple(map(str, chunks)))
 
@@ -200,13 +200,15 @@ def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
     """Return who is to see a word, nobody when that is not said."""
     audience = tags_of(tags)
     if audience and audience.isdisjoint(reader.tags):
-        raise Invalid("You would not see it yourself; name at least one of the tags you ask with")
+        raise Invalid(
+            "You would not be able to see it; include at least one of your own access tags"
+        )
     return audience
 
 
 def _only_tag(reader: Reader) -> Tags:
     if len(reader.tags) != 1:
-        raise Invalid("Say who is to see this: name the access tags, for you ask with several")
+        raise Invalid("You have several access tags; name those that may see this (--acl)")
     return reader.tags
 
 
@@ -218,7 +220,9 @@ async def _audiences(
         return [audience]
     known = await access.tags_of_classes(database, reader, [each.entity_id for each in about])
     if not known:
-        raise Invalid("Say who is to see this: name the access tags, for no group knows both")
+        raise Invalid(
+            "No group of yours sees both entities; name the access tags that may see this (--acl)"
+        )
     return known
 
 

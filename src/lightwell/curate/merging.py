@@ -104,7 +104,7 @@ def _check(sources: Sequence[str], target: str) -> None:
     if not target.strip():
         raise Invalid("The target's name is empty; name the entity to merge into")
     if not sources:
-        raise Invalid("There is nothing to merge; name at least one source entity")
+        raise Invalid("No source entity is named; name at least one")
 
 
 def _summarizer(desk: Desk, strategy: MergeStrategy) -> Summarize | None:
@@ -161,7 +161,7 @@ async def _summaries(
 def _note(related: Sequence[Ends], sources: Sequence[EntityId]) -> str:
     if any(each.source in sources or each.target in sources for each in related):
         return ""
-    return "No source has relationships, so none was redirected; names, descriptions and passages are one."
+    return "No source has relationships, so none was redirected; names, descriptions and passages are merged."
 
 
 def _name(trees: Mapping[EntityId, Tree], target: EntityId) -> str:

@@ -54,7 +54,7 @@ def tags_of(words: Iterable[str]) -> Tags:
             raise Invalid(f"{tag!r} is not an access tag; write it like team:sales or user:ada")
         if reason := _lookalike(tag):
             raise Invalid(
-                f"The access tag {tag!a} {reason}, so that two tags could look the same; type it anew"
+                f"The access tag {tag!a} {reason}, so that two tags could look the same; type it again"
             )
     return tags
 

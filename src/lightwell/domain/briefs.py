@@ -19,7 +19,7 @@ LONGEST_NAME = 400
 def named(name: str) -> str:
     """Return the name that a brief is asked for; raise `Invalid` for one that is empty or too long to be one."""
     if not name.strip():
-        raise Invalid("Say whom or what the brief is on")
+        raise Invalid("Name the person, company or thing that the brief is about")
     if len(name) > LONGEST_NAME:
         raise Invalid(f"A name has at most {LONGEST_NAME} characters; shorten it")
     return well_formed(name, "The name").strip()

@@ -55,7 +55,9 @@ def format_of(name: str, content: bytes) -> Format:
         raise _of_old_office(content)
     for magic, what in _BINARY:
         if head.startswith(magic):
-            raise Unreadable("binary", f"it is {what}, whatever its name says; {_READABLE}")
+            raise Unreadable(
+                "binary", f"the content is {what}, although the name says otherwise; {_READABLE}"
+            )
     return _of_name(name, head)
 
 

@@ -52,7 +52,7 @@ def yaml_mapping(text: str) -> Mapping[str, object]:
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):
-        raise Invalid("the YAML is no list of `key: value` lines; write it so")
+        raise Invalid("the YAML must consist of `key: value` lines")
     return {str(key): value for key, value in cast("dict[object, object]", loaded).items()}
 
 
@@ -81,7 +81,7 @@ def _refuse_hostile(text: str) -> None:
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise Invalid(f"the YAML is nested more than {_DEEPEST} deep; flatten it")
+            raise Invalid(f"the YAML is nested more than {_DEEPEST} levels deep; flatten it")
     if _ACCESS_KEY in _repeated_keys(text):
         raise Invalid(f"the YAML says {_ACCESS_KEY} more than once; keep one")
 

@@ -33,7 +33,7 @@ def document_failure(error: Exception, url: str) -> Failure | None:
             _log.warning("a document failed unexpectedly", url=url, error=name, at=place)
             return Failure(
                 code="internal_error",
-                message=f"an unexpected {name} ended its reading ({place}); please report it. Others are not touched",
+                message=f"an unexpected {name} occurred while reading it ({place}); please report this. Other documents are not affected",
             )
 
 

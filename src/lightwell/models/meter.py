@@ -85,8 +85,8 @@ class Meter:
 
     def _said(self, tokens: int) -> str:
         return (
-            f"The budget of {self._budget:,} tokens is spent: {self.spent:,} are used, and the next call may cost"
-            f" {tokens:,}. What was read is kept; the rest waits for a larger budget"
+            f"The token budget of {self._budget:,} is used up: {self.spent:,} tokens are spent, and the next call may cost"
+            f" {tokens:,}. Finished work is kept; the rest needs a larger budget"
         )
 
 

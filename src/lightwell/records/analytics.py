@@ -190,7 +190,7 @@ async def give_feedback(database: Database, reader: Reader, request: FeedbackReq
     }
     rows = await database.rows(_GIVE_FEEDBACK, {**_own(reader), **fields})
     if not rows:
-        raise NotFound(f"There is no query {request.query_id} of yours")
+        raise NotFound(f"You have no query {request.query_id}")
     return _feedback(rows[0])
 
 
@@ -218,7 +218,7 @@ def _own(reader: Reader) -> dict[str, object]:
 
 
 def _no_open_session(session: SessionId) -> NotFound:
-    return NotFound(f"There is no open session {session} of yours")
+    return NotFound(f"You have no open session {session}")
 
 
 def _session(row: Row) -> Session:

@@ -17,7 +17,7 @@ _CONFLICTS = (errors.DeadlockDetected, errors.SerializationFailure)
 _TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     (
         (errors.DiskFull,),
-        "PostgreSQL's disk is full: make room on it and try again; what was finished is kept",
+        "PostgreSQL's disk is full: free some space and try again; finished work is kept",
     ),
     (
         (errors.OutOfMemory, errors.InsufficientResources),
@@ -38,16 +38,16 @@ _TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ),
     (
         (errors.QueryCanceled, errors.IdleInTransactionSessionTimeout, errors.IdleSessionTimeout),
-        "PostgreSQL ended what took too long: raise its statement_timeout or idle timeouts for this user, or ask"
+        "PostgreSQL cancelled a statement that took too long: raise its statement_timeout or idle timeouts for this user, or ask"
         " again when it has less to do",
     ),
     (
         (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable),
-        "Something else was writing the same in PostgreSQL: try again",
+        "Another transaction wrote the same rows in PostgreSQL: try again",
     ),
     (
         (errors.DataCorrupted, errors.IndexCorrupted),
-        "PostgreSQL finds its files damaged: restore a backup, or for an index REINDEX",
+        "PostgreSQL reports damaged files: restore a backup, or run REINDEX for an index",
     ),
 )
 
@@ -73,7 +73,7 @@ def mendable() -> Generator[None]:
             well_formed("\0", "What is to be kept or found")
         if isinstance(error, _TOO_LARGE):
             raise Invalid(
-                f"It is larger than PostgreSQL takes: shorten it ({_own_words(error)})"
+                f"The value is larger than PostgreSQL allows: shorten it ({_own_words(error)})"
             ) from error
         told = _told(error)
         if told is None:

@@ -120,7 +120,7 @@ async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
         retried = await connection.execute(_RETRY, keys)
         if not retried.rowcount:
             raise Invalid(
-                "What the job was to read is no longer kept: run `lightwell ingest` on its source again"
+                "The content for this job is no longer stored: run `lightwell ingest` on its source again"
             )
         await connection.execute(_WAITING, keys)
     return await shown(database, reader, job_id)

@@ -69,7 +69,7 @@ async def _look_at_reranker(settings: Settings, stack: AsyncExitStack) -> str:
     found = await reranker.rerank(asked, ["Soup is served at noon.", answer])
     if found[0].place != 1:
         raise Invalid(
-            "The reranker finds soup nearer to a question about France than its answer: its scores mean nothing."
+            "The reranker ranked an irrelevant sentence above the answer: its scores are not usable."
             " vLLM needs the score template of a Qwen3-Reranker (--chat-template)"
         )
     return settings.rerank

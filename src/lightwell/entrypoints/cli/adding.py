@@ -22,17 +22,17 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
     *,
     acl: Annotated[
         list[str] | None,
-        typer.Option(
-            "--acl", metavar="TAG", help="Who may see it, if it names no access tags itself."
-        ),
+        typer.Option("--acl", metavar="TAG", help="Access tags, if the file names none."),
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="Its title, whatever it says itself.")] = "",
+    title: Annotated[
+        str, typer.Option("--title", help="The title; overrides the document's own.")
+    ] = "",
     file_format: Annotated[
-        Format | None, typer.Option("--format", help="Its format, whatever its name says.")
+        Format | None, typer.Option("--format", help="The format; overrides the file name.")
     ] = None,
     metadata: Annotated[
         list[str] | None,
-        typer.Option("--metadata", metavar="KEY=VALUE", help="What else is known of it."),
+        typer.Option("--metadata", metavar="KEY=VALUE", help="Additional metadata."),
     ] = None,
     topic: Annotated[
         str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
@@ -41,7 +41,7 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Bring one file in, with a title, a format and metadata of your own, and report its job."""
+    """Ingest one file with a title, a format and metadata that you give, and report its job."""
     import lightwell.entrypoints.cli.requests as requests
     from lightwell.entrypoints.cli.edge import run
 

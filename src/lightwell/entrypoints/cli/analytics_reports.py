@@ -19,7 +19,7 @@ from lightwell.wiring import opened
 
 Json = Mapping[str, object]
 
-_NOTHING = Text("There is nothing of yours.")
+_NOTHING = Text("You have no data here.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

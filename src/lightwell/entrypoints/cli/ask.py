@@ -50,7 +50,7 @@ InSession = Annotated[
     typer.Option(
         "--session",
         metavar="ID",
-        help="An open session of yours that the question belongs to: `lightwell analytics begin`.",
+        help="Your open session to which the question belongs (`lightwell analytics begin`).",
     ),
 ]
 
@@ -114,7 +114,7 @@ def search(  # noqa: PLR0913 - the options of a command are its arguments
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """List the passages that bear on a question, best first."""
+    """List the passages that are relevant to a question, best first."""
     import lightwell.entrypoints.cli.reading as reading
     from lightwell.entrypoints.cli.edge import run
 
@@ -128,7 +128,7 @@ def search(  # noqa: PLR0913 - the options of a command are its arguments
     '  lightwell keywords "What discount does Nordwind receive?" --json',
 )
 def keywords(question: Question, *, as_json: Json = False, verbose: Verbose = False) -> None:
-    """Say what a question is about: themes lead to relations, names and terms to entities."""
+    """Show a question's keywords: themes lead to relations, names and terms to entities."""
     import lightwell.entrypoints.cli.reading as reading
     from lightwell.entrypoints.cli.edge import run
 

@@ -90,7 +90,7 @@ def _text(given: Brief) -> RenderableType:
     entity = given.entity
     head = [Text.assemble((clean(entity.name), "bold"), f"  {clean(entity.kind)}")]
     if entity.description:
-        own = " (a person's word, not from a document)" if entity.described_by_hand else ""
+        own = " (written by a person, not from a document)" if entity.described_by_hand else ""
         head.append(Text(clean(entity.description) + own))
     if given.confidence is Confidence.INSUFFICIENT:
         return Group(*head, Text(INSUFFICIENT))

@@ -29,7 +29,7 @@ Message = Annotated[
 ]
 Ongoing = Annotated[
     str,
-    typer.Option("--conversation", metavar="ID", help="Go on with this conversation of yours."),
+    typer.Option("--conversation", metavar="ID", help="Continue this conversation."),
 ]
 Own = Annotated[
     str, typer.Argument(metavar="CONVERSATION", help="Its id, as `conversations list` shows.")
@@ -120,7 +120,7 @@ def forget_conversation(
     conversation: Own,
     *,
     who: As = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -130,7 +130,8 @@ def forget_conversation(
 
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter(
-            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+            "this command asks for confirmation, and there is no terminal; add --yes",
+            param_hint="--yes",
         )
     if not yes:
         typer.confirm(f"Forget the conversation {conversation}?", abort=True, err=True)

@@ -74,7 +74,7 @@ async def talk(talk: Talk, who: Sequence[str]) -> Report:
                 talk = replace(talk, conversation=str(turn.conversation_id))
                 typer.echo("\n".join(each.plain for each in _response(turn)))
     paid = costs.spent(meter.usages, chosen)
-    ended = f"conversation: {talk.conversation}" if talk.conversation else "Nothing was said."
+    ended = f"conversation: {talk.conversation}" if talk.conversation else "No message was sent."
     return Report(
         document={"conversationId": talk.conversation, "usage": paid.document()},
         text=Group(Text(ended), *paid.lines()),
@@ -104,7 +104,7 @@ async def conversations(who: Sequence[str], *, limit: int) -> Report:
     ]
     return Report(
         document={"conversations": found},
-        text=table if held else Text("There are no conversations of yours."),
+        text=table if held else Text("You have no conversations."),
     )
 
 
@@ -116,7 +116,9 @@ async def conversation(name: str, who: Sequence[str]) -> Report:
     messages = [{"role": each.role.value, "content": each.content} for each in held]
     return Report(
         document={"conversationId": name, "messages": messages},
-        text=Group(*(_message(each) for each in held)) if held else Text("Nothing is left of it."),
+        text=Group(*(_message(each) for each in held))
+        if held
+        else Text("This conversation has no readable messages."),
     )
 
 

@@ -35,7 +35,7 @@ As = Annotated[
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout, for programs.")
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", help="Log on stderr what happens.")]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Write a log to stderr.")]
 Topic = Annotated[
     str, typer.Option("--topic", metavar="TOPIC", help="Only documents with this topic tag.")
 ]
@@ -78,7 +78,7 @@ SearchWhere = Annotated[
 ]
 Estimate = Annotated[
     bool,
-    typer.Option("--estimate", help="Only say what a model would cost; spend and write nothing."),
+    typer.Option("--estimate", help="Only estimate the model's cost; nothing is spent or stored."),
 ]
 NoWait = Annotated[
     bool, typer.Option("--no-wait", help="Only enqueue; leave the work to `lightwell worker`.")
@@ -125,7 +125,7 @@ def lightwell(
 
 @app.command(epilog="\b\nExamples:\n  lightwell demo\n  lightwell demo --json")
 def demo(*, as_json: Json = False, verbose: Verbose = False) -> None:
-    """Read the papers of a made-up company, and ask three questions as two people each.
+    """Ingest the documents of an example company and ask three questions as two people each.
 
     It keeps to a directory of its own, needs no key, and touches nothing of yours. Exit code 1 says
     that a document could not be read or an answer was not the one it should be.
@@ -169,7 +169,7 @@ def ingest(  # noqa: PLR0913 - the options of a command are its arguments
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Bring documents in, and again only what is new, changed or gone since.
+    """Ingest documents; later runs process only what is new, changed or deleted.
 
     Reads markdown, pdf, docx, html and plain text. Who may see a document stands in its front matter
     (`acl_tags`) or in a .lightwell.yaml beside it, or else in --acl. A document that cannot be read is
@@ -240,7 +240,7 @@ def export(  # noqa: PLR0913 - the options of a command are its arguments
 
 @app.command(epilog="\b\nExamples:\n  lightwell worker\n  lightwell worker --verbose")
 def worker(*, as_json: Json = False, verbose: Verbose = False) -> None:
-    """Bring in what others have enqueued, until SIGINT (Ctrl-C) or SIGTERM.
+    """Process enqueued documents until SIGINT (Ctrl-C) or SIGTERM.
 
     Any number may run at once, on any machine that reaches the database. The first signal lets the
     documents in hand come to their end, the second stops at once; either way nothing is lost.
@@ -253,7 +253,7 @@ def worker(*, as_json: Json = False, verbose: Verbose = False) -> None:
 
 @app.command(epilog="\b\nExamples:\n  lightwell doctor\n  lightwell doctor --json")
 def doctor(*, as_json: Json = False, verbose: Verbose = False) -> None:
-    """Look at settings, database and models, and say what is wrong and how to mend it.
+    """Check settings, database and models, and report problems with their fixes.
 
     Exit code 1 says that something was found.
     """

@@ -268,7 +268,7 @@ def _merge_id(text: str) -> MergeId:
         return MergeId(UUID(text.strip()))
     except ValueError as error:
         raise Invalid(
-            f"{text!r} is no id of a merge; `lightwell graph merges` shows them"
+            f"{text!r} is not a merge id; `lightwell graph merges` lists the ids"
         ) from error
 
 

@@ -57,7 +57,7 @@ def show_document(
     name: Name,
     *,
     who: As = None,
-    with_text: Annotated[bool, typer.Option("--text", help="Its text too.")] = False,
+    with_text: Annotated[bool, typer.Option("--text", help="Also show its text.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -79,9 +79,7 @@ def list_passages(
     *,
     who: As = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
-    after: Annotated[
-        int, typer.Option("--after", metavar="N", min=0, help="Leave the first so many out.")
-    ] = 0,
+    after: Annotated[int, typer.Option("--after", metavar="N", min=0, help="Skip this many.")] = 0,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -115,7 +113,7 @@ def reread_documents(  # noqa: PLR0913 - the options of a command are its argume
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Read anew what documents say of entities and relations, as the settings are now; no file is touched.
+    """Extract entities and relations from stored passages again, with the current settings; no file is read.
 
     What a model has replied before is not asked again. Until a document is read, what it said stands.
     """
@@ -146,7 +144,7 @@ def delete_document(
     hard: Annotated[
         bool, typer.Option("--hard", help="Leave no tombstone: not even the document's name.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -159,7 +157,8 @@ def delete_document(
 
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter(
-            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+            "this command asks for confirmation, and there is no terminal; add --yes",
+            param_hint="--yes",
         )
     if not yes:
         typer.confirm(

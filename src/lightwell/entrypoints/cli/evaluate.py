@@ -38,7 +38,8 @@ Calibrate = Annotated[
     ),
 ]
 Fresh = Annotated[
-    bool, typer.Option("--fresh", help="Read the passages anew, as after a change of the code.")
+    bool,
+    typer.Option("--fresh", help="Ingest the passages again, for example after a code change."),
 ]
 Save = Annotated[
     Path | None,

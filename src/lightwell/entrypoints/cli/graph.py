@@ -26,16 +26,14 @@ For = Annotated[
     typer.Option(
         "--acl",
         metavar="TAG",
-        help="Who is to see what you say: team:sales. Several by commas, or by repeating it. "
+        help="Who may see your change: team:sales. Several by commas, or by repeating it. "
         "By default, of those who share a tag with you, whoever knows what you speak of.",
     ),
 ]
 Kind = Annotated[
     str, typer.Option("--kind", metavar="KIND", help="A small word: person, organization, term.")
 ]
-Description = Annotated[
-    str, typer.Option("--description", metavar="TEXT", help="What is to be said of it.")
-]
+Description = Annotated[str, typer.Option("--description", metavar="TEXT", help="The description.")]
 Sources = Annotated[
     list[str] | None,
     typer.Option(
@@ -93,21 +91,22 @@ def show_entity(
 )
 def merge_entities(
     sources: Annotated[
-        list[str], typer.Argument(metavar="ENTITY...", help="What is to be merged; see `show`.")
+        list[str], typer.Argument(metavar="ENTITY...", help="The entities to merge; see `show`.")
     ],
     *,
-    into: Annotated[str, typer.Option("--into", metavar="ENTITY", help="What they all are.")],
+    into: Annotated[
+        str,
+        typer.Option("--into", metavar="ENTITY", help="The target entity, which keeps its name."),
+    ],
     strategy: Annotated[
         MergeStrategy,
-        typer.Option(
-            "--strategy", help="What becomes of their descriptions.", case_sensitive=False
-        ),
+        typer.Option("--strategy", help="How the descriptions are combined.", case_sensitive=False),
     ] = MergeStrategy.CONCATENATE,
     who: As = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say that several entities are one, under their own names as aliases.
+    """Merge several entities into one; their names become aliases.
 
     Documents that come later are read so too. `graph unmerge` takes it back without a trace.
     """
@@ -128,7 +127,7 @@ def unmerge_entity(
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Take a merge back: all is as if it had never been."""
+    """Undo a merge completely."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.entrypoints.cli.edge import run
 
@@ -150,7 +149,7 @@ def standing_merges(
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """List the merges that hold and of which you see both sides, the latest first."""
+    """List active merges of which you see both sides, the latest first."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.entrypoints.cli.edge import run
 
@@ -167,13 +166,14 @@ def merge_proposals(
     *,
     who: As = None,
     about: Annotated[
-        str, typer.Option("--about", metavar="ENTITY", help="Only what this one may be too.")
+        str,
+        typer.Option("--about", metavar="ENTITY", help="Only possible duplicates of this entity."),
     ] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 20,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """List entities that may be one, with what speaks for it; nothing is merged.
+    """List possible duplicates with the evidence; nothing is merged.
 
     Looks at the 500 entities that documents spoke of last, or at the one named.
     """
@@ -191,7 +191,7 @@ def merge_proposals(
 def reject_merge(
     one: Source, other: Target, *, who: As = None, as_json: Json = False, verbose: Verbose = False
 ) -> None:
-    """Say that two entities are two, so that they are never proposed again."""
+    """Reject a proposed merge, so that it is never proposed again."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.entrypoints.cli.edge import run
 
@@ -212,7 +212,7 @@ def create_entity(  # noqa: PLR0913 - each is an option
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Make an entity by hand; documents that name it join it."""
+    """Create an entity; mentions of its name in documents are linked to it."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.domain.graph import Word
     from lightwell.entrypoints.cli.edge import run
@@ -234,7 +234,7 @@ def rename_entity(
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say what an entity is called; documents may go on calling it what they do."""
+    """Rename an entity; names that documents use stay as aliases."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.domain.graph import Word
     from lightwell.entrypoints.cli.edge import run
@@ -260,7 +260,7 @@ def describe_entity(  # noqa: PLR0913 - each is an option
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say what an entity is; that stands before what documents say, whenever they are read again."""
+    """Set an entity's kind or description; it overrides what documents say, also when they are read again."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.domain.graph import Word
     from lightwell.entrypoints.cli.edge import run
@@ -276,17 +276,18 @@ def delete_entity(
     name: Entity,
     *,
     who: As = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Hide an entity, now and later, from all who share a tag with you; documents stay as they are."""
+    """Hide an entity, now and in future, from all readers who share a tag with you; documents are unchanged."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.entrypoints.cli.edge import run
 
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter(
-            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+            "this command asks for confirmation, and there is no terminal; add --yes",
+            param_hint="--yes",
         )
     if not yes:
         typer.confirm(f"Delete the entity {name}?", abort=True, err=True)
@@ -299,7 +300,7 @@ def delete_entity(
 def restore_entity(
     name: Entity, *, who: As = None, as_json: Json = False, verbose: Verbose = False
 ) -> None:
-    """Show a deleted entity again, as documents have it."""
+    """Show a deleted entity again, as documents describe it."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.entrypoints.cli.edge import run
 
@@ -330,7 +331,7 @@ def relate_entities(  # noqa: PLR0913 - each is an option
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say how the first entity is related to the second."""
+    """Add or update a relation between two entities."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.domain.graph import Statement
     from lightwell.entrypoints.cli.edge import run
@@ -360,7 +361,7 @@ def unrelate_entities(
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Hide a relation, now and later, from all who share a tag with you."""
+    """Hide a relation, now and in future, from all readers who share a tag with you."""
     import lightwell.entrypoints.cli.curating as curating
     from lightwell.entrypoints.cli.edge import run
 

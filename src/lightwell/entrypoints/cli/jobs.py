@@ -82,7 +82,7 @@ def show_job(
 def retry_job(
     job: JobName, *, who: As = None, as_json: Json = False, verbose: Verbose = False
 ) -> None:
-    """Queue a failed or cancelled job again; a worker or the next ingest takes it up where it ended."""
+    """Queue a failed or cancelled job again; a worker or the next ingest continues it where it stopped."""
     import lightwell.entrypoints.cli.job_reports as reports
     from lightwell.entrypoints.cli.edge import run
 
@@ -96,7 +96,7 @@ def retry_job(
 def cancel_job(
     job: JobName, *, who: As = None, as_json: Json = False, verbose: Verbose = False
 ) -> None:
-    """End a job that waits or is under way. What its document showed before stays."""
+    """Cancel a queued or running job. The previous version of the document stays."""
     import lightwell.entrypoints.cli.job_reports as reports
     from lightwell.entrypoints.cli.edge import run
 

@@ -27,7 +27,7 @@ def delete_project(
         typer.Argument(metavar="PROJECT", help="Its name, as LIGHTWELL_PROJECT has it."),
     ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -37,7 +37,8 @@ def delete_project(
 
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter(
-            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+            "this command asks for confirmation, and there is no terminal; add --yes",
+            param_hint="--yes",
         )
     if not yes:
         typer.confirm(f"Delete the project {name} and all that is in it?", abort=True, err=True)

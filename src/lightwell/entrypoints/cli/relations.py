@@ -82,7 +82,7 @@ def delete_relations(
     keys: Keys,
     *,
     who: As = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -104,7 +104,7 @@ def delete_entities(
     ],
     *,
     who: As = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
@@ -119,7 +119,8 @@ def delete_entities(
 def _confirm(question: str, *, yes: bool) -> None:
     if not yes and not sys.stdin.isatty():
         raise typer.BadParameter(
-            "there is no terminal to ask in; add --yes to go ahead", param_hint="--yes"
+            "this command asks for confirmation, and there is no terminal; add --yes",
+            param_hint="--yes",
         )
     if not yes:
         typer.confirm(question, abort=True, err=True)

@@ -43,7 +43,9 @@ class Typed:
         pairs = [each.partition("=") for each in self.metadata]
         for given, (key, sign, _) in zip(self.metadata, pairs, strict=True):
             if not sign or not key.strip():
-                raise Invalid(f"{given!r} is no metadata; write it like customer=Nordwind")
+                raise Invalid(
+                    f"{given!r} is not valid metadata; write KEY=VALUE, for example customer=Nordwind"
+                )
         return IngestRequest(
             document_url=str(self.path),
             acl_tags=people.acl(self.acl),

@@ -54,7 +54,7 @@ async def estimate(names: Sequence[str] | None, who: Sequence[str]) -> Report:
     tags, chosen = people.tags(who), settings_of_store()
     async with opened(chosen) as kb:
         found = await kb.estimate_again(await kb.reader(tags), _named(names))
-    return costs.estimated([found], chosen, which="to be read anew")
+    return costs.estimated([found], chosen, which="to be read again")
 
 
 def _named(names: Sequence[str] | None) -> list[str] | None:
@@ -65,7 +65,7 @@ def _report(done: Sequence[Outcome], usage: costs.Costs) -> Report:
     failed = [outcome for outcome in done if outcome.error]
     read, chunks = len(done) - len(failed), sum(outcome.chunks for outcome in done)
     lines: list[RenderableType] = [
-        Text(f"{counted(read, 'document')} read anew, {counted(chunks, 'passage')}", style="bold")
+        Text(f"{counted(read, 'document')} read again, {counted(chunks, 'passage')}", style="bold")
     ]
     if usage.summary.calls:
         lines.append(Text(usage.text()))

@@ -99,7 +99,7 @@ def statements(listed: Statements) -> RenderableType:
 def retrieval(found: Retrieval) -> RenderableType:
     """Return the evidence as a table, best first: of each passage the part that bears on the question most."""
     if not found.evidence:
-        nothing = Text("Nothing that you may see bears on this.")
+        nothing = Text("No passage that you may see is relevant to this question.")
         return Group(nothing, *ambiguous_names(found.ambiguous_names))
     table = _table("#", "relevance", "document", "where", "snippet")
     table.columns[0].justify = table.columns[1].justify = "right"
@@ -112,7 +112,7 @@ def retrieval(found: Retrieval) -> RenderableType:
             place(best.locator, best.document_title),
             " ".join(clean(best.snippet).split()),
         )
-    doubt = "None of this is enough to answer with; the threshold is 0.60."
+    doubt = "None of these passages reaches the threshold of 0.60 for an answer."
     lines = [*found.notes, *(() if found.is_enough else (doubt,))]
     return Group(table, *map(_faint, lines), *ambiguous_names(found.ambiguous_names))
 
@@ -150,7 +150,7 @@ def checks(found: Sequence[Check]) -> RenderableType:
     lines: list[RenderableType] = []
     widest = max((len(each.name) for each in found), default=0)
     for each in found:
-        mark = Text("ok   ", style="green") if each.ok else Text("WRONG", style="bold red")
+        mark = Text("ok   ", style="green") if each.ok else Text("FAIL ", style="bold red")
         lines.append(
             Text.assemble(mark, "  ", (each.name.ljust(widest), "bold"), "  ", clean(each.detail))
         )
@@ -173,7 +173,7 @@ def nearest(near: Sequence[Citation]) -> Iterable[Text]:
     """Yield what came nearest where nothing answers: titles, and where in them."""
     if near:
         yield Text()
-        yield _faint("What came nearest:")
+        yield _faint("Closest passages:")
     for cited in near:
         where = place(cited.locator, cited.document_title)
         yield _faint(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
@@ -181,12 +181,14 @@ def nearest(near: Sequence[Citation]) -> Iterable[Text]:
 
 def pick_list(found: Candidates) -> RenderableType:
     """Return the entities that a name may mean, with what tells them apart."""
-    several = f"Which one? {len(found.candidates)} may be meant by {found.name!r}."
-    single = f"Nothing is called {found.name!r}. Is this the one?"
+    several = f"{found.name!r} may mean {len(found.candidates)} different entities."
+    single = f"There is no entity named {found.name!r}. Did you mean this one?"
     lines = [Text(clean(several if len(found.candidates) > 1 else single))]
     for each in found.candidates:
         lines += [Text(), *_candidate(each)]
-    return Group(*lines, Text(), Text("Name one by its reference.", style="dim"))
+    return Group(
+        *lines, Text(), Text("Run the command again with the reference of one.", style="dim")
+    )
 
 
 def ambiguous_names(found: Sequence[Candidates]) -> Iterable[Text]:

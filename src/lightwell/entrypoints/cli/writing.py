@@ -25,8 +25,8 @@ from lightwell.wiring.database import has_store
 
 _LONGEST_TOPIC = 256
 STOPPED = (
-    "Stopped. What is in stays in; the rest goes on with the next `lightwell ingest` "
-    "or `lightwell worker`."
+    "Stopped. Finished documents are kept; run `lightwell ingest` again "
+    "or `lightwell worker` to continue."
 )
 
 
@@ -111,7 +111,7 @@ async def work() -> Report:
             "usage": paid.document(),
         },
         text=Group(
-            Text(f"{len(done) - failed} documents brought in, {failed} failed."), *paid.lines()
+            Text(f"{len(done) - failed} documents ingested, {failed} failed."), *paid.lines()
         ),
     )
 

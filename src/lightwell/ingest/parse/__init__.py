@@ -37,5 +37,5 @@ def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
 
             document = text.parse(content, name=name)
     if not document.text.strip():
-        raise Unreadable("empty", "there is no text in it; write something into it or remove it")
+        raise Unreadable("empty", "the file contains no text; add text or remove the file")
     return document

@@ -85,7 +85,9 @@ def parse(content: bytes) -> ParsedDocument:
 
 
 def _broken() -> Unreadable:
-    return Unreadable("broken", "it is no whole Word document; open it in Word and save it again")
+    return Unreadable(
+        "broken", "the Word document is incomplete; open it in Word and save it again"
+    )
 
 
 def _refuse_hostile(content: bytes) -> None:
