@@ -1,5 +1,8 @@
 """The way in, through the library's verbs, on a real database."""
 
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from uuid import uuid4
 
 import pytest
@@ -9,6 +12,8 @@ from lightwell.domain.documents import DocumentState, NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import JobId
 from lightwell.knowledge_base import Ingestion
+from lightwell.ports import Change, Changed
+from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.testing.shelf import Shelf, written
 
 from .conftest import Project
@@ -197,3 +202,35 @@ async def test_a_run_counts_what_could_not_be_read_as_failed(project: Project) -
     await project.kb.ingest(Shelf(documents=documents))
     (run,) = await project.kb.jobs.runs(await project.kb.reader(TAGS))
     assert (run.inserted, run.failed) == (1, 1)
+
+
+@dataclass(frozen=True)
+class Publishing:
+    """A source that publishes, so to speak, before each document: it takes the publishing lock, if it is free."""
+
+    project: Project
+    documents: Sequence[NewDocument]
+    scope: str = "file:///shelf/"
+    registered: list[int] = field(default_factory=list[int])
+
+    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        for document in self.documents:
+            async with self.project.database.transaction() as connection:
+                lock = await connection.execute(
+                    PUBLISHING_LOCK.replace("pg_advisory_xact_lock", "pg_try_advisory_xact_lock"),
+                    {"project_id": self.project.kb.project_id},
+                )
+                assert await lock.fetchone() == (True,)
+            rows = await self.project.database.rows("SELECT count(*) FROM source_documents", {})
+            self.registered.append(rows[0][0])
+            yield Changed(document=document)
+
+
+async def test_a_sync_holds_the_publishing_lock_for_at_most_fifty_documents_at_a_time(
+    project: Project,
+) -> None:
+    documents = [written(f"{n}.md", f"Order {n}.", TAGS) for n in range(180)]
+    source = Publishing(project, documents)
+    assert (await project.kb.enqueue(source)).new == 180
+    steps = {after - before for before, after in pairwise(source.registered)}
+    assert steps == {0, 50}
