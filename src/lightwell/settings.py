@@ -119,7 +119,7 @@ class Settings(BaseSettings):
     )
     description_max_tokens: Annotated[int, Field(ge=100)] = Field(
         default=500,
-        description="What is said of an entity is summarised by the model above so many tokens, and joined below.",
+        description="Descriptions of an entity with more tokens are summarised by the model; shorter ones are joined.",
     )
     description_separator: Annotated[str, Field(min_length=1, max_length=20)] = Field(
         default=DESCRIPTION_SEPARATOR,

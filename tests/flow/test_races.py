@@ -15,7 +15,7 @@ from lightwell.ingest import sync as following
 from lightwell.ingest.way import settle
 from lightwell.ports import Change, Changed, Gone, Unchanged, Vectors
 from lightwell.records import chunks as staging
-from lightwell.records import documents, jobs, mentions, profiles
+from lightwell.records import documents, jobs, mentions, profiles, publishing
 from lightwell.records.database import Connection, Database, connected, repeatable
 from lightwell.records.locks import lock_project
 from lightwell.stores.postgres.vectors import PostgresVectors
@@ -118,7 +118,8 @@ async def test_a_refresh_takes_nothing_of_another_project(database: Database) ->
     one, other = await project_on(database, "one"), await project_on(database, "other")
     await other.kb.ingest(shelf(A, B))
     async with database.transaction() as connection:
-        await documents.tombstone(connection, other.kb.project_id, [await id_of(other, A)])
+        stale = [await id_of(other, A)]
+        await publishing.mark_profiles_stale(connection, other.kb.project_id, stale)
     async with database.transaction() as connection:
         assert await profiles.refresh(connection, one.kb.project_id, limit=500) == 0
     async with database.transaction() as connection:

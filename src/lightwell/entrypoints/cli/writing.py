@@ -64,6 +64,9 @@ async def estimate(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> 
     """
     sources, chosen = _sources(paths, acl, topic), settings()
     with TemporaryDirectory(prefix="lightwell-") as folder:
+        Path(folder).chmod(
+            0o711
+        )  # the server's own account has to pass; the store inside stays closed
         place = chosen.data.expanduser().resolve()
         if not has_store(chosen):
             message = f"Note: There is no store in {place} yet, so every document counts as new."
