@@ -2,7 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,6 +21,7 @@ from lightwell.entrypoints.cli.show import clean, counted
 from lightwell.entrypoints.cli.source import Guarded
 from lightwell.ingest.way import Outcome
 from lightwell.models.meter import Meter
+from lightwell.settings import Settings
 from lightwell.wiring import files, opened
 from lightwell.wiring.database import has_store
 
@@ -63,18 +65,24 @@ async def estimate(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> 
     Where no store exists, an empty one in a temporary folder stands in for it, and is deleted again.
     """
     sources, chosen = _sources(paths, acl, topic), settings()
-    with TemporaryDirectory(prefix="lightwell-") as folder:
-        Path(folder).chmod(
-            0o711
-        )  # the server's own account has to pass; the store inside stays closed
-        place = chosen.data.expanduser().resolve()
-        if not has_store(chosen):
-            message = f"Note: There is no store in {place} yet, so every document counts as new."
-            typer.echo(clean(message), err=True)
-            chosen = chosen.model_copy(update={"data": Path(folder) / "store"})
-        async with opened(chosen) as kb:
+    with _existing_or_temporary(chosen) as there:
+        async with opened(there) as kb:
             found = [await kb.estimate(source) for source in sources]
     return costs.estimated(found, chosen, which="new or changed")
+
+
+@contextmanager
+def _existing_or_temporary(chosen: Settings) -> Generator[Settings]:
+    """Yield the settings, with a temporary data directory where no store exists."""
+    if has_store(chosen):
+        yield chosen
+        return
+    place = chosen.data.expanduser().resolve()
+    message = f"Note: There is no store in {place} yet, so every document counts as new."
+    typer.echo(clean(message), err=True)
+    with TemporaryDirectory(prefix="lightwell-") as folder:
+        Path(folder).chmod(0o711)  # the server may run under another account, which has to pass
+        yield chosen.model_copy(update={"data": Path(folder) / "store"})
 
 
 async def enqueue(paths: Sequence[Path], acl: Sequence[str], *, topic: str) -> Report:
