@@ -67,8 +67,7 @@ async def opened(
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(chosen))
         paid = meter or Meter(chosen.token_budget)
-        embedder = await open_embedder(chosen, stack, paid)
-        embedder = embedder if around is None else around(embedder)
+        embedder = _wrapped(await open_embedder(chosen, stack, paid), around)
         project_id = await access.project(database, chosen.tenant, chosen.project)
         await replies.forget_expired(database, project_id)
         space = await _space(database, project_id, embedder)
@@ -102,6 +101,10 @@ async def opened(
             separator=chosen.description_separator,
         )
         yield KnowledgeBase(database, project_id, way, found_by, answers, summarizer=summaries)
+
+
+def _wrapped(embedder: Embedder, around: Callable[[Embedder], Embedder] | None) -> Embedder:
+    return embedder if around is None else around(embedder)
 
 
 async def reading_by_rules(
