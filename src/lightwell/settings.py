@@ -226,7 +226,8 @@ class Settings(BaseSettings):
         description="Megabytes of memory that parsing one document may take (not enforced on macOS).",
     )
     parse_cpu_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
-        default=60, description="Seconds of processor time that parsing one document may take."
+        default=60,
+        description="Most seconds of processor time that parsing one document may take; small files may take less, 10 and 10 for each MB.",
     )
     parse_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
         default=300.0, description="Seconds by the clock that parsing one document may take."

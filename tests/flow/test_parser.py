@@ -151,6 +151,24 @@ def test_a_document_that_takes_too_long_is_refused_and_the_next_is_read(
         assert parse(parser, b"Hello, reader.").chunks
 
 
+@pytest.mark.parametrize(
+    ("size", "seconds"),
+    [(0, 10), (100_000, 11), (2_000_000, 30), (5_000_000, 60), (50_000_000, 60)],
+)
+def test_a_small_file_may_take_less_time_of_the_processor(size: int, seconds: int) -> None:
+    assert ParserLimits().cpu_seconds_for(size) == seconds
+    assert ParserLimits(cpu_seconds=20).cpu_seconds_for(size) == min(20, seconds)
+
+
+async def test_the_documents_of_a_batch_are_parsed_side_by_side(project: Project) -> None:
+    documents = tuple(written(f"{number}.md", "The pump is blue.", TAGS) for number in range(4))
+    await project.kb.enqueue(Shelf(documents=documents))
+    with closing(Parser(processes=2)) as parser:
+        way = replace(project.way, parser=parser)
+        await work.drain(way, project.kb.project_id, lambda _: None)
+        assert len(parser.process_ids) == 2
+
+
 def test_a_process_that_somebody_killed_is_replaced(parser: Parser) -> None:
     parse(parser, SENTENCE)
     (pid,) = parser.process_ids

@@ -58,6 +58,7 @@ class Parser:
     def __init__(self, limits: ParserLimits | None = None, *, processes: int = 2) -> None:
         self.limits = limits or ParserLimits()
         # A process ends with the thread that started it (PR_SET_PDEATHSIG), so the threads are the parser's own.
+        self.processes = processes
         self._threads = ThreadPoolExecutor(processes, thread_name_prefix="lightwell-parser")
         self._idle: list[_Process] = []
         self._all: set[_Process] = set()
@@ -210,7 +211,7 @@ class _Process:
             write_frame(self._stdin, task.content)
             return REPLY.validate_json(read_frame(self._stdout))
         except (EOFError, OSError, ValueError) as error:
-            raise self._death() from error
+            raise self._death(len(task.content)) from error
         finally:
             clock.cancel()
             task.end()
@@ -234,12 +235,11 @@ class _Process:
                 stream.close()
         return status
 
-    def _death(self) -> TooCostly:
+    def _death(self, size: int) -> TooCostly:
         status, limits = self.end(), self._limits
         if status == -signal.SIGXCPU:
             return TooCostly(
-                f"parsing it took more than {limits.cpu_seconds:,} seconds of processor time; split it, or raise"
-                " LIGHTWELL_PARSE_CPU_SECONDS",
+                _too_slow(limits, size),
                 depends_on_process=False,
             )
         if status == -signal.SIGALRM or self._timed_out:
@@ -296,6 +296,14 @@ def _document(reply: Reply, limits: ParserLimits) -> ChunkedDocument:
             )
         case reason:
             raise Unreadable(reason, refusal.message)
+
+
+def _too_slow(limits: ParserLimits, size: int) -> str:
+    allowed = limits.cpu_seconds_for(size)
+    took = f"parsing it took more than {allowed:,} seconds of processor time"
+    if allowed < limits.cpu_seconds:
+        return f"{took}, the most for a file of its size: it is damaged, or made to be slow"
+    return f"{took}; split it, or raise LIGHTWELL_PARSE_CPU_SECONDS"
 
 
 def _too_much_memory(limits: ParserLimits, what: str) -> TooCostly:

@@ -7,6 +7,7 @@ checked against these types and is nothing but data.
 import struct
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 from typing import IO
 
 from pydantic import TypeAdapter
@@ -19,13 +20,21 @@ MOST_FRAME = 1024**3
 _LENGTH = struct.Struct("!Q")
 
 
+CPU_SECONDS, CPU_SECONDS_PER_MB = 10, 10
+"""What a file may take of the processor: so much, and so much for each million bytes; honest files take up to 2.3 for each."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParserLimits:
-    """What one document may cost: `seconds` by the clock, `cpu_seconds` of the processor."""
+    """What one document may cost: `seconds` by the clock, of the processor at most `cpu_seconds`, a small file less."""
 
     memory_bytes: int = 2048 * 1024**2
     cpu_seconds: int = 60
     seconds: float = 300.0
+
+    def cpu_seconds_for(self, size: int) -> int:
+        """Return the seconds of the processor that a file of `size` bytes may take."""
+        return min(self.cpu_seconds, CPU_SECONDS + ceil(CPU_SECONDS_PER_MB * size / 1_000_000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,7 +48,7 @@ def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
     with suppress(EOFError):
         while True:
             request, content = REQUEST.validate_json(read_frame(requests)), read_frame(requests)
-            _start_clocks(limits)
+            _start_clocks(limits, len(content))
             reply = REPLY.dump_json(_parsed(request, content))
             _stop_clocks()
             write_frame(replies, reply)
@@ -81,9 +81,9 @@ def _limit_memory(limits: ParserLimits) -> bool:
     return sys.platform != "darwin"
 
 
-def _start_clocks(limits: ParserLimits) -> None:
+def _start_clocks(limits: ParserLimits, size: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    ends = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds
+    ends = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds_for(size)
     resource.setrlimit(resource.RLIMIT_CPU, (ends, resource.RLIM_INFINITY))
     signal.setitimer(signal.ITIMER_REAL, limits.seconds)  # nobody handles the signal: it ends us
 

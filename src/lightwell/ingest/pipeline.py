@@ -116,19 +116,14 @@ async def _prepared(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], 
 
 
 async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> list[_Cut]:
-    """Parse and chunk; return the documents that could be read."""
-    cut: list[_Cut] = []
-    for claim in batch:
-        try:
-            cut.append(await _parsed(way, claim))
-        except Exception as error:
-            failure = document_failure(error, claim.url)
-            if failure is None:
-                raise
-            await jobs.fail(
-                way.database, claim.job_id, way.worker, code=failure.code, message=failure.message
-            )
-            tell(Outcome(url=claim.url, chunks=0, error=failure.message))
+    """Parse and chunk, as many at once as the parser has processes; return the documents that could be read."""
+    parsing = asyncio.Semaphore(way.parser.processes)
+
+    async def parsed(claim: Claim) -> _Cut | None:
+        async with parsing:
+            return await _parsed_or_failed(way, claim, tell)
+
+    cut = [each for each in await together(map(parsed, batch)) if each is not None]
     if not cut:
         return []
     async with way.database.step() as connection:
@@ -159,6 +154,21 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
             ],
         )
     return cut
+
+
+async def _parsed_or_failed(way: Way, claim: Claim, tell: Callable[[Outcome], None]) -> _Cut | None:
+    """Parse and chunk one document; where that fails for its own fault, tell so and return None."""
+    try:
+        return await _parsed(way, claim)
+    except Exception as error:
+        failure = document_failure(error, claim.url)
+        if failure is None:
+            raise
+        await jobs.fail(
+            way.database, claim.job_id, way.worker, code=failure.code, message=failure.message
+        )
+        tell(Outcome(url=claim.url, chunks=0, error=failure.message))
+        return None
 
 
 async def _embed(
