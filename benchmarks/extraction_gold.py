@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel
 
-from lightwell.domain.graph import normalized
+from lightwell.domain.graph import normalize_name
 
 GOLD = Path(__file__).with_suffix(".yaml")
 _AROUND = re.compile(r"^(?:the|an?) |['’]s$|[.,;:]$")
@@ -141,4 +141,4 @@ def _meant(document: Document) -> Mapping[str, str]:
 
 
 def _bare(name: str) -> str:
-    return _AROUND.sub("", normalized(name)).strip()
+    return _AROUND.sub("", normalize_name(name)).strip()

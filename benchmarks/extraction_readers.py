@@ -16,14 +16,14 @@ from lightwell.domain.graph import Extraction, MentionType
 from lightwell.domain.ids import ChunkId, new_id
 from lightwell.domain.tokens import token_count
 from lightwell.ingest.chunking import chunks
-from lightwell.ingest.extract import ModelReader, most_reply_tokens, united
+from lightwell.ingest.extract import LLMExtractor, most_reply_tokens, merge_extractions
 from lightwell.ingest.parse import parse
-from lightwell.ingest.reading import Form, Wanted, gleaning_messages, reply_schema
+from lightwell.ingest.reading import OutputForm, ExtractionSpec, gleaning_messages, reply_schema
 from lightwell.ingest.replies import parse_reply
-from lightwell.ingest.rows import Problem, rows
-from lightwell.ports import ChatModel, ChunkToRead, Message, Reply, Usage
+from lightwell.ingest.rows import Problem, parse_rows
+from lightwell.ports import ChatModel, ExtractionInput, Message, Reply, Usage
 from lightwell.records import access, replies
-from lightwell.records.asking import Asked, Asking
+from lightwell.records.asking import ModelRequest, CachedModel
 from lightwell.records.database import Database
 from lightwell.records.replies import CacheType
 
@@ -137,10 +137,10 @@ class CountedModel:
 # ── ours ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def chunk_of(document: Document) -> ChunkToRead:
+def chunk_of(document: Document) -> ExtractionInput:
     parsed = parse(document.text.encode(), Format.MARKDOWN, name=f"{document.title}.md")
     [draft] = chunks(parsed)
-    return ChunkToRead(
+    return ExtractionInput(
         id=ChunkId(new_id()), document_title=document.title, draft=draft, is_first=True
     )
 
@@ -148,17 +148,17 @@ def chunk_of(document: Document) -> ChunkToRead:
 class OurReader:
     """Lightwell's own `ModelReader`; a look that it would not take is added by hand for `Second.ALWAYS`."""
 
-    def __init__(self, database: Database, form: Form, second: Second) -> None:
+    def __init__(self, database: Database, form: OutputForm, second: Second) -> None:
         self.name = f"Lightwell, {form}, {second}"
         self._database = database
-        self._wanted = Wanted(form=form)
+        self._wanted = ExtractionSpec(form=form)
         self._second = second
 
     async def read(self, document: Document, model: CountedModel) -> Said:
         project = await access.project(self._database, "benchmark", str(new_id()))
-        asking = Asking(self._database, project, model, slots=1)
+        asking = CachedModel(self._database, project, model, slots=1)
         passes = 0 if self._second is Second.NEVER else 1
-        reader = ModelReader(asking, self._wanted, passes=passes)
+        reader = LLMExtractor(asking, self._wanted, passes=passes)
         chunk, before = chunk_of(document), model.spent.calls
         [extraction] = await reader.extract([chunk])
         if self._second is Second.ALWAYS and model.spent.calls == before + 1:
@@ -167,29 +167,29 @@ class OurReader:
         return _said(extraction)
 
     async def _looked_again(
-        self, asking: Asking, reader: ModelReader, chunk: ChunkToRead, extraction: Extraction
+        self, asking: CachedModel, reader: LLMExtractor, chunk: ExtractionInput, extraction: Extraction
     ) -> Extraction:
-        first = await asking.reply(reader.first_question(chunk))
+        first = await asking.reply(reader.first_request(chunk))
         heard = parse_reply(first.text, chunk, complete=first.complete).extraction
         known = [mention.name for mention in heard.mentions]
-        asked = Asked(
+        asked = ModelRequest(
             kind=CacheType.GLEANING,
             messages=gleaning_messages(chunk, known, self._wanted),
             most_tokens=most_reply_tokens(chunk),
-            schema=reply_schema() if self._wanted.form is Form.JSON else None,
+            schema=reply_schema() if self._wanted.form is OutputForm.JSON else None,
         )
         again = await asking.reply(asked)
-        return united(
+        return merge_extractions(
             extraction, parse_reply(again.text, chunk, complete=again.complete).extraction
         )
 
-    async def _count_spoilt(self, asking: Asking, spent: Spent) -> None:
+    async def _count_spoilt(self, asking: CachedModel, spent: Spent) -> None:
         kept = await self._database.rows(
             "SELECT result, is_complete FROM extraction_cache WHERE project_id = %(project_id)s",
             {"project_id": asking.project_id},
         )
         for text, complete in kept:
-            problems = rows(text, complete=complete).problems
+            problems = parse_rows(text, complete=complete).problems
             spent.spoilt += any(problems[problem] for problem in _SPOILT)
 
 
@@ -198,7 +198,7 @@ def _said(extraction: Extraction) -> Said:
         names=tuple(
             one.name for one in extraction.mentions if one.type is not MentionType.METADATA
         ),
-        pairs=tuple((one.subject, one.object) for one in extraction.statements),
+        pairs=tuple((one.subject, one.object) for one in extraction.relation_mentions),
     )
 
 
@@ -223,8 +223,8 @@ class _Warnings(logging.Handler):
 class TheirReader:
     """LightRAG's own reading of a chunk, with its defaults but for the number of second looks."""
 
-    def __init__(self, operate: _Operate, form: Form, second: Second) -> None:
-        self.name = f"LightRAG, {'text' if form is Form.LINES else 'JSON'}, {second}"
+    def __init__(self, operate: _Operate, form: OutputForm, second: Second) -> None:
+        self.name = f"LightRAG, {'text' if form is OutputForm.LINES else 'JSON'}, {second}"
         self._operate = operate
         self._form = form
         self._second = second
@@ -235,7 +235,7 @@ class TheirReader:
             "entity_extract_max_gleaning": int(self._second is Second.ALWAYS),
             "entity_extract_max_records": 100,
             "entity_extract_max_entities": 40,
-            "entity_extraction_use_json": self._form is Form.JSON,
+            "entity_extraction_use_json": self._form is OutputForm.JSON,
         }
         chunk = {"content": document.text, "full_doc_id": document.title, "chunk_order_index": 0}
         warnings = _Warnings(logging.WARNING)
@@ -279,7 +279,7 @@ def their_readers() -> list[TheirReader]:
     logger.propagate, logger.handlers = False, []
     return [
         TheirReader(operate, form, second)
-        for form in Form
+        for form in OutputForm
         for second in (Second.NEVER, Second.ALWAYS)
     ]
 
@@ -291,4 +291,4 @@ class Reader(Protocol):
 
 
 def our_readers(database: Database) -> list[OurReader]:
-    return [OurReader(database, form, second) for form in Form for second in Second]
+    return [OurReader(database, form, second) for form in OutputForm for second in Second]

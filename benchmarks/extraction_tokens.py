@@ -25,8 +25,8 @@ from lightwell.domain.tokens import token_count
 from lightwell.ingest import rules
 from lightwell.ingest.chunking import chunks
 from lightwell.ingest.parse import parse
-from lightwell.ingest.reading import Form, Wanted, gleaning_messages, reading_messages
-from lightwell.ports import ChunkToRead, Message
+from lightwell.ingest.reading import OutputForm, ExtractionSpec, gleaning_messages, extraction_messages
+from lightwell.ports import ExtractionInput, Message
 from lightwell.world import DOCUMENTS
 
 OVERLAP, SIZE = 100, 1200
@@ -68,8 +68,8 @@ def sources() -> list[tuple[str, str]]:
     return [(path.stem, path.read_text("utf-8")) for path in sorted(Path(DOCUMENTS).rglob("*.md"))]
 
 
-def to_read(title: str, draft: ChunkDraft) -> ChunkToRead:
-    return ChunkToRead(
+def to_read(title: str, draft: ChunkDraft) -> ExtractionInput:
+    return ExtractionInput(
         id=ChunkId(UUID(int=1)), document_title=title, draft=draft, is_first=draft.index == 0
     )
 
@@ -77,28 +77,28 @@ def to_read(title: str, draft: ChunkDraft) -> ChunkToRead:
 # ── ours ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def our_reply(said: Extraction, form: Form) -> str:
+def our_reply(said: Extraction, form: OutputForm) -> str:
     entities = [[one.name, one.kind, DESCRIPTION] for one in said.mentions]
     relations = [
         [one.subject, one.object, one.predicate.value, "works with", LINKS, "8", "0.9"]
-        for one in said.statements
+        for one in said.relation_mentions
     ]
-    if form is Form.JSON:
+    if form is OutputForm.JSON:
         return json.dumps({"E": entities, "R": relations}, separators=(",", ":"))
     rows = [("E", entities), ("R", relations)]
     return "\n".join([*("|".join([sign, *row]) for sign, of in rows for row in of), "END"])
 
 
-def ours(wanted: Wanted) -> tuple[Cost, Cost]:
+def ours(wanted: ExtractionSpec) -> tuple[Cost, Cost]:
     """Return the cost of the first passes and of a second look at every chunk."""
     first, second = Cost(), Cost()
     for title, text in sources():
         for draft in chunks(parse(text.encode(), Format.MARKDOWN, name=f"{title}.md")):
             chunk = to_read(title, draft)
-            said = rules.read(chunk)
-            first = first.plus(reading_messages(chunk, wanted), our_reply(said, wanted.form))
+            said = rules.extract_by_rules(chunk)
+            first = first.plus(extraction_messages(chunk, wanted), our_reply(said, wanted.form))
             known = [mention.name for mention in said.mentions]
-            nothing = our_reply(Extraction(mentions=(), statements=()), wanted.form)
+            nothing = our_reply(Extraction(mentions=(), relation_mentions=()), wanted.form)
             second = second.plus(gleaning_messages(chunk, known, wanted), nothing)
     return first, second
 
@@ -129,7 +129,7 @@ def its_reply(said: Extraction, mark: str, end: str) -> str:
     ]
     relations = [
         f"relation{mark}{one.subject}{mark}{one.object}{mark}works with{mark}{LINKS}"
-        for one in said.statements
+        for one in said.relation_mentions
     ]
     return "\n".join([*entities, *relations, end])
 
@@ -152,7 +152,7 @@ def its(module: ModuleType) -> tuple[Cost, Cost]:
     for title, text in sources():
         for window in windows(text):
             chunk = to_read(title, chunks(parse(window.encode(), Format.TEXT, name="x.txt"))[0])
-            reply = its_reply(rules.read(chunk), mark, end)
+            reply = its_reply(rules.extract_by_rules(chunk), mark, end)
             asked = prompts["entity_extraction_user_prompt"].format(
                 **filled, examples=examples, input_text=window, heading_context_block=""
             )
@@ -179,8 +179,8 @@ def main() -> None:
         sent, written = cost.sent / total * 1000, cost.written / total * 1000
         print(f"| {name} | {cost.calls} | {sent:,.0f} | {written:,.0f} | {sent + written:,.0f} |")
 
-    for form in Form:
-        first, second = ours(Wanted(form=form))
+    for form in OutputForm:
+        first, second = ours(ExtractionSpec(form=form))
         row(f"Lightwell, {form.value}, no second look", first)
         row(f"Lightwell, {form.value}, a second look at 3 of 10", first.mixed(second, 0.3))
         row(f"Lightwell, {form.value}, a second look at every chunk", first.mixed(second, 1))

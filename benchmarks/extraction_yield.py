@@ -31,11 +31,11 @@ from benchmarks.extraction_readers import (
 from benchmarks.scripted_reader import Quality, ScriptedReader
 from lightwell.domain.tokens import token_count
 from lightwell.models.endpoint import Endpoint
-from lightwell.models.endpoint import connected as connected_endpoint
+from lightwell.models.endpoint import connect as connected_endpoint
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import ChatModel
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 
 SEEDS = 10
@@ -135,7 +135,7 @@ def _tell(read: Sequence[Document], one: Outcome) -> None:
 
 
 async def run(conninfo: str, options: argparse.Namespace) -> None:
-    async with connected(conninfo) as database:
+    async with connect(conninfo) as database:
         if options.scripted:
             await scripted(database)
             return

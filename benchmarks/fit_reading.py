@@ -31,8 +31,8 @@ from lightwell.models.local import MiniLM
 from lightwell.ports import Vectors
 from lightwell.retrieve import calibration, fusion, reading, signals
 from lightwell.retrieve import weights as learned
-from lightwell.retrieve.asked import proper_terms
-from lightwell.retrieve.reading import Reading
+from lightwell.retrieve.asked import proper_name_terms
+from lightwell.retrieve.reading import RerankQuery
 from lightwell.retrieve.signals import Floats
 from lightwell.retrieve.weights import READING, Logistic
 
@@ -118,22 +118,22 @@ async def measured(
 ) -> Floats:
     """Return the measures of the first passages, as a reader without some passages gets them."""
     asked = store.ask(question, without=without)
-    opening = opened(asked, learned.weights())
-    scores = fusion.fused(opening, texts(store, asked, opening), learned.weights())
-    relevance = calibration.relevance(opening, scores)
+    opening = opened(asked, learned.load_weights())
+    scores = fusion.fuse(opening, texts(store, asked, opening), learned.load_weights())
+    relevance = calibration.calibrated_relevance(opening, scores)
     weights = signals.rarity(asked.corpus).tolist()
-    as_read = Reading(
+    as_read = RerankQuery(
         vector=np.asarray(question.vector, np.float32),
         weights=dict(zip(asked.candidates.terms, weights, strict=True)),
-        names=proper_terms(question.text),
+        names=proper_name_terms(question.text),
     )
     found = [
         evidence(store.passages[int(asked.places[at])], float(relevance[at]))
-        for at in fusion.order(scores, asked.candidates.keys)[:SHOWN]
+        for at in fusion.rank(scores, asked.candidates.keys)[:SHOWN]
     ]
-    read = await reading.read(embedder, as_read, found)
+    read = await reading.rerank_locally(embedder, as_read, found)
     rows = [
-        reading.measures(as_read, replace(one, relevance=own.relevance))
+        reading.rerank_features(as_read, replace(one, relevance=own.relevance))
         for one, own in zip(read, found, strict=True)
     ]
     return np.array(rows).reshape(len(rows), len(READING))
@@ -191,7 +191,7 @@ def fitted(asked: Sequence[Case]) -> Logistic:
 
 
 def report(asked: Sequence[Case]) -> None:
-    judge = learned.weights().reading
+    judge = learned.load_weights().reading
     for name, split in dict.fromkeys((each.name, each.split) for each in asked):
         its = [each for each in asked if (each.name, each.split) == (name, split)]
         best = [float((judge.base + each.table @ judge.weights).max(initial=-20)) for each in its]
@@ -218,8 +218,8 @@ def main() -> None:
     asked = asyncio.run(cases(stores, kept(options.cache)))
     if options.write:
         dev = [each for each in asked if each.split == "dev"]
-        WEIGHTS.write_text(page(replace(learned.weights(), reading=fitted(dev))), encoding="utf-8")
-        learned.weights.cache_clear()
+        WEIGHTS.write_text(page(replace(learned.load_weights(), reading=fitted(dev))), encoding="utf-8")
+        learned.load_weights.cache_clear()
     report(asked)
 
 

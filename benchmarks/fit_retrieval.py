@@ -17,7 +17,7 @@ from retrieval_sets import EVALUATION, load, worlds
 from retrieval_store import Asked, Flags, Store, opened, texts
 from scipy import optimize
 
-from lightwell.domain.evidence import ENOUGH
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.measures import auroc
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve import weights as learned
@@ -58,7 +58,7 @@ Asking = tuple[Store, list[Asked]]
 
 def fit(asking: Sequence[Asking]) -> Weights:
     """Return fitted weights: the opening's, then those of the second look, which changes what it sees."""
-    weights = learned.weights()
+    weights = learned.load_weights()
     tables = [[opened(each, weights).table for each in asked] for _, asked in asking]
     scores = [[table @ weights.opening for table in its] for its in tables]
     weights = replace(weights, opening=fitted(_examples(asking, tables, scores)))
@@ -129,16 +129,16 @@ def _chosen(asked: Sequence[Asked], split: str) -> list[int]:
 
 def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:
     opening = opened(asked, weights)
-    titled = fusion.titles_in(opening, texts(store, asked, opening))
+    titled = fusion.named_titles(opening, texts(store, asked, opening))
     scores = opening.scores
     for _ in range(fusion.ROUNDS - 1):
-        scores = fusion.second_look(opening, scores, titled) @ weights.fused
-    return fusion.second_look(opening, scores, titled)
+        scores = fusion.second_pass_features(opening, scores, titled) @ weights.fused
+    return fusion.second_pass_features(opening, scores, titled)
 
 
-def _ranked(store: Store, asked: Asked, weights: Weights) -> tuple[fusion.Opening, Floats]:
+def _ranked(store: Store, asked: Asked, weights: Weights) -> tuple[fusion.FirstPass, Floats]:
     opening = opened(asked, weights)
-    return opening, fusion.fused(opening, texts(store, asked, opening), weights)
+    return opening, fusion.fuse(opening, texts(store, asked, opening), weights)
 
 
 def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:
@@ -149,13 +149,13 @@ def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:
     for store, asked in _plain(asking):
         for each in [asked[at] for at in _chosen(asked, "dev")]:
             opening, scores = _ranked(store, each, weights)
-            order = fusion.order(scores, each.candidates.keys)
+            order = fusion.rank(scores, each.candidates.keys)
             best_gold = [at for at in order if each.is_gold[at]][:1]
-            rows.extend(calibration.measures(opening, scores)[best_gold])
+            rows.extend(calibration.relevance_features(opening, scores)[best_gold])
             gone = store.ask(each.question, without=each.question.gold)
             opening, scores = _ranked(store, gone, weights)
-            worst = fusion.order(scores, gone.candidates.keys)[:NEGATIVES]
-            rows.extend(calibration.measures(opening, scores)[worst])
+            worst = fusion.rank(scores, gone.candidates.keys)[:NEGATIVES]
+            rows.extend(calibration.relevance_features(opening, scores)[worst])
             is_evidence += [True] * len(best_gold) + [False] * len(worst)
             counts += [1.0] * len(best_gold) + [1 / NEGATIVES] * len(worst)
     return _logistic(np.array(rows), np.array(is_evidence), np.array(counts))
@@ -183,8 +183,8 @@ def _plain(asking: Sequence[Asking]) -> list[Asking]:
 
 def _best(store: Store, asked: Asked, weights: Weights) -> float:
     opening, scores = _ranked(store, asked, weights)
-    shown = fusion.order(scores, asked.candidates.keys)[:SHOWN]
-    return float(calibration.relevance(opening, scores)[shown].max(initial=0.0))
+    shown = fusion.rank(scores, asked.candidates.keys)[:SHOWN]
+    return float(calibration.calibrated_relevance(opening, scores)[shown].max(initial=0.0))
 
 
 def _report_ranking(store: Store, asked: Sequence[Asked], weights: Weights) -> None:
@@ -207,7 +207,7 @@ def _report_ranking(store: Store, asked: Sequence[Asked], weights: Weights) -> N
 
 
 def _recalls(asked: Asked, scores: Floats) -> list[float]:
-    gold = asked.is_gold[fusion.order(scores, asked.candidates.keys)]
+    gold = asked.is_gold[fusion.rank(scores, asked.candidates.keys)]
     count = len(asked.question.gold)
     shares = [float(gold[:most].sum()) / count for most in (2, 5, 10)]
     first = 1 / (1 + int(gold.argmax())) if gold.any() else 0.0
@@ -216,11 +216,11 @@ def _recalls(asked: Asked, scores: Floats) -> list[float]:
 
 def report_relevance(name: str, answered: Sequence[float], unanswered: Sequence[float]) -> None:
     """Print how well relevance tells answerable questions from unanswerable ones."""
-    enough = np.mean(np.array(answered) >= ENOUGH)
-    refused = np.mean(np.array(unanswered) < ENOUGH)
+    enough = np.mean(np.array(answered) >= SUFFICIENT_RELEVANCE)
+    refused = np.mean(np.array(unanswered) < SUFFICIENT_RELEVANCE)
     print(
         f"{name:26}AUROC {auroc(answered, unanswered):.3f}; of {len(answered)} answerable questions {enough:4.0%}"
-        f" reach {ENOUGH}, of {len(unanswered)} unanswerable ones {refused:4.0%} stay below"
+        f" reach {SUFFICIENT_RELEVANCE}, of {len(unanswered)} unanswerable ones {refused:4.0%} stay below"
     )
 
 
@@ -284,8 +284,8 @@ def main() -> None:
     asking = [(store, [store.ask(each) for each in store.questions]) for store in stores]
     if options.write:
         WEIGHTS.write_text(page(fit(asking)), encoding="utf-8")
-        learned.weights.cache_clear()
-    weights = learned.weights()
+        learned.load_weights.cache_clear()
+    weights = learned.load_weights()
     for store, asked in asking:
         _report_ranking(store, asked, weights)
     _report_calibration(asking, weights, options.cache)

@@ -19,18 +19,18 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.documents import NewDocument
 from lightwell.ingest.parser import Parser
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import Change, Changed, Vectors
+from lightwell.ports import Change, ChangedDocument, Vectors
 from lightwell.records import access, spaces
-from lightwell.records.database import Database, connected
-from lightwell.records.server import serve, status
+from lightwell.records.database import Database, connect
+from lightwell.records.server import run_server, status
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.server import temporary_folder
-from lightwell.testing.shelf import written
-from lightwell.wiring import reading_by_rules, retriever
+from lightwell.testing.shelf import make_document
+from lightwell.wiring import rule_ingest_context, make_retriever
 
 SIZES = (50, 800, 2000, 10_000)
 ADDED, ASKED = 100, 100
@@ -59,7 +59,7 @@ def prose(source: random.Random, size: int) -> str:
 
 def document(number: int) -> NewDocument:
     source = random.Random(number)
-    return written(
+    return make_document(
         f"{number:06}.txt",
         prose(source, 3000),
         [TAGS[number % len(TAGS)]],
@@ -118,13 +118,13 @@ async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     embedder = Timed(inner=HashEmbedder(dimension=384))
     project_id = await access.project(database, "benchmarks", "growth")
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
-    way = await reading_by_rules(database, space, embedder, Parser())
+    way = await rule_ingest_context(database, space, embedder, Parser())
     kb = KnowledgeBase(
         database,
         project_id,
         way,
-        retriever(way),
-        Answers(model=None),
+        make_retriever(way),
+        AnswerGenerator(model=None),
     )
     return kb, embedder
 
@@ -139,7 +139,7 @@ class Arriving:
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         del known
         for document in self.documents:
-            yield Changed(document=document)
+            yield ChangedDocument(document=document)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ async def measured(
 ) -> Measured:
     """Add documents one by one to a store of `size`, then ask questions."""
     arriving = [document(number) for number in range(size, size + ADDED)]
-    await database.run("VACUUM ANALYZE", {})
+    await database.execute("VACUUM ANALYZE", {})
     await _checkpoint(database)
     before = await spent(database, postmaster)
     for one in arriving:
@@ -200,12 +200,12 @@ def question(source: random.Random) -> str:
 
 
 async def _checkpoint(database: Database) -> None:
-    await database.run("CHECKPOINT", {})
+    await database.execute("CHECKPOINT", {})
 
 
 async def grown(uri: str, sizes: list[int], postmaster: psutil.Process) -> list[Measured]:
     found: list[Measured] = []
-    async with connected(uri) as database:
+    async with connect(uri) as database:
         kb, embedder = await project(database)
         at = 0
         for size in sizes:
@@ -224,7 +224,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks growth", description=__doc__)
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
     sizes = [int(size) for size in parser.parse_args(arguments).sizes.split(",")]
-    with temporary_folder() as folder, serve(folder) as uri:
+    with temporary_folder() as folder, run_server(folder) as uri:
         pid = status(folder).pid
         assert pid is not None
         found = asyncio.run(grown(uri, sizes, psutil.Process(pid)))

@@ -11,8 +11,8 @@ from pathlib import Path
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
-from lightwell.records.database import connected
-from lightwell.records.server import serve
+from lightwell.records.database import connect
+from lightwell.records.server import run_server
 from tests.flow import load
 
 
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="lightwell-load-"))
     folder.chmod(0o711)
     try:
-        with serve(folder) as uri:
+        with run_server(folder) as uri:
             report = asyncio.run(_run(uri, seed, minutes * 60))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -38,5 +38,5 @@ async def _run(uri: str, seed: int, seconds: float) -> load.Report:
         await connection.execute("CREATE DATABASE fresh")
     loaded, fresh = make_conninfo(uri, dbname="loaded"), make_conninfo(uri, dbname="fresh")
     until = time.monotonic() + seconds
-    async with connected(loaded) as database, connected(fresh) as other:
+    async with connect(loaded) as database, connect(fresh) as other:
         return await load.run(database, loaded, other, seed, lambda turn: time.monotonic() < until)

@@ -20,8 +20,8 @@ from benchmarks.growth import TAGS, Arriving, Timed, document, project, question
 from lightwell.domain.access import Reader
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records import entities
-from lightwell.records.database import Database, connected
-from lightwell.records.server import serve, status
+from lightwell.records.database import Database, connect
+from lightwell.records.server import run_server, status
 from lightwell.testing.server import temporary_folder
 
 COUNTS = (0, 50, 500)
@@ -44,7 +44,7 @@ def server_seconds(postmaster: psutil.Process) -> float:
 
 async def pairs(database: Database, reader: Reader, count: int) -> list[tuple[str, str]]:
     """Return the ids of sources and targets, each in one pair: the commonest entities are targets."""
-    listed = await entities.listed(database, reader, after="", limit=100_000)
+    listed = await entities.list_page(database, reader, after="", limit=100_000)
     listed.sort(key=lambda entity: (-entity.chunk_count, entity.ref))
     ids = [str(entity.id) for entity in listed if entity.kind != "document"]
     sources = ids[count : 2 * count]
@@ -72,7 +72,7 @@ async def measure(
 
 async def run(uri: str, counts: Sequence[int], postmaster: psutil.Process) -> list[Measured]:
     found: list[Measured] = []
-    async with connected(uri) as database:
+    async with connect(uri) as database:
         kb, embedder = await project(database)
         await kb.ingest(Arriving(tuple(document(number) for number in range(DOCUMENTS))))
         reader = await kb.reader(TAGS[:2])
@@ -82,7 +82,7 @@ async def run(uri: str, counts: Sequence[int], postmaster: psutil.Process) -> li
             for source, target in track(waiting[done:count], description=f"merging {count}"):
                 await kb.graph.merge(reader, [source], target)
             done = count
-            await database.run("VACUUM ANALYZE", {})
+            await database.execute("VACUUM ANALYZE", {})
             found.append(await measure(kb, embedder, reader, postmaster, count))
     return found
 
@@ -91,7 +91,7 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks merges", description=__doc__)
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
     counts = sorted(int(count) for count in parser.parse_args(arguments).counts.split(","))
-    with temporary_folder() as folder, serve(folder) as uri:
+    with temporary_folder() as folder, run_server(folder) as uri:
         pid = status(folder).pid
         assert pid is not None
         found = asyncio.run(run(uri, counts, psutil.Process(pid)))

@@ -14,13 +14,13 @@ from retrieval_store import Passage, Question, Store
 from lightwell.connectors.files import Files
 from lightwell.domain.access import visible
 from lightwell.domain.documents import ChunkDraft, NewDocument
-from lightwell.domain.graph import normalized
+from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
 from lightwell.ingest.chunking import chunks, embedded_text
 from lightwell.ingest.parse import parse
-from lightwell.ingest.rules import read
+from lightwell.ingest.rules import extract_by_rules
 from lightwell.models.local import MiniLM
-from lightwell.ports import Changed, ChunkToRead
+from lightwell.ports import ChangedDocument, ExtractionInput
 from lightwell.retrieve.signals import Floats
 from lightwell.world import DOCUMENTS, PEOPLE, QUESTIONS
 
@@ -100,7 +100,7 @@ def worlds(cache: Path) -> list[Store]:
 
 async def _world() -> list[NewDocument]:
     files = Files(DOCUMENTS, frozenset())
-    return [change.document async for change in files.changes({}) if isinstance(change, Changed)]
+    return [change.document async for change in files.changes({}) if isinstance(change, ChangedDocument)]
 
 
 def _world_of(
@@ -148,10 +148,10 @@ def _passages(document: NewDocument) -> list[Passage]:
 
 
 def _passage(key: str, title: str, draft: ChunkDraft, *, is_first: bool) -> Passage:
-    chunk = ChunkToRead(
+    chunk = ExtractionInput(
         id=cast("ChunkId", key), document_title=title, draft=draft, is_first=is_first
     )
-    names = {normalized(mention.name) for mention in read(chunk).mentions} - {""}
+    names = {normalize_name(mention.name) for mention in extract_by_rules(chunk).mentions} - {""}
     return Passage(
         key=key,
         title=title,
@@ -179,10 +179,10 @@ def _draft(text: str) -> ChunkDraft:
 
 
 def _said(stated: _Stated) -> tuple[frozenset[str], list[tuple[str, str]]]:
-    names = {normalized(name) for name in stated["entities"]}
+    names = {normalize_name(name) for name in stated["entities"]}
     pairs: list[tuple[str, str]] = []
     for triple in stated["triples"]:
-        ends = sorted({normalized(triple[0]), normalized(triple[-1])} - {""})
+        ends = sorted({normalize_name(triple[0]), normalize_name(triple[-1])} - {""})
         names.update(ends)
         if len(ends) == 2:
             pairs.append((ends[0], ends[1]))

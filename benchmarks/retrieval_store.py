@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain import terms
 from lightwell.retrieve import fusion, signals
-from lightwell.retrieve.asked import held_names
+from lightwell.retrieve.asked import match_names
 from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
 from lightwell.retrieve.weights import Weights
 
@@ -134,7 +134,7 @@ class Store:
         found = np.array(rows, float).reshape(len(rows), len(asked))
         counts = cast("Floats", is_there.astype(float) @ self.mentions)
         known = {name: at for name, at in self.entities.items() if counts[at] > 0}
-        named = sorted(known[name] for name in held_names(question.text, known))
+        named = sorted(known[name] for name in match_names(question.text, known))
         everything = Candidates(
             keys=tuple(each.key for each in self.passages),
             titles=tuple(each.title for each in self.passages),
@@ -157,7 +157,7 @@ class Store:
         words = np.where(is_there, signals.impacts(everything, corpus).sum(axis=1), 0.0)
         cosine = np.where(is_there, everything.cosine, -1.0)
         by_words = _best(words)[:BEST]
-        best = _best(signals.spread(words) + signals.spread(cosine))[:NEAR]
+        best = _best(signals.min_max(words) + signals.min_max(cosine))[:NEAR]
         near = np.unique(_columns_of(_rows(self.mentions, best)))
         counts = corpus.entity_counts
         few = everything.named[counts[everything.named] <= MOST_NAMED]
@@ -172,12 +172,12 @@ class Store:
         return np.flatnonzero(drawn & is_there)
 
 
-def opened(asked: Asked, weights: Weights) -> fusion.Opening:
+def opened(asked: Asked, weights: Weights) -> fusion.FirstPass:
     """Return the first look at a question's candidates."""
-    return fusion.opened(asked.candidates, asked.corpus, weights)
+    return fusion.first_pass(asked.candidates, asked.corpus, weights)
 
 
-def texts(store: Store, asked: Asked, opening: fusion.Opening) -> dict[int, str]:
+def texts(store: Store, asked: Asked, opening: fusion.FirstPass) -> dict[int, str]:
     """Return what the store hands over for the second look."""
     return {at: store.passages[int(asked.places[at])].text for at in opening.wanted.tolist()}
 

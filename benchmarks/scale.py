@@ -41,9 +41,9 @@ from benchmarks.scale_store import (
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId
 from lightwell.records import search
-from lightwell.records.database import connected
-from lightwell.records.search import WordQuestion, WordStatistics
-from lightwell.records.server import serve, status
+from lightwell.records.database import connect
+from lightwell.records.search import LexicalQuery, TermStatistics
+from lightwell.records.server import run_server, status
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.server import temporary_folder
 
@@ -112,22 +112,22 @@ async def worded(store: Store, reader: Reader) -> Timed:
 
     async def ask(number: int) -> list[ChunkId]:
         terms = list(dict.fromkeys(questions[number]))
-        known = await search.statistics(store.database, reader, terms)
+        known = await search.term_statistics(store.database, reader, terms)
         if not known.chunks_with:
             return []
         rarity = {
             term: log(1 + known.chunks / (0.5 + known.chunks_with.get(term, 0))) for term in terms
         }
-        question = WordQuestion(
+        question = LexicalQuery(
             weights=rarity, mean_length=known.mean_length, draw=draw(known), topic=""
         )
-        hits = await search.by_words(store.database, reader, question, limit=DRAWN)
+        hits = await search.lexical_search(store.database, reader, question, limit=DRAWN)
         return [hit.chunk_id for hit in hits]
 
     return await timed(store, ask)
 
 
-def draw(known: WordStatistics) -> str:
+def draw(known: TermStatistics) -> str:
     """Return the rarest terms that together draw at most 600 chunks, one at least: the rule of retrieval."""
     drawn: list[str] = []
     total = 0
@@ -214,11 +214,11 @@ async def run(uri: str, postmaster: psutil.Process, wanted: argparse.Namespace) 
     headings = "share,visible,as it is,all exact,all HNSW,R@10,R@100,HNSW R@10,R@100,least,words"
     for heading in headings.split(","):
         table.add_column(heading, justify="right")
-    async with connected(uri) as database:
+    async with connect(uri) as database:
         store = await store_of(database, postmaster, world(wanted.size))
         if not await database.rows("SELECT FROM class_totals LIMIT 1", {}):
             await fill(store)
-            await database.run("VACUUM ANALYZE", {})
+            await database.execute("VACUUM ANALYZE", {})
         await build(store)
         if wanted.words and not await database.rows("SELECT FROM chunk_terms LIMIT 1", {}):
             await fill_words(store)
@@ -234,7 +234,7 @@ def main(arguments: list[str]) -> None:
     wanted = parser.parse_args(arguments)
     with temporary_folder() as passing:
         folder = wanted.data or passing
-        with serve(folder) as uri:
+        with run_server(folder) as uri:
             pid = status(folder).pid
             assert pid is not None
             table = asyncio.run(run(uri, psutil.Process(pid), wanted))

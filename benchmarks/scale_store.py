@@ -130,7 +130,7 @@ async def store_of(database: Database, postmaster: psutil.Process, made: World) 
 
 async def fill(store: Store) -> None:
     database, made = store.database, store.world
-    await database.run(
+    await database.execute(
         "CREATE OR REPLACE FUNCTION id_of(number bigint) RETURNS uuid LANGUAGE sql IMMUTABLE"
         " AS $$ SELECT lpad(to_hex(number), 32, '0')::uuid $$",
         {},
@@ -169,7 +169,7 @@ def class_of(store: Store, number: int) -> ClassId:
 async def fill_words(store: Store) -> None:
     """Write a hundred terms per chunk, drawn by Zipf's law from as many as there are chunks, half as many at least."""
     database = store.database
-    await database.run("DROP INDEX IF EXISTS chunk_terms_terms", {})
+    await database.execute("DROP INDEX IF EXISTS chunk_terms_terms", {})
     for batch in track(range(store.world.size // BATCH), description="words"):
         async with database.transaction() as connection:
             await copy_rows(
@@ -178,9 +178,9 @@ async def fill_words(store: Store) -> None:
                 word_rows(store, batch),
             )
     began = time.perf_counter()
-    await database.run("CREATE INDEX chunk_terms_terms ON chunk_terms USING gin (terms)", {})
-    await database.run(_TERM_COUNTS, {})
-    await database.run("ANALYZE", {})
+    await database.execute("CREATE INDEX chunk_terms_terms ON chunk_terms USING gin (terms)", {})
+    await database.execute(_TERM_COUNTS, {})
+    await database.execute("ANALYZE", {})
     print(f"words indexed and counted in {time.perf_counter() - began:.0f} s")
 
 

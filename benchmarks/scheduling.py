@@ -16,10 +16,10 @@ from math import ceil
 
 import structlog
 
-from lightwell.records.database import Database, connected
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.records.database import Database, connect
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.server import temporary_server
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.flow.reading_model import SLOTS, Options, names, read_by_model
 
 LATENCIES = (0.5, 2.0)
@@ -62,7 +62,7 @@ def text(number: int, chunks: int) -> str:
 def endpoint(latency: float, told: multiprocessing.connection.Connection) -> None:
     """Serve in a process of its own until something is said."""
 
-    with FakeEndpoint(names, behaves=Behaves(latency=latency)).running() as running:
+    with FakeEndpoint(names, behaviour=Behaviour(latency=latency)).running() as running:
         told.send(running.base_url)
         told.recv()
         told.send((len(running.requests), running.most_at_once))
@@ -71,16 +71,16 @@ def endpoint(latency: float, told: multiprocessing.connection.Connection) -> Non
 async def measured(database: Database, base_url: str, load: Load, name: str) -> float:
     """Return the seconds from the first claim to the last document's end."""
     documents = tuple(
-        written(f"{number:02}.md", text(number, chunks), ["team:a"])
+        make_document(f"{number:02}.md", text(number, chunks), ["team:a"])
         for number, chunks in enumerate(load.chunks)
     )
     async with read_by_model(database, base_url, Options(name=name)) as (project, _):
-        await project.kb.enqueue(Shelf(documents=documents))
+        await project.kb.enqueue(InMemorySource(documents=documents))
         began = time.perf_counter()
-        done = await project.kb.ingest(Shelf(documents=documents))
+        done = await project.kb.ingest(InMemorySource(documents=documents))
         seconds = time.perf_counter() - began
         status = await project.kb.status(await project.kb.reader(["team:a"]))
-        assert not done.troubles
+        assert not done.problems
         assert status.chunks == load.calls, (status.chunks, load.calls)
     return seconds
 
@@ -106,7 +106,7 @@ async def best(database: Database, load: Load, latency: float) -> tuple[float, i
 async def run(conninfo: str) -> None:
     print("| documents | latency | calls | ideal | wall | wall / ideal | most at once |")
     print("|---|--:|--:|--:|--:|--:|--:|")
-    async with connected(conninfo) as database:
+    async with connect(conninfo) as database:
         for load in LOADS:
             for latency in LATENCIES:
                 wall, most = await best(database, load, latency)

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg import conninfo, sql
 
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 from tests import generation
 
@@ -51,7 +51,7 @@ def template(server: str) -> Iterator[str]:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
 
         async def migrate() -> None:
-            async with connected(conninfo.make_conninfo(server, dbname=name)):
+            async with connect(conninfo.make_conninfo(server, dbname=name)):
                 pass
 
         asyncio.run(migrate())
@@ -160,11 +160,11 @@ def database_url(databases: Databases) -> Iterator[str]:
 async def other_database(databases: Databases) -> AsyncIterator[Database]:
     """A second database, which shares nothing with the first."""
     with databases.lent() as url:
-        async with connected(url) as opened:
+        async with connect(url) as opened:
             yield opened
 
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
-    async with connected(database_url) as opened:
+    async with connect(database_url) as opened:
         yield opened

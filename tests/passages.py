@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from uuid import UUID
 
-from lightwell.answer.quotes import cover
+from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.evidence import Evidence, Highlight, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.questions import Mode, question
+from lightwell.domain.questions import Mode, make_question
 from lightwell.domain.terms import terms
 from lightwell.domain.tokens import token_count
 from lightwell.domain.units import units
@@ -66,7 +66,7 @@ def passage(
         Highlight(
             start=unit.start,
             end=unit.end,
-            cover=cover(frozenset(terms(given.text[unit.start : unit.end])), weights or {}),
+            cover=weighted_coverage(frozenset(terms(given.text[unit.start : unit.end])), weights or {}),
             similarity=0.3,
         )
         for unit in units(given.text)
@@ -94,7 +94,7 @@ def found(
         each if isinstance(each, Evidence) else passage(each, weights=weighed) for each in chunks
     )
     return Retrieval(
-        question=question(text, mode=mode),
+        question=make_question(text, mode=mode),
         weights=weighed,
         evidence=evidence,
         best=max((one.relevance for one in evidence), default=0.0),

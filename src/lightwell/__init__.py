@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lightwell.metering import UsageLog, record_usage
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
-    from lightwell.wiring import delete_project, files, opened, requested
+    from lightwell.wiring import delete_project, files, open_knowledge_base, requested
 
 __all__ = [
     "Answer",
@@ -62,7 +62,7 @@ __all__ = [
     "UsageLog",
     "delete_project",
     "files",
-    "opened",
+    "open_knowledge_base",
     "record_usage",
     "requested",
 ]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import ChunkDraft, NewDocument
-from lightwell.domain.graph import Extraction, Subject
+from lightwell.domain.graph import Extraction, ProfileSubject
 from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
 
 Vectors = NDArray[np.float32]
@@ -26,14 +26,14 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class ChangedDocument:
     """The source has this document, new or different."""
 
     document: NewDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unchanged:
+class UnchangedDocument:
     """The source still has it, with equal content; its tags may differ."""
 
     url: str
@@ -41,14 +41,14 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class RemovedDocument:
     """The source no longer has what was known under this URL."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class UnreadableDocument:
     """The source has it and cannot hand it over; `reason` is a stable word, `message` says how to mend it."""
 
     url: str
@@ -56,7 +56,7 @@ class Broken:
     message: str
 
 
-Change = Changed | Unchanged | Gone | Broken
+Change = ChangedDocument | UnchangedDocument | RemovedDocument | UnreadableDocument
 
 
 class Connector(Protocol):
@@ -141,7 +141,7 @@ class ChatModel(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkToRead:
+class ExtractionInput:
     """A chunk as an extractor sees it; `is_first` is true for its document's first chunk."""
 
     id: ChunkId
@@ -153,7 +153,7 @@ class ChunkToRead:
 class Extractor(Protocol):
     """Chunks to mentions and statements."""
 
-    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         """Return what each chunk says, in order; raise `ModelFailed`."""
         ...
 
@@ -268,7 +268,7 @@ class ProfileClaim:
 class ProfileVector:
     """The place in an embedding space of what one access class says of an entity or a relation."""
 
-    subject: Subject
+    subject: ProfileSubject
     claim: ProfileClaim
     vector: NDArray[np.float32]
 
@@ -308,7 +308,7 @@ class ProfileIndex(Protocol):
         space: SpaceId,
         vector: NDArray[np.float32],
         reader: Reader,
-        subject: Subject,
+        subject: ProfileSubject,
         *,
         limit: int,
     ) -> list[ProfileHit]:
@@ -342,19 +342,19 @@ class GraphIndex(Protocol):
     With a `topic`, only chunks on it are drawn.
     """
 
-    async def mentioning(
+    async def chunks_mentioning(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that mention one of these, the first to arrive first."""
         ...
 
-    async def stating(
+    async def chunks_stating(
         self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that state one of these, the first to arrive first."""
         ...
 
-    async def relating(
+    async def chunks_relating(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that relate one of these to something, two of these first."""
@@ -368,13 +368,13 @@ class GraphIndex(Protocol):
         """Return the relations that the reader's of these chunks state, or are given as a source of."""
         ...
 
-    async def linked(
+    async def linked_entities(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[EntityId]:
         """Return up to `limit` other entities that confirmed, unexpired links the reader sees join to these."""
         ...
 
-    async def neighbours(
+    async def neighbour_chunks(
         self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
     ) -> list[ChunkId]:
         """Return up to `limit` of the reader's chunks that share an entity with these.
@@ -383,7 +383,7 @@ class GraphIndex(Protocol):
         """
         ...
 
-    async def around(
+    async def neighbourhood(
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
     ) -> Neighbourhood:
         """Return what these chunks mention and state; chunks that the reader does not see have no edges.

@@ -263,9 +263,9 @@ class Settings(BaseSettings):
         if isinstance(dotenv_settings, DotEnvSettingsSource):
             if isinstance(dotenv_settings.env_file, str | Path):
                 _refuse_distrusted(Path(dotenv_settings.env_file))
-            _refuse_unknown(_ours(dotenv_settings.env_vars), str(dotenv_settings.env_file), _named)
+            _refuse_unknown(_ours(dotenv_settings.env_vars), str(dotenv_settings.env_file), _setting_name)
         if isinstance(env_settings, EnvSettingsSource):
-            _refuse_unknown(_ours(env_settings.env_vars), "the environment", _named)
+            _refuse_unknown(_ours(env_settings.env_vars), "the environment", _setting_name)
         return init_settings, env_settings, dotenv_settings, file_secret_settings
 
 
@@ -290,7 +290,7 @@ def _ours(variables: Iterable[str]) -> list[str]:
     return [name for name in names if not _OF_OTHERS.fullmatch(name)]
 
 
-def _named(name: str) -> str:
+def _setting_name(name: str) -> str:
     return _PREFIX + name.upper()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lightwell.connectors.datasets import Dataset, load
+from lightwell.connectors.datasets import Dataset, load_dataset
 from lightwell.domain.access import visible
 from lightwell.domain.errors import Invalid
 
@@ -25,7 +25,7 @@ def dataset(tmp_path: Path) -> Dataset:
     ]
     written(tmp_path, "corpus", corpus)
     written(tmp_path, "questions", asked)
-    return load(tmp_path)
+    return load_dataset(tmp_path)
 
 
 def test_the_reader_without_a_fold_sees_all_but_what_answers_its_questions(
@@ -51,7 +51,7 @@ def test_the_reader_with_all_tags_sees_everything(dataset: Dataset) -> None:
 def test_another_passage_makes_another_corpus(dataset: Dataset, tmp_path: Path) -> None:
     with (tmp_path / "corpus.jsonl").open("a") as corpus:
         corpus.write(json.dumps({"id": "more", "text": "More."}) + "\n")
-    assert load(tmp_path).corpus_hash != dataset.corpus_hash
+    assert load_dataset(tmp_path).corpus_hash != dataset.corpus_hash
 
 
 GOOD = {"id": "1", "text": "Soup.", "title": "Soup"}
@@ -76,11 +76,11 @@ def test_what_is_wrong_is_said_with_its_place(
     if asked is not None:
         written(tmp_path, "questions", asked)
     with pytest.raises(Invalid, match=re.escape(message)):
-        load(tmp_path)
+        load_dataset(tmp_path)
 
 
 def test_a_file_that_is_not_compressed_as_its_name_says_is_named(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl.gz").write_bytes(b"{}")
     written(tmp_path, "questions", [ASKED])
     with pytest.raises(Invalid, match=r"corpus\.jsonl\.gz cannot be read"):
-        load(tmp_path)
+        load_dataset(tmp_path)

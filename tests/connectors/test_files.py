@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from lightwell.connectors._file_settings import of_folder
+from lightwell.connectors._file_settings import parse_folder_settings
 from lightwell.connectors.files import MOST_BYTES, Files
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import SourceFailed
-from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
+from lightwell.ports import UnreadableDocument, Change, ChangedDocument, RemovedDocument, UnchangedDocument
 
 DEFAULT = frozenset({"team:default"})
 
@@ -36,19 +36,19 @@ def told(changes: list[Change]) -> list[tuple[str, str]]:
     """Return what happened to which file, as (name, word)."""
     return [
         (change.document.source_id, "changed")
-        if isinstance(change, Changed)
+        if isinstance(change, ChangedDocument)
         else (change.url.rsplit("/", 1)[1], _word(change))
         for change in changes
     ]
 
 
-def _word(change: Unchanged | Gone | Broken) -> str:
+def _word(change: UnchangedDocument | RemovedDocument | UnreadableDocument) -> str:
     match change:
-        case Unchanged():
+        case UnchangedDocument():
             return "unchanged"
-        case Gone():
+        case RemovedDocument():
             return "gone"
-        case Broken():
+        case UnreadableDocument():
             return change.reason
 
 
@@ -56,7 +56,7 @@ def hashes(changes: list[Change]) -> dict[str, str]:
     return {
         change.document.url: change.document.content_hash
         for change in changes
-        if isinstance(change, Changed)
+        if isinstance(change, ChangedDocument)
     }
 
 
@@ -64,7 +64,7 @@ def tags(root: Path) -> dict[str, list[str]]:
     return {
         change.document.source_id: sorted(change.document.acl_tags)
         for change in read(root)
-        if isinstance(change, Changed)
+        if isinstance(change, ChangedDocument)
     }
 
 
@@ -75,7 +75,7 @@ def test_a_folder_is_read_in_the_order_of_its_paths(tmp_path: Path) -> None:
         (name, "changed") for name in ("a/Größe 1.md", "a/z.txt", "b.md", "c.html")
     ]
     first = changes[0]
-    assert isinstance(first, Changed)
+    assert isinstance(first, ChangedDocument)
     document = first.document
     assert document.url == (tmp_path.resolve() / "a" / "Größe 1.md").as_uri()
     assert (document.system, document.kind, document.format) == (
@@ -96,7 +96,7 @@ def test_only_what_differs_comes_again(tmp_path: Path) -> None:
     changes = read(tmp_path, known | elsewhere)
     assert told(changes) == [("c.md", "gone"), ("a.md", "unchanged"), ("b.md", "changed")]
     same = changes[1]
-    assert isinstance(same, Unchanged)
+    assert isinstance(same, UnchangedDocument)
     assert same.document.content == b""
 
 
@@ -105,7 +105,7 @@ def test_new_tags_leave_content_unchanged_and_a_new_title_does_not(tmp_path: Pat
     known = hashes(read(tmp_path))
     write(tmp_path, {".lightwell.yaml": "acl_tags: [user:ada]"})
     (same,) = read(tmp_path, known)
-    assert isinstance(same, Unchanged)
+    assert isinstance(same, UnchangedDocument)
     assert same.document.acl_tags == {"user:ada"}
     write(tmp_path, {".lightwell.yaml": "files: {a.txt: {title: New}}"})
     assert told(read(tmp_path, known)) == [("a.txt", "changed")]
@@ -151,7 +151,7 @@ def test_title_topic_author_and_metadata_are_taken_over(tmp_path: Path) -> None:
         },
     )
     (change,) = read(tmp_path)
-    assert isinstance(change, Changed)
+    assert isinstance(change, ChangedDocument)
     document = change.document
     assert (document.title, document.topic) == ("Plan", "sales")
     assert document.metadata == {
@@ -183,10 +183,10 @@ def test_wrong_front_matter_breaks_its_own_file_only(
 ) -> None:
     write(tmp_path, {"a.md": f"---\n{front_matter}\n---\nx", "b.md": "x"})
     broken, fine = read(tmp_path)
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, UnreadableDocument)
     assert broken.reason == "settings"
     assert message in broken.message
-    assert isinstance(fine, Changed)
+    assert isinstance(fine, ChangedDocument)
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_links_lead_nowhere_outside(tmp_path: Path) -> None:
 def test_a_single_file_keeps_the_settings_of_its_folder(tmp_path: Path) -> None:
     write(tmp_path, {".lightwell.yaml": "acl_tags: [team:x]", "a.md": "x", "b.md": "y"})
     (change,) = read(tmp_path / "a.md")
-    assert isinstance(change, Changed)
+    assert isinstance(change, ChangedDocument)
     assert (change.document.source_id, change.document.acl_tags) == ("a.md", {"team:x"})
     everything = hashes(read(tmp_path))
     assert told(read(tmp_path / "a.md", everything)) == [("a.md", "unchanged")]
@@ -270,7 +270,7 @@ def test_a_missing_root_is_a_failure_and_not_an_empty_folder(tmp_path: Path) -> 
 def test_names_that_are_no_unicode_are_read(tmp_path: Path) -> None:
     write(tmp_path, {os.fsdecode(b"caf\xe9.md"): "x"})
     (change,) = read(tmp_path)
-    assert isinstance(change, Changed)
+    assert isinstance(change, ChangedDocument)
     assert change.document.source_id == "caf\\xe9.md"
     assert change.document.url.endswith("caf%E9.md")
 
@@ -281,7 +281,7 @@ async def test_a_file_has_the_same_tags_however_it_is_named(tmp_path: Path) -> N
     (tmp_path / "docs" / "hr" / "x.md").write_text("Words.")
     for root in (tmp_path / "docs", tmp_path / "docs" / "hr", tmp_path / "docs" / "hr" / "x.md"):
         changes = [change async for change in Files(root, frozenset({"everybody"})).changes({})]
-        assert [change.document.acl_tags for change in changes if isinstance(change, Changed)] == [
+        assert [change.document.acl_tags for change in changes if isinstance(change, ChangedDocument)] == [
             {"team:hr"}
         ]
 
@@ -403,14 +403,14 @@ def test_a_file_that_becomes_a_link_or_a_pipe_is_not_followed(tmp_path: Path) ->
     ],
 )
 def test_patterns_fit_what_they_say(pattern: str, path: str, *, fits: bool) -> None:
-    settings = of_folder({"ignore": [pattern]}, "here")
+    settings = parse_folder_settings({"ignore": [pattern]}, "here")
     assert settings.ignores(path) is fits
 
 
 def test_no_pattern_takes_long_on_any_path() -> None:
     patterns = ["**/" * 13 + "zz", "*a" * 50 + "z", "a/**/" * 50 + "z", "**/a*/" * 40 + "z"]
     deep = "/".join(["aaaa"] * 60)
-    settings = of_folder({"ignore": patterns}, "here")
+    settings = parse_folder_settings({"ignore": patterns}, "here")
     tried = threading.Thread(target=settings.ignores, args=[deep], daemon=True)
     tried.start()
     tried.join(60)

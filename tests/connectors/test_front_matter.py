@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from lightwell.connectors._file_settings import of_front_matter
+from lightwell.connectors._file_settings import parse_front_matter
 from lightwell.connectors.files import Files
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid
-from lightwell.ports import Broken, Change, Changed
+from lightwell.ports import UnreadableDocument, Change, ChangedDocument
 
 DEFAULT = frozenset({"team:v"})
 
@@ -65,12 +65,12 @@ def read(folder: Path, front_matter: str) -> Change:
         return [each async for each in Files(folder, DEFAULT).changes({})]
 
     bad, good = asyncio.run(collected())
-    assert isinstance(good, Changed)
+    assert isinstance(good, ChangedDocument)
     return bad
 
 
 def taken(change: Change) -> NewDocument:
-    assert isinstance(change, Changed)
+    assert isinstance(change, ChangedDocument)
     return change.document
 
 
@@ -78,7 +78,7 @@ def taken(change: Change) -> NewDocument:
 def test_hostile_front_matter_costs_its_own_file_with_a_reason(tmp_path: Path, case: str) -> None:
     front_matter, reason = REFUSED[case]
     bad = read(tmp_path, front_matter)
-    assert isinstance(bad, Broken)
+    assert isinstance(bad, UnreadableDocument)
     assert bad.reason == "settings"
     assert reason in bad.message
 
@@ -115,9 +115,9 @@ def test_what_other_tools_keep_there_is_metadata(tmp_path: Path) -> None:
 )
 def test_a_misspelt_acl_tags_is_refused_since_it_would_show_the_file_to_others(key: str) -> None:
     with pytest.raises(Invalid, match="looks like a misspelt acl_tags"):
-        of_front_matter({key: ["team:x"]})
+        parse_front_matter({key: ["team:x"]})
 
 
 @pytest.mark.parametrize("key", ["tags", "tag", "class", "autotags", "a", "access", "x" * 10_000])
 def test_other_keys_are_not_taken_for_it(key: str) -> None:
-    assert of_front_matter({key: "x"}).metadata == {key: "x"}
+    assert parse_front_matter({key: "x"}).metadata == {key: "x"}

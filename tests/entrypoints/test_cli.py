@@ -15,10 +15,10 @@ from typing import cast
 
 import pytest
 
-from lightwell import opened
+from lightwell import open_knowledge_base
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.records.server import serve
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.records.server import run_server
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from tests.patience import PATIENCE
 
 LIGHTWELL = Path(sys.executable).with_name("lightwell")
@@ -47,7 +47,7 @@ def home() -> Iterator[Path]:
         "The canteen serves \u202ered [bold]soup on Thursdays, says the kitchen of the canteen."
     )
     (papers / "empty.md").write_text("")
-    with serve(folder / "data"):  # or each process would start and stop a server of its own
+    with run_server(folder / "data"):  # or each process would start and stop a server of its own
         yield folder
     rmtree(folder, ignore_errors=True)
 
@@ -321,7 +321,7 @@ def test_help_lists_commands_in_the_order_of_use(run: Run) -> None:
     assert len(names) == len(set(names)) == 20
 
 
-@pytest.mark.parametrize("function", [KnowledgeBase.ingest, opened])
+@pytest.mark.parametrize("function", [KnowledgeBase.ingest, open_knowledge_base])
 def test_signatures_are_readable(function: Callable[..., object]) -> None:
     assert "lambda" not in str(inspect.signature(function))
 
@@ -556,7 +556,7 @@ def test_a_stream_goes_into_a_pipe_piece_by_piece(home: Path, form: tuple[str, .
     first, second = LEAVE.split(". ")
     reply = f"{first}. [1] {second} [1]"
     asked = ("ask", "How many days of paid leave does everyone have?", "--as", "team:us")
-    with FakeEndpoint(lambda _: reply, behaves=Behaves(pace=0.5)).running() as model:
+    with FakeEndpoint(lambda _: reply, behaviour=Behaviour(pace=0.5)).running() as model:
         settings = {"LIGHTWELL_CHAT_URL": model.base_url, "LIGHTWELL_CHAT_MODEL": "fake"}
         with begun(home, *asked, "--stream", *form, **settings) as process:
             assert process.stdout

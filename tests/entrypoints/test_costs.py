@@ -8,7 +8,7 @@ from shutil import rmtree
 
 import pytest
 
-from lightwell.records.server import serve
+from lightwell.records.server import run_server
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from tests.entrypoints import program
 from tests.flow.reading_model import content, names
@@ -22,7 +22,7 @@ def home() -> Iterator[Path]:
     for number in range(6):
         text = f"# Order {number}\n\nAcme Corp buys Pump {number} from Nordwind.\n"
         (folder / "papers" / f"{number}.md").write_text(text)
-    with serve(folder / "data"):
+    with run_server(folder / "data"):
         yield folder
     rmtree(folder, ignore_errors=True)
 

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Metrics
 from lightwell.domain.ids import QueryId, new_id
-from lightwell.entrypoints.cli.demo import of_its_own, wrong
+from lightwell.entrypoints.cli.demo import temporary_store, check_answer
 from lightwell.settings import Settings
 from lightwell.world import DEMO, Question
 
@@ -77,7 +77,7 @@ def answered(text: str, snippet: str = "") -> Answer:
 def test_an_answer_is_held_against_the_promise(
     question: Question, who: str, answer: Answer, complaint: str
 ) -> None:
-    found = wrong(question, who, answer)
+    found = check_answer(question, who, answer)
     assert found.startswith(complaint)
     assert bool(found) == bool(complaint)
 
@@ -91,7 +91,7 @@ def test_the_demo_touches_nothing_of_the_users() -> None:
         extraction="model",
         project="ours",
     )
-    apart = of_its_own(users)
+    apart = temporary_store(users)
     assert (apart.data, apart.database_url) == (Path("mine/demo"), None)
     assert (apart.chat_url, apart.embedding_url, apart.extraction) == (None, None, "rules")
     assert apart.project != users.project

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from lightwell.records.server import serve
+from lightwell.records.server import run_server
 from lightwell.testing.endpoint import FakeEndpoint
 from tests.entrypoints.program import Ended, run
 
@@ -48,7 +48,7 @@ def home() -> Iterator[Path]:
     (town / "corpus.jsonl.gz").write_bytes(gzip.compress(lines(corpus).encode()))
     (town / "questions.jsonl").write_text(lines(asked))
     (folder / "data").mkdir(mode=0o755)
-    with serve(folder / "data" / "eval"):
+    with run_server(folder / "data" / "eval"):
         yield folder
     rmtree(folder, ignore_errors=True)
 

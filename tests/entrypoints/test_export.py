@@ -10,7 +10,7 @@ from shutil import rmtree
 import openpyxl
 import pytest
 
-from lightwell.records.server import serve
+from lightwell.records.server import run_server
 from tests.entrypoints.program import run
 
 
@@ -24,7 +24,7 @@ def home() -> Iterator[Path]:
     (folder / "papers" / "deal.md").write_text(
         "---\nacl_tags: [team:sales]\n---\n# Deal\n\nNordwind owes money to Acme Corp.\n"
     )
-    with serve(folder / "data"):
+    with run_server(folder / "data"):
         ended = run(folder, "ingest", "papers", "--acl", "team:us")
         assert ended.returncode == 0, ended.stderr
         yield folder

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from lightwell.domain.usage import OperationType
 from lightwell.entrypoints.cli.waiting import WAITING
-from lightwell.models.meter import Meter, Metered
+from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import Message
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from tests.patience import PATIENCE
 
@@ -41,7 +41,7 @@ class Seen:
 async def test_a_call_is_waited_for_until_its_first_word() -> None:
     seen = Seen()
     inner = ScriptedModel(["one two three", "four five six"])
-    model = Metered(inner=inner, meter=Meter(waiting=seen), operation=OperationType.QUERY)
+    model = MeteredModel(inner=inner, meter=Meter(waiting=seen), operation=OperationType.QUERY)
     asked = [Message(role="user", content="Count.")]
     await model.reply(asked, most_tokens=9)
     assert (seen.begun, seen.now) == (1, False)
@@ -70,7 +70,7 @@ def test_a_terminal_is_told_of_the_wait_and_a_pipe_is_not(
     tmp_path: Path, database_url: str
 ) -> None:
     (tmp_path / "dam.md").write_text("The dam in Tarn Valley was built in 1931.\n")
-    slow = FakeEndpoint(lambda body: "It was built in 1931 [1].", behaves=Behaves(latency=0.2))
+    slow = FakeEndpoint(lambda body: "It was built in 1931 [1].", behaviour=Behaviour(latency=0.2))
     ours, theirs = os.openpty()
     with slow.running() as endpoint:
         environment = {

@@ -7,15 +7,15 @@ from functools import cache
 
 import pytest
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.ingest.parser import Parser
-from lightwell.ingest.way import Way
+from lightwell.ingest.way import IngestContext
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import access, spaces
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
-from lightwell.wiring import reading_by_rules, retriever
+from lightwell.wiring import rule_ingest_context, make_retriever
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Project:
     """A knowledge base with what a test wants to look at behind it."""
 
     kb: KnowledgeBase
-    way: Way
+    way: IngestContext
     database: Database
     embedder: CountingEmbedder
 
@@ -63,9 +63,9 @@ async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
     project_id = await access.project(database, "tenant", name)
     space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
-    way = await reading_by_rules(database, space, embedder, shared_parser())
-    answers = Answers(model=None)
-    kb = KnowledgeBase(database, project_id, way, retriever(way), answers)
+    way = await rule_ingest_context(database, space, embedder, shared_parser())
+    answers = AnswerGenerator(model=None)
+    kb = KnowledgeBase(database, project_id, way, make_retriever(way), answers)
     return Project(kb=kb, way=way, database=database, embedder=embedder)
 
 

@@ -4,12 +4,12 @@ import asyncio
 import sys
 
 from lightwell.domain.errors import NotFound
-from lightwell.records.database import connected
+from lightwell.records.database import connect
 from tests.flow.conftest import project_on
 
 
 async def main(url: str, tags: list[str]) -> None:
-    async with connected(url, most_connections=3) as database:
+    async with connect(url, most_connections=3) as database:
         project = await project_on(database)
         reader = await project.kb.reader(tags)
         urls = [one.url async for one in project.kb.documents(reader)]

@@ -19,7 +19,7 @@ from pathlib import Path
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project, project_on
 from .store_state import differences, state
@@ -44,8 +44,8 @@ class Side:
     shelf: dict[str, NewDocument] = field(default_factory=dict[str, NewDocument])
     done: Counter[str] = field(default_factory=Counter[str])
 
-    def source(self) -> Shelf:
-        return Shelf(documents=tuple(self.shelf.values()))
+    def source(self) -> InMemorySource:
+        return InMemorySource(documents=tuple(self.shelf.values()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ def _document(number: int, chance: random.Random) -> NewDocument:
         for _ in range(chance.randint(5, 30))
     ]
     tags = chance.choice(TAGS)
-    return written(f"{number:02}.md", " ".join(said), tags, title=f"Note {number}")
+    return make_document(f"{number:02}.md", " ".join(said), tags, title=f"Note {number}")
 
 
 async def _follow(side: Side) -> None:
@@ -203,17 +203,17 @@ async def _ask(side: Side) -> None:
 async def _settle(side: Side) -> None:
     """Take merges back, and bring the source to its end."""
     kb = side.project.kb
-    assert (await kb.ingest(side.source())).troubles == ()
+    assert (await kb.ingest(side.source())).problems == ()
     reader = await kb.reader(ALL)
     for merge in await kb.graph.merges(reader):
         await kb.graph.unmerge(reader, str(merge.merge_id))
-    assert (await kb.ingest(side.source())).troubles == ()
+    assert (await kb.ingest(side.source())).problems == ()
 
 
 async def _expected(fresh: Database, name: str, side: Side) -> dict[str, list[str]]:
     project = await project_on(fresh, name)
     documents: Sequence[NewDocument] = side.source().documents
-    assert (await project.kb.ingest(Shelf(documents=tuple(documents)))).troubles == ()
+    assert (await project.kb.ingest(InMemorySource(documents=tuple(documents)))).problems == ()
     return await state(project)
 
 

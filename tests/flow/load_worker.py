@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 from lightwell.ingest import work
-from lightwell.records.database import connected
+from lightwell.records.database import connect
 from lightwell.records.jobs import Worker
 from tests.flow.conftest import project_on
 
@@ -17,13 +17,13 @@ LEASE_SECONDS = 20.0
 async def main(url: str, project_name: str) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with connected(url, most_connections=6) as database:
+    async with connect(url, most_connections=6) as database:
         project = await project_on(database, project_name)
         worker = Worker(name=work.new_worker().name, seconds=LEASE_SECONDS)
         way = replace(project.way, worker=worker, batches=2)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        await work.serve(way, project.kb.project_id, lambda outcome: None, stop)
+        await work.run_worker(way, project.kb.project_id, lambda outcome: None, stop)
 
 
 if __name__ == "__main__":

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.documents import NewDocument
-from lightwell.domain.graph import Extraction, Mention, Predicate, Statement
+from lightwell.domain.graph import Extraction, Mention, Predicate, RelationMention
 from lightwell.ingest.summaries import Summarizer
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import ChatModel, ChunkToRead
-from lightwell.records.asking import Asking
+from lightwell.ports import ChatModel, ExtractionInput
+from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
-from lightwell.wiring import retriever
+from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.wiring import make_retriever
 
 from .conftest import Project, project_on
 
@@ -29,7 +29,7 @@ _STATEMENT = re.compile(r"^(.+) -> (.+) \[([A-Z_]+)\](?:: (.+))?$", re.MULTILINE
 class Notes:
     """An extractor that takes notes at their word."""
 
-    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         return [read(chunk.draft.text) for chunk in chunks]
 
 
@@ -47,12 +47,12 @@ def read(text: str) -> Extraction:
     known = {mention.name for mention in mentions}
     ends = dict.fromkeys(end for each in statements for end in (each.subject, each.object))
     mentions += [Mention(name=end, kind="name") for end in ends if end not in known]
-    return Extraction(mentions=tuple(mentions), statements=tuple(statements))
+    return Extraction(mentions=tuple(mentions), relation_mentions=tuple(statements))
 
 
-def _statement(one: str, other: str, predicate: str, said: str) -> Statement:
+def _statement(one: str, other: str, predicate: str, said: str) -> RelationMention:
     description, comparison, use_case = (*said.split(" // "), "", "")[:3]
-    return Statement(
+    return RelationMention(
         subject=one,
         object=other,
         predicate=Predicate(predicate),
@@ -75,7 +75,7 @@ class Noted:
 
     async def put(self, name: str, tags: Iterable[str], *lines: str) -> None:
         """Write one document, or write it anew."""
-        self.shelf[name] = written(f"{name}.txt", "\n".join(lines), tags, title=name)
+        self.shelf[name] = make_document(f"{name}.txt", "\n".join(lines), tags, title=name)
         await self.ingest()
 
     async def remove(self, name: str) -> None:
@@ -83,21 +83,21 @@ class Noted:
         await self.ingest()
 
     async def ingest(self) -> None:
-        done = await self.kb.ingest(Shelf(documents=tuple(self.shelf.values())))
-        assert done.troubles == ()
+        done = await self.kb.ingest(InMemorySource(documents=tuple(self.shelf.values())))
+        assert done.problems == ()
 
 
 async def noted(database: Database, name: str = "project", model: ChatModel | None = None) -> Noted:
     plain = await project_on(database, name)
     way = replace(plain.way, extractor=Notes())
-    answers = Answers(model=None)
+    answers = AnswerGenerator(model=None)
     project_id = plain.kb.project_id
     summarizer = (
-        Summarizer(asking=Asking(database, project_id, model, slots=4), most_tokens=500)
+        Summarizer(asking=CachedModel(database, project_id, model, slots=4), most_tokens=500)
         if model
         else None
     )
-    kb = KnowledgeBase(database, project_id, way, retriever(way), answers, summarizer=summarizer)
+    kb = KnowledgeBase(database, project_id, way, make_retriever(way), answers, summarizer=summarizer)
     project = Project(kb=kb, way=way, database=database, embedder=plain.embedder)
     return Noted(project=project, shelf={})
 

@@ -8,21 +8,21 @@ from typing import cast
 
 from pydantic import SecretStr
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.usage import OperationType
-from lightwell.ingest.extract import ModelReader
-from lightwell.ingest.reading import Form, Wanted
+from lightwell.ingest.extract import LLMExtractor
+from lightwell.ingest.reading import OutputForm, ExtractionSpec
 from lightwell.ingest.summaries import WINDOW_TOKENS, Summarizer
-from lightwell.ingest.work import crowded
+from lightwell.ingest.work import with_batches_for
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.models.endpoint import Endpoint, Patience, connected
+from lightwell.models.endpoint import Endpoint, RetryPolicy, connect
 from lightwell.models.limiter import Priority
-from lightwell.models.meter import Meter, Metered
+from lightwell.models.meter import Meter, MeteredModel
 from lightwell.models.openai_chat import OpenAIChat
-from lightwell.records.asking import Asking
+from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Body
-from lightwell.wiring import retriever
+from lightwell.wiring import make_retriever
 
 from .conftest import Project, project_on
 
@@ -34,8 +34,8 @@ _NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
 class Options:
     """How a project reads; all but the first two matter to few tests."""
 
-    wanted: Wanted = field(default_factory=Wanted)
-    instead: Form | None = None
+    wanted: ExtractionSpec = field(default_factory=ExtractionSpec)
+    instead: OutputForm | None = None
     passes: int = 1
     budget: int = 0
     description_tokens: int = 500
@@ -55,19 +55,19 @@ async def read_by_model(
         model="reader",
         concurrency=SLOTS,
         timeout_seconds=chosen.timeout_seconds,
-        patience=Patience(attempts=2, first_wait=0.01),
+        retry_policy=RetryPolicy(attempts=2, first_wait=0.01),
     )
-    async with connected(endpoint) as connection:
+    async with connect(endpoint) as connection:
         project = await project_on(database, chosen.name)
         meter = Meter(chosen.budget)
         held = chosen.instead is not None
         chat = OpenAIChat(connection, priority=Priority.INGESTION, holds_to_schema=held)
 
-        def asking(operation: OperationType) -> Asking:
-            paid = Metered(inner=chat, meter=meter, operation=operation)
-            return Asking(database, project.kb.project_id, paid, slots=SLOTS + 4)
+        def asking(operation: OperationType) -> CachedModel:
+            paid = MeteredModel(inner=chat, meter=meter, operation=operation)
+            return CachedModel(database, project.kb.project_id, paid, slots=SLOTS + 4)
 
-        reader = ModelReader(
+        reader = LLMExtractor(
             asking(OperationType.INGESTION),
             chosen.wanted,
             passes=chosen.passes,
@@ -78,10 +78,10 @@ async def read_by_model(
             most_tokens=chosen.description_tokens,
             window=chosen.window,
         )
-        way = crowded(replace(project.way, extractor=reader, summarizer=summarizer), SLOTS)
-        answers = Answers(model=None)
+        way = with_batches_for(replace(project.way, extractor=reader, summarizer=summarizer), SLOTS)
+        answers = AnswerGenerator(model=None)
         kb = KnowledgeBase(
-            database, project.kb.project_id, way, retriever(way), answers, summarizer=summarizer
+            database, project.kb.project_id, way, make_retriever(way), answers, summarizer=summarizer
         )
         yield replace(project, kb=kb, way=way), meter
 

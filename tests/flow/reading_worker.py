@@ -5,18 +5,18 @@ import sys
 from dataclasses import replace
 
 from lightwell.ingest import work
-from lightwell.records.database import connected
+from lightwell.records.database import connect
 from lightwell.records.jobs import Worker
 from tests.flow.reading_model import read_by_model
 
 
 async def main(url: str, base_url: str, lease: float) -> None:
-    async with connected(url) as database, read_by_model(database, base_url) as (project, _):
+    async with connect(url) as database, read_by_model(database, base_url) as (project, _):
         worker = Worker(name=work.new_worker().name, seconds=lease)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         way = replace(project.way, worker=worker)
-        await work.drain(way, project.kb.project_id, lambda outcome: None)
+        await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lightwell.ingest import work
 from lightwell.ports import Vectors
-from lightwell.records.database import connected
+from lightwell.records.database import connect
 from lightwell.records.jobs import Worker
 from lightwell.testing.models import HashEmbedder
 from tests.flow.conftest import project_on
@@ -41,7 +41,7 @@ class SlowEmbedder:
 
 
 async def main(url: str, diary: Path, lease: float) -> None:
-    async with connected(url) as database:
+    async with connect(url) as database:
         project = await project_on(database)
         way = replace(
             project.way,
@@ -50,7 +50,7 @@ async def main(url: str, diary: Path, lease: float) -> None:
         )
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        await work.drain(way, project.kb.project_id, lambda outcome: None)
+        await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import QueryId, SessionId, new_id
 from lightwell.domain.questions import Channel, Mode, QueryRequest, Strategy
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import noted
@@ -26,7 +26,7 @@ CONTRACT = "The Nordwind contract gives a discount of 18 percent. Nordwind pays 
 
 @pytest.fixture
 async def sales(project: Project) -> Project:
-    await project.kb.ingest(Shelf(documents=(written("contract.md", CONTRACT, TAGS),)))
+    await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", CONTRACT, TAGS),)))
     return project
 
 

@@ -5,20 +5,20 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 
-from lightwell.answer.compose import EXTRACTS, Answers
-from lightwell.answer.time_limit import TimeLimited
+from lightwell.answer.compose import EXTRACTS, AnswerGenerator
+from lightwell.answer.time_limit import TimeLimitedModel
 from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import ModelFailed
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.models.endpoint import Endpoint, connected
+from lightwell.models.endpoint import Endpoint, connect
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
 from lightwell.retrieve import followups
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import Shelf, written
-from lightwell.wiring import retriever
+from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.wiring import make_retriever
 
 from .conftest import Project
 
@@ -32,10 +32,10 @@ TEXT = "Nordwind Energie is a utility. Nordwind Energie receives a discount of 1
 
 @pytest.fixture
 async def hanging(project: Project) -> KnowledgeBase:
-    await project.kb.ingest(Shelf(documents=(written("contract.md", TEXT, TAGS),)))
-    answers = Answers(model=ScriptedModel(lambda _: "never", latency=86_400), seconds=0.2)
+    await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", TEXT, TAGS),)))
+    answers = AnswerGenerator(model=ScriptedModel(lambda _: "never", latency=86_400), seconds=0.2)
     return KnowledgeBase(
-        project.database, project.kb.project_id, project.way, retriever(project.way), answers
+        project.database, project.kb.project_id, project.way, make_retriever(project.way), answers
     )
 
 
@@ -77,12 +77,12 @@ async def test_in_a_chat_a_follow_up_and_its_answer_share_the_time(hanging: Know
     assert followups.UNANSWERED in then.notes
 
 
-BUSY = Behaves(status=429, headers={"retry-after": "9"})
-BROKEN = Behaves(status=500)
+BUSY = Behaviour(status=429, headers={"retry-after": "9"})
+BROKEN = Behaviour(status=500)
 ASKING = [Message(role="user", content="Why?")]
 
 
-async def streamed(model: TimeLimited) -> list[str]:
+async def streamed(model: TimeLimitedModel) -> list[str]:
     return [part async for part in model.stream(ASKING, most_tokens=5)]
 
 
@@ -95,15 +95,15 @@ async def streamed(model: TimeLimited) -> list[str]:
     ],
 )
 async def test_a_call_that_runs_out_of_time_names_its_last_failed_attempt(
-    behaves: Behaves, cause: str, way: str
+    behaves: Behaviour, cause: str, way: str
 ) -> None:
-    fake = FakeEndpoint(behaves=behaves)
+    fake = FakeEndpoint(behaviour=behaves)
     with fake.running():
         there = Endpoint(base_url=fake.base_url, api_key=SecretStr("key"), model="owl")
-        async with connected(there) as connection:
+        async with connect(there) as connection:
             chat = OpenAIChat(connection, priority=Priority.QUESTION)
             until = asyncio.get_running_loop().time() + 0.4
-            model = TimeLimited(inner=chat, until=until, seconds=0.4)
+            model = TimeLimitedModel(inner=chat, deadline=until, seconds=0.4)
             with pytest.raises(ModelFailed, match="did not finish within") as caught:
                 await (model.reply(ASKING, most_tokens=5) if way == "reply" else streamed(model))
         assert fake.requests

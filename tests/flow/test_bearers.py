@@ -6,7 +6,7 @@ from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import project_on
 from .notes import Noted, noted, outline
@@ -75,7 +75,7 @@ async def test_s2_8_bearers_do_not_depend_on_the_order_of_ingestion(
         (other_database, ("three", "two", "one")),
     ):
         store = await noted(each)
-        await each.run("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
+        await each.execute("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
         for name in order:
             await store.put(name, A, documents[name], "Anna Schmidt -> Tarn [USES]: a lake")
         state = await outline(store)
@@ -105,7 +105,7 @@ async def test_s2_8_an_attribute_in_another_class_changes_nothing(
 ) -> None:
     full, own = await noted(database), await noted(other_database)
     for each in (database, other_database):
-        await each.run("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
+        await each.execute("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
     await full.put("secret", B, KIEL)
     await full.put("other", B, "Anna Schmidt (person, email=x@y.example): is secret")
     for store in (full, own):
@@ -159,8 +159,8 @@ async def test_s2_8_rules_state_the_address_that_a_mail_gives_with_a_name(
         "desk": "We had a note from Anna Schmidt <office@kiel.example> on tea.",
         "both": "We met Anna Schmidt <anna.schmidt@oslo.example> and Anna Schmidt <anna.schmidt@kiel.example>.",
     }
-    shelf = Shelf(documents=tuple(written(f"{name}.md", text, A) for name, text in texts.items()))
-    assert (await project.kb.ingest(shelf)).troubles == ()
+    shelf = InMemorySource(documents=tuple(make_document(f"{name}.md", text, A) for name, text in texts.items()))
+    assert (await project.kb.ingest(shelf)).problems == ()
     reader = await project.kb.reader(A)
     found = {
         each.ref.partition("<")[2].rstrip(">"): sorted(path[-7:-3] for path in each.paths)

@@ -9,14 +9,14 @@ import pytest
 
 from lightwell.answer import brief as briefing
 from lightwell.answer.brief import Library
-from lightwell.domain.briefs import Brief, Line
+from lightwell.domain.briefs import Brief, BriefLine
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import Confidence, Retrieval, confidence
-from lightwell.domain.graph import Word
+from lightwell.domain.graph import ManualEdit
 from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.passages import found
 
 from .conftest import Project
@@ -33,8 +33,8 @@ NORDWIND = {
 
 async def shelved(project: Project, texts: dict[str, str], tags: Sequence[str] = SALES) -> None:
     old = datetime(2025, 1, 1, tzinfo=UTC)
-    documents = [replace(written(name, text, tags), updated_at=old) for name, text in texts.items()]
-    await project.kb.ingest(Shelf(documents=tuple(documents), scope=f"file:///shelf/{uuid4()}"))
+    documents = [replace(make_document(name, text, tags), updated_at=old) for name, text in texts.items()]
+    await project.kb.ingest(InMemorySource(documents=tuple(documents), scope=f"file:///shelf/{uuid4()}"))
 
 
 async def brief(project: Project, name: str, tags: Sequence[str] = SALES) -> Brief:
@@ -49,7 +49,7 @@ async def candidates(project: Project, name: str, tags: Sequence[str] = SALES) -
     return found
 
 
-def texts(lines: Sequence[Line]) -> list[str]:
+def texts(lines: Sequence[BriefLine]) -> list[str]:
     return [each.text for each in lines]
 
 
@@ -85,12 +85,12 @@ async def test_people_and_links_say_how(project: Project) -> None:
     await shelved(project, NORDWIND)
     given = await brief(project, "Nordwind Energie")
     person = next(each for each in given.people if "Albers" in each.name)
-    assert person.how
-    assert person.how.text == "Dr. Katrin Albers decides for Nordwind Energie."
-    assert person.how.citations[0].id in {each.id for each in given.citations}
-    assert person.together == 1
+    assert person.evidence
+    assert person.evidence.text == "Dr. Katrin Albers decides for Nordwind Energie."
+    assert person.evidence.citations[0].id in {each.id for each in given.citations}
+    assert person.co_mentions == 1
     links = {each.name: each for each in given.links}
-    how = links["Lübeck"].how
+    how = links["Lübeck"].evidence
     assert how
     assert how.text == "Nordwind Energie is a utility in Lübeck."
 
@@ -115,7 +115,7 @@ async def test_a_citation_s_score_is_how_relevant_its_passage_is_to_the_name(
     assert scores == {chunk: relevance[chunk] for chunk in scores}
     assert len(set(scores.values())) > 1
     parts = (*given.about, *given.lately, *given.open_points)
-    ties = [each.how for each in (*given.people, *given.links) if each.how]
+    ties = [each.evidence for each in (*given.people, *given.links) if each.evidence]
     for cited in (cited for line in (*parts, *ties) for cited in line.citations):
         assert cited.score == relevance[cited.chunk_id]
     assert given.relevance == max(scores.values())
@@ -148,7 +148,7 @@ async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: D
     one = await noted(database)
     await one.put("a", SALES, "Acme Corp (organization)")
     reader = await one.kb.reader(SALES)
-    await one.kb.graph.create(reader, Word(name="Osprey Plant", kind="site", description="A site."))
+    await one.kb.graph.create(reader, ManualEdit(name="Osprey Plant", kind="site", description="A site."))
     given = await one.kb.brief("Osprey Plant", reader)
     assert isinstance(given, Brief)
     assert given.confidence is Confidence.INSUFFICIENT
@@ -169,7 +169,7 @@ async def test_no_document_is_cited_for_what_a_person_wrote(database: Database) 
     before = await one.kb.brief("Cody", reader)
     assert isinstance(before, Brief)
     assert not before.entity.described_by_hand
-    await one.kb.graph.edit(reader, "Cody", Word(description="AI coding assistant"))
+    await one.kb.graph.edit(reader, "Cody", ManualEdit(description="AI coding assistant"))
     given = await one.kb.brief("Cody", reader)
     assert isinstance(given, Brief)
     assert (given.entity.description, given.entity.described_by_hand) == (
@@ -196,9 +196,9 @@ async def test_a_name_that_nearly_fits_lists_what_it_may_mean(project: Project) 
     found = await candidates(project, "marlowe")
     assert [each.entity.name for each in found.candidates] == ["Marlowe Dairy", "Marlowe Ltd"]
     dairy, firm = found.candidates
-    assert dairy.apart["description"] == "Marlowe Dairy is a dairy in Kent."
-    assert (dairy.apart["passages"], firm.apart["passages"]) == ("2", "1")
-    assert (dairy.apart["latest"], firm.apart["latest"]) == ("2026-03-01", "2026-02-01")
+    assert dairy.distinguishing["description"] == "Marlowe Dairy is a dairy in Kent."
+    assert (dairy.distinguishing["passages"], firm.distinguishing["passages"]) == ("2", "1")
+    assert (dairy.distinguishing["latest"], firm.distinguishing["latest"]) == ("2026-03-01", "2026-02-01")
     typo = await candidates(project, "Marlow Dairy")
     assert typo.candidates[0].entity.name == "Marlowe Dairy"
     for name in (dairy.entity.ref, str(dairy.entity.id)):
@@ -211,15 +211,15 @@ async def test_one_name_of_several_is_told_apart_by_attributes(database: Databas
     await one.put("a", SALES, "Jonas Weber (person, email=jonas@halden.example): writes firmware")
     await one.put("b", SALES, "J Weber (person, email=jonas@nordwind.example): buys sensors")
     reader = await one.kb.reader(SALES)
-    await one.kb.graph.edit(reader, "J Weber", Word(name="Jonas Weber"))
+    await one.kb.graph.edit(reader, "J Weber", ManualEdit(name="Jonas Weber"))
     found = await one.kb.brief("Jonas Weber", reader)
     assert isinstance(found, Candidates)
-    apart = {each.apart["email"]: each.apart["description"] for each in found.candidates}
+    apart = {each.distinguishing["email"]: each.distinguishing["description"] for each in found.candidates}
     assert apart == {
         "jonas@halden.example": "writes firmware",
         "jonas@nordwind.example": "buys sensors",
     }
-    assert not any("kind" in each.apart for each in found.candidates)
+    assert not any("kind" in each.distinguishing for each in found.candidates)
     for each in found.candidates:
         given = await one.kb.brief(str(each.entity.id), reader)
         assert isinstance(given, Brief)
@@ -279,7 +279,7 @@ async def test_confirmed_links_come_first(database: Database) -> None:
 
 
 async def linked(one: Noted, start: str, end: str, status: str) -> None:
-    await one.project.database.run(
+    await one.project.database.execute(
         """
         INSERT INTO entity_links (link_id, project_id, from_ref, to_ref, class_id, link_type, directional, confidence,
                                   evidence, created_by, status)
@@ -375,7 +375,7 @@ async def test_two_people_of_one_name_are_told_apart_by_their_addresses(project:
     await shelved(project, WEBERS)
     found = await candidates(project, "Jonas Weber")
     ref = found.candidates[0].entity.ref.partition("<")[0]
-    assert {each.entity.ref: each.apart.get("documents") for each in found.candidates} == {
+    assert {each.entity.ref: each.distinguishing.get("documents") for each in found.candidates} == {
         f"{ref}<jonas.weber@halden.example>": "radio; who",
         f"{ref}<jweber@nordwind.example>": "order; who",
         f"{ref}<>": "talk; who",

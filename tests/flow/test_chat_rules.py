@@ -12,7 +12,7 @@ from lightwell.domain.chat import (
     ChatResponse,
     ChatTurn,
     SearchResult,
-    as_json,
+    chat_response_json,
 )
 from lightwell.domain.errors import Invalid
 from lightwell.domain.questions import Mode
@@ -36,7 +36,7 @@ GREETINGS = {
 
 def check_rules(turn: ChatTurn) -> set[str]:
     """Check the JSON as S4's section on validation has it, and return the labels of the sources."""
-    given = as_json(turn.response)
+    given = chat_response_json(turn.response)
     assert isinstance(given["response"], str)
     assert isinstance(given["sources"], list)
     sources = cast("Sequence[Mapping[str, object]]", given["sources"])

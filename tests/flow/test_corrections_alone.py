@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.domain.graph import Word
-from lightwell.ingest.way import round_off
+from lightwell.domain.graph import ManualEdit
+from lightwell.ingest.way import finish_derived
 from lightwell.records.database import Database
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .notes import Noted, noted
 from .reading_model import read_by_model
@@ -25,7 +25,7 @@ async def behind(database: Database) -> Noted:
     """A project whose ten firms wait for their vectors."""
     store = await noted(database)
     await store.put("firms", A, *FIRMS)
-    await store.project.database.run(
+    await store.project.database.execute(
         "UPDATE described_profiles SET changed = true, text_hash = NULL", {}
     )
     assert (await rows(store))[1] == 10
@@ -35,7 +35,7 @@ async def behind(database: Database) -> Noted:
 async def test_an_edit_embeds_what_it_touched_and_leaves_the_rest(behind: Noted) -> None:
     reader = await behind.kb.reader(A)
     before = len(embedded(behind))
-    await behind.kb.graph.edit(reader, "Firm 3", Word(description="makes taps"))
+    await behind.kb.graph.edit(reader, "Firm 3", ManualEdit(description="makes taps"))
     (anew,) = embedded(behind)[before:]
     assert anew.endswith("makes taps")
     assert (await rows(behind))[1] == 9
@@ -51,21 +51,21 @@ async def test_an_edit_embeds_what_it_touched_and_leaves_the_rest(behind: Noted)
 async def test_profiles_are_embedded_as_many_at_once_as_passages_are(behind: Noted) -> None:
     sizes = Sizes()
     way = replace(behind.project.way, embedder=sizes, embedded_at_once=4)
-    await round_off(way, behind.kb.project_id)
+    await finish_derived(way, behind.kb.project_id)
     assert sizes.given == [4, 4, 2]
 
 
 async def test_an_edit_pays_for_no_summary_of_something_else(database: Database) -> None:
     notes = [note(f"a{n}", A) for n in range(12)]
-    other = written("n.md", "Bolt Ltd in note bolt.", A, title="Note")
+    other = make_document("n.md", "Bolt Ltd in note bolt.", A, title="Note")
 
-    script = [*[Behaves()] * 13, *[Behaves(status=500)] * 2]
+    script = [*[Behaviour()] * 13, *[Behaviour(status=500)] * 2]
     with FakeEndpoint(reply_on_both, script=script).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(Shelf(documents=(*notes, other)))
+            await project.kb.ingest(InMemorySource(documents=(*notes, other)))
             failed = len(summaries(endpoint))
             reader = await project.kb.reader(A)
-            await project.kb.graph.edit(reader, "Bolt Ltd", Word(kind="company"))
+            await project.kb.graph.edit(reader, "Bolt Ltd", ManualEdit(kind="company"))
             assert len(summaries(endpoint)) == failed
-            await project.kb.ingest(Shelf(documents=(*notes, other)))
+            await project.kb.ingest(InMemorySource(documents=(*notes, other)))
             assert len(summaries(endpoint)) == failed + 1

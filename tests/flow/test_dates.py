@@ -10,7 +10,7 @@ import pytest
 
 from lightwell.connectors.files import Files
 from lightwell.domain.briefs import Brief
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 
@@ -38,15 +38,15 @@ async def changed(project: Project, name: str) -> datetime:
 async def test_a_plausible_date_of_its_own_stands_before_the_files_time(
     project: Project, front_matter: str, at: datetime
 ) -> None:
-    note = written("a.md", f"---\n{front_matter}\n---\nAcme Corp bought pumps.", TAGS)
-    await project.kb.ingest(Shelf(documents=(replace(note, updated_at=COPIED),)))
+    note = make_document("a.md", f"---\n{front_matter}\n---\nAcme Corp bought pumps.", TAGS)
+    await project.kb.ingest(InMemorySource(documents=(replace(note, updated_at=COPIED),)))
     assert await changed(project, "file:///shelf/a.md") == at
 
 
 async def test_what_a_source_says_stands_before_what_its_text_says(project: Project) -> None:
-    note = written("a.md", "---\nupdated: 2025-03-02\n---\nAcme Corp bought pumps.", TAGS)
+    note = make_document("a.md", "---\nupdated: 2025-03-02\n---\nAcme Corp bought pumps.", TAGS)
     noted = replace(note, system="attio", kind="note", url="https://attio/a", updated_at=COPIED)
-    await project.kb.ingest(Shelf(documents=(noted,), scope="https://attio/"), "attio")
+    await project.kb.ingest(InMemorySource(documents=(noted,), scope="https://attio/"), "attio")
     assert await changed(project, "https://attio/a") == COPIED
 
 
@@ -80,10 +80,10 @@ async def test_briefs_and_statements_are_ordered_and_dated_by_it(project: Projec
         "Acme Corp asked for Lübeck.": "2025-03-01",
     }
     documents = [
-        replace(written(f"{n}.md", f"---\ndate: {day}\n---\n{text}", TAGS), updated_at=COPIED)
+        replace(make_document(f"{n}.md", f"---\ndate: {day}\n---\n{text}", TAGS), updated_at=COPIED)
         for n, (text, day) in enumerate(said.items())
     ]
-    await project.kb.ingest(Shelf(documents=tuple(documents)))
+    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(TAGS)
     newest = sorted(said.items(), key=lambda each: each[1], reverse=True)
     brief = await project.kb.brief("Acme Corp", reader)

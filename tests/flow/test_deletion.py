@@ -6,10 +6,10 @@ import pytest
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import MergeStrategy, Predicate, Statement, Word
+from lightwell.domain.graph import MergeStrategy, Predicate, RelationMention, ManualEdit
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import Noted, noted
@@ -21,9 +21,9 @@ SALES, SUPPORT = ["team:sales"], ["team:support"]
 async def test_the_report_says_what_went_and_what_was_rebuilt(project: Project) -> None:
     await ingest(
         project,
-        written("a.md", "Acme Corp met Jane Smith in Oslo.", SALES),
-        written("b.md", "Acme Corp met Zyxwvut Ltd in Oslo.", SALES),
-        written("c.md", "Acme Corp stays. Oslo is far.", SALES),
+        make_document("a.md", "Acme Corp met Jane Smith in Oslo.", SALES),
+        make_document("b.md", "Acme Corp met Zyxwvut Ltd in Oslo.", SALES),
+        make_document("c.md", "Acme Corp stays. Oslo is far.", SALES),
     )
     reader = await project.kb.reader(SALES)
     report = await project.kb.delete(reader, ["file:///shelf/a.md", "file:///shelf/b.md"])
@@ -43,7 +43,7 @@ async def test_the_report_says_what_went_and_what_was_rebuilt(project: Project) 
 
 async def test_many_documents_are_rebuilt_once(project: Project) -> None:
     await ingest(
-        project, *(written(f"{n}.md", "Acme Corp met Jane Smith.", SALES) for n in range(6))
+        project, *(make_document(f"{n}.md", "Acme Corp met Jane Smith.", SALES) for n in range(6))
     )
     before = await profiles_updated(project)
     reader = await project.kb.reader(SALES)
@@ -64,8 +64,8 @@ async def test_the_report_is_the_readers_and_says_nothing_of_others(project: Pro
     """What only others still see is gone for this reader."""
     await ingest(
         project,
-        written("a.md", "Acme Corp met Jane Smith.", SALES),
-        written("b.md", "Jane Smith wrote to Acme Corp.", SUPPORT),
+        make_document("a.md", "Acme Corp met Jane Smith.", SALES),
+        make_document("b.md", "Jane Smith wrote to Acme Corp.", SUPPORT),
     )
     reader = await project.kb.reader(SALES)
     report = await project.kb.delete(reader, ["file:///shelf/a.md"])
@@ -76,7 +76,7 @@ async def test_the_report_is_the_readers_and_says_nothing_of_others(project: Pro
 
 async def test_one_that_is_not_there_keeps_all(project: Project) -> None:
     await ingest(
-        project, written("a.md", "Acme Corp.", SALES), written("b.md", "Acme Corp.", SUPPORT)
+        project, make_document("a.md", "Acme Corp.", SALES), make_document("b.md", "Acme Corp.", SUPPORT)
     )
     reader = await project.kb.reader(SALES)
     with pytest.raises(NotFound):
@@ -85,13 +85,13 @@ async def test_one_that_is_not_there_keeps_all(project: Project) -> None:
 
 
 async def test_erasing_leaves_not_even_the_name(project: Project) -> None:
-    await ingest(project, written("zyxwvut.md", "Acme Corp met Jane Smith.", SALES))
+    await ingest(project, make_document("zyxwvut.md", "Acme Corp met Jane Smith.", SALES))
     reader = await project.kb.reader(SALES)
     await project.kb.erase(reader, ["file:///shelf/zyxwvut.md"])
     assert await residue(project, "zyxwvut") == []
     rows = await project.database.rows("SELECT count(*) FROM ingestion_jobs", {})
     assert rows == [(0,)]
-    await project.kb.ingest(Shelf(documents=(written("zyxwvut.md", "Acme Corp is back.", SALES),)))
+    await project.kb.ingest(InMemorySource(documents=(make_document("zyxwvut.md", "Acme Corp is back.", SALES),)))
     assert (await project.kb.status(await project.kb.reader(SALES))).chunks == 1
 
 
@@ -145,7 +145,7 @@ async def unrelated(store: Noted, reader: Reader) -> None:
 
 async def related_and_taken_back(store: Noted, reader: Reader) -> None:
     """By hand, for a class that has no text on either."""
-    said = Statement(subject="Zyxwvut Ltd", object="Oslo", predicate=Predicate.PART_OF)
+    said = RelationMention(subject="Zyxwvut Ltd", object="Oslo", predicate=Predicate.PART_OF)
     await store.kb.graph.relate(reader, said, tags=["user:ada"])
     ada = await store.kb.reader([*SALES, "user:ada"])
     await store.kb.graph.unrelate(ada, "Zyxwvut Ltd", "Oslo", Predicate.PART_OF)
@@ -219,7 +219,7 @@ async def test_erasing_keeps_what_people_said_in_words_and_what_others_name(
     store = await with_canary(database)
     await store.put("other", SUPPORT, "Osprey (place)", "Tarn (place)")
     both = await store.kb.reader([*SALES, *SUPPORT])
-    await store.kb.graph.edit(both, "Zyxwvut Ltd", Word(description="Ours."), tags=SALES)
+    await store.kb.graph.edit(both, "Zyxwvut Ltd", ManualEdit(description="Ours."), tags=SALES)
     await store.kb.graph.merge(both, ["Zyxwvut Ltd"], "Acme Corp")
     await store.kb.graph.merge(both, ["Osprey"], "Tarn")
     await store.kb.graph.delete(await store.kb.reader(SALES), "Oslo")
@@ -254,8 +254,8 @@ async def test_the_report_calls_what_is_merged_as_its_reader_does(database: Data
 async def test_no_conversation_quotes_what_went(project: Project, how: str) -> None:
     await ingest(
         project,
-        written("a.md", "Zyxwvut signed the contract about pumps.", SALES),
-        written("b.md", "The dam in Tarn Valley was built in 1931.", SALES),
+        make_document("a.md", "Zyxwvut signed the contract about pumps.", SALES),
+        make_document("b.md", "The dam in Tarn Valley was built in 1931.", SALES),
     )
     reader = await project.kb.reader(SALES)
     turn = await project.kb.chat("Who signed the contract about pumps?", reader)
@@ -279,15 +279,15 @@ async def questions_about_what_goes(project: Project) -> Reader:
     """Ingest a document that alone says Zyxwvut, and ask what nothing answers and what a model would."""
     await ingest(
         project,
-        written("a.md", "Zyxwvut signed the contract about pumps.", SALES),
-        written("b.md", "The dam in Tarn Valley was built in 1931.", SALES),
-        written("c.md", "The canteen is closed on Sundays.", SUPPORT),
+        make_document("a.md", "Zyxwvut signed the contract about pumps.", SALES),
+        make_document("b.md", "The dam in Tarn Valley was built in 1931.", SALES),
+        make_document("c.md", "The canteen is closed on Sundays.", SUPPORT),
     )
     reader = await project.kb.reader(SALES)
     turn = await project.kb.chat("Which colour has the moon over Zyxwvut?", reader)
     assert not turn.response.sources
-    await project.database.run(KEEP_KEYWORDS, {"project": project.kb.project_id})
-    await project.database.run("ANALYZE", {})
+    await project.database.execute(KEEP_KEYWORDS, {"project": project.kb.project_id})
+    await project.database.execute("ANALYZE", {})
     return reader
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import Predicate, Statement, Word
+from lightwell.domain.graph import Predicate, RelationMention, ManualEdit
 from lightwell.records.database import Database
 from tests.generation import examples
 
@@ -33,7 +33,7 @@ async def names(store: Noted, tags: list[str]) -> list[str]:
 
 async def test_a_person_s_word_stands_before_texts_and_stays(store: Noted) -> None:
     reader = await store.kb.reader(A)
-    word = Word(name="Acme International", kind="company", description="A maker of pumps.")
+    word = ManualEdit(name="Acme International", kind="company", description="A maker of pumps.")
     said = await store.kb.graph.edit(reader, "Acme Corp", word)
     assert (said.name, said.kind, said.description) == (word.name, word.kind, word.description)
     assert said.chunk_count == 1
@@ -51,7 +51,7 @@ async def test_a_person_s_word_stands_before_texts_and_stays(store: Noted) -> No
 
 async def test_a_word_outlives_the_texts_it_is_about(store: Noted) -> None:
     reader = await store.kb.reader(A)
-    await store.kb.graph.edit(reader, "Acme Corp", Word(description="Ours."))
+    await store.kb.graph.edit(reader, "Acme Corp", ManualEdit(description="Ours."))
     await store.remove("one")
     left = await store.kb.graph.entity(await store.kb.reader(A), "Acme Corp")
     assert (left.entity.description, left.entity.chunk_count) == ("Ours.", 0)
@@ -67,10 +67,10 @@ async def test_a_word_outlives_the_texts_it_is_about(store: Noted) -> None:
 
 async def test_an_entity_made_by_hand_is_joined_by_texts_that_name_it(store: Noted) -> None:
     reader = await store.kb.reader(A)
-    made = await store.kb.graph.create(reader, Word(name="Osprey Plant", description="New."))
+    made = await store.kb.graph.create(reader, ManualEdit(name="Osprey Plant", description="New."))
     assert (made.ref, made.kind, made.chunk_count) == ("kg:term:osprey-plant", "term", 0)
     with pytest.raises(Invalid, match="already"):
-        await store.kb.graph.create(await store.kb.reader(A), Word(name="osprey-plant"))
+        await store.kb.graph.create(await store.kb.reader(A), ManualEdit(name="osprey-plant"))
     await store.put("two", A, "Osprey Plant (site): large")
     joined = await store.kb.graph.entity(await store.kb.reader(A), "Osprey Plant")
     assert joined.entity.id == made.id
@@ -110,7 +110,7 @@ async def test_a_relation_by_hand_lives_beside_what_texts_state(store: Noted) ->
     reader = await store.kb.reader(A)
     graph = store.kb.graph
     before = await dump(store)
-    statement = Statement(
+    statement = RelationMention(
         subject="Nordwind",
         object="Acme Corp",
         predicate=Predicate.PART_OF,
@@ -121,7 +121,7 @@ async def test_a_relation_by_hand_lives_beside_what_texts_state(store: Noted) ->
     made = await graph.relate(reader, statement)
     assert (made.source, made.target, made.weight) == ("Nordwind", "Acme Corp", 3.0)
     assert (made.keywords, made.description) == ("ownership", "since the sale")
-    both = Statement(
+    both = RelationMention(
         subject="Acme Corp", object="Nordwind", predicate=Predicate.USES, description="hourly"
     )
     mixed = await graph.relate(await store.kb.reader(A), both)
@@ -147,8 +147,8 @@ async def test_a_relation_by_hand_lives_beside_what_texts_state(store: Noted) ->
 async def test_words_follow_merges_and_come_back(store: Noted) -> None:
     await store.put("two", A, "ACME Inc (company): makes taps")
     reader = await store.kb.reader(A)
-    await store.kb.graph.edit(reader, "ACME Inc", Word(description="By hand."))
-    linked = Statement(subject="ACME Inc", object="Nordwind", predicate=Predicate.USES)
+    await store.kb.graph.edit(reader, "ACME Inc", ManualEdit(description="By hand."))
+    linked = RelationMention(subject="ACME Inc", object="Nordwind", predicate=Predicate.USES)
     await store.kb.graph.relate(await store.kb.reader(A), linked)
     reader = await store.kb.reader(A)
     before = await dump(store)
@@ -157,12 +157,12 @@ async def test_words_follow_merges_and_come_back(store: Noted) -> None:
     assert (done.relations_redirected, done.relations_deduped) == (1, 1)
     relations = (await store.kb.graph.entity(reader, "Acme Corp")).relations
     assert [(each.predicate, each.weight) for each in relations] == [(Predicate.USES, 2.0)]
-    whole = await store.kb.graph.edit(reader, "ACME Inc", Word(description="All of it."))
+    whole = await store.kb.graph.edit(reader, "ACME Inc", ManualEdit(description="All of it."))
     assert whole.description == "All of it."
     await store.kb.graph.unmerge(reader, "ACME Inc")
     apart = await store.kb.graph.entity(reader, "ACME Inc")
     assert apart.entity.description == "By hand."
-    await store.project.database.run(
+    await store.project.database.execute(
         "DELETE FROM entity_edits WHERE description = 'All of it.'", {}
     )
     after = await dump(store)
@@ -174,25 +174,25 @@ async def test_words_that_cannot_stand_are_refused(store: Noted) -> None:
     reader = await store.kb.reader(A)
     graph = store.kb.graph
     before = await dump(store)
-    for word in (Word(), Word(name="..."), Word(name="x" * 201), Word(kind="Big Firm")):
+    for word in (ManualEdit(), ManualEdit(name="..."), ManualEdit(name="x" * 201), ManualEdit(kind="Big Firm")):
         with pytest.raises(Invalid):
             await graph.edit(reader, "Acme Corp", word)
         with pytest.raises(Invalid):
             await graph.create(reader, word)
     with pytest.raises(Invalid, match="not be able to see it"):
-        await graph.edit(reader, "Acme Corp", Word(name="X"), tags=B)
+        await graph.edit(reader, "Acme Corp", ManualEdit(name="X"), tags=B)
     with pytest.raises(NotFound):
-        await graph.edit(await store.kb.reader(B), "Acme Corp", Word(name="X"))
+        await graph.edit(await store.kb.reader(B), "Acme Corp", ManualEdit(name="X"))
     with pytest.raises(NotFound):
         await graph.delete(await store.kb.reader(B), "Acme Corp")
     with pytest.raises(NotFound):
         await graph.unrelate(reader, "Nordwind", "Acme Corp", Predicate.USES)
     for weight in (0, -1, float("nan")):
-        linked = Statement(subject="Nordwind", object="Acme Corp", weight=weight)
+        linked = RelationMention(subject="Nordwind", object="Acme Corp", weight=weight)
         with pytest.raises(Invalid):
             await graph.relate(reader, linked)
     with pytest.raises(Invalid, match="one entity"):
-        await graph.relate(reader, Statement(subject="Nordwind", object="nordwind"))
+        await graph.relate(reader, RelationMention(subject="Nordwind", object="nordwind"))
     assert await dump(store) == before
 
 
@@ -201,9 +201,9 @@ async def test_a_word_is_heard_by_those_it_is_for(store: Noted) -> None:
     other = await store.kb.reader(B)
     unseen = await seen(store, other)
     reader = await store.kb.reader(AB)
-    await store.kb.graph.edit(reader, "Acme Corp", Word(name="Zeta"), tags=A)
-    await store.kb.graph.create(reader, Word(name="Tarn"), tags=A)
-    linked = Statement(subject="Acme Corp", object="Nordwind", predicate=Predicate.PART_OF)
+    await store.kb.graph.edit(reader, "Acme Corp", ManualEdit(name="Zeta"), tags=A)
+    await store.kb.graph.create(reader, ManualEdit(name="Tarn"), tags=A)
+    linked = RelationMention(subject="Acme Corp", object="Nordwind", predicate=Predicate.PART_OF)
     await store.kb.graph.relate(reader, linked, tags=A)
     assert await seen(store, await store.kb.reader(B)) == unseen
     assert (await store.kb.graph.entity(await store.kb.reader(A), "Zeta")).entity.name == "Zeta"
@@ -213,7 +213,7 @@ async def test_a_new_name_for_others_does_not_tell_the_old_one(database: Databas
     store = await noted(database)
     await store.put("one", A, "Project Falcon (codename): secret")
     both = await store.kb.reader(AB)
-    await store.kb.graph.edit(both, "Project Falcon", Word(name="The Site"), tags=B)
+    await store.kb.graph.edit(both, "Project Falcon", ManualEdit(name="The Site"), tags=B)
     other = await store.kb.reader(B)
     listed = [entity async for entity in store.kb.graph.entities(other)]
     assert [(each.name, each.ref) for each in listed] == [("The Site", "kg:codename:the-site")]
@@ -240,7 +240,7 @@ async def test_edits_in_other_classes_and_invisible_texts_are_not_felt(
         await store.put("one", A, *lines)
     await full.put("two", B, "Secrets.", *(f"{name} (thing): secret" for name in hidden))
     for number, (name, is_visible) in enumerate(edits):
-        word = Word(description=f"word {number}", name="" if number % 2 else f"{name} {number}")
+        word = ManualEdit(description=f"word {number}", name="" if number % 2 else f"{name} {number}")
         for store in (full, own) if is_visible else (full,):
             reader = await store.kb.reader(AB)
             listed = [entity async for entity in store.kb.graph.entities(reader)]

@@ -3,13 +3,13 @@
 import pytest
 from pydantic import SecretStr
 
-from lightwell import Invalid, Settings, opened
+from lightwell import Invalid, Settings, open_knowledge_base
 from lightwell.domain.evidence import INSUFFICIENT
-from lightwell.testing.endpoint import Behaves, Body, FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
+from lightwell.testing.shelf import InMemorySource, make_document
 
 QUESTION = "What discount does Nordwind receive on all items?"
-NOTE = written(
+NOTE = make_document(
     "a.md",
     "# Contract with Nordwind\n\nNordwind receives a discount of 18 percent on all items. The term is three years.",
     ["team:sales"],
@@ -48,8 +48,8 @@ async def test_what_the_model_invents_is_taken_out(
         return reply
 
     with FakeEndpoint(say, dimension=64).running() as endpoint:
-        async with opened(settings(database_url, endpoint)) as kb:
-            await kb.ingest(Shelf(documents=(NOTE,)))
+        async with open_knowledge_base(settings(database_url, endpoint)) as kb:
+            await kb.ingest(InMemorySource(documents=(NOTE,)))
             answer = await kb.ask(QUESTION, await kb.reader(["team:sales"]))
             assert answer.text == text
             assert bool(answer.citations) == (text != INSUFFICIENT)
@@ -61,21 +61,21 @@ async def test_what_the_model_invents_is_taken_out(
 
 
 async def test_an_endpoint_that_is_busy_at_first_is_asked_again(database_url: str) -> None:
-    busy = Behaves(status=429, headers={"Retry-After": "0"})
+    busy = Behaviour(status=429, headers={"Retry-After": "0"})
     with FakeEndpoint(script=[busy, busy], dimension=64).running() as endpoint:
-        async with opened(settings(database_url, endpoint)) as kb:
-            done = await kb.ingest(Shelf(documents=(NOTE,)))
-            assert done.troubles == ()
+        async with open_knowledge_base(settings(database_url, endpoint)) as kb:
+            done = await kb.ingest(InMemorySource(documents=(NOTE,)))
+            assert done.problems == ()
 
 
 async def test_vectors_of_two_models_are_never_compared(database_url: str) -> None:
     with FakeEndpoint(dimension=64).running() as endpoint:
         first = settings(database_url, endpoint)
-        async with opened(first):
+        async with open_knowledge_base(first):
             pass
         other = first.model_copy(update={"embedding_model": "other vectors"})
         with pytest.raises(Invalid, match="other vectors"):
-            async with opened(other):
+            async with open_knowledge_base(other):
                 pass
 
 
@@ -85,5 +85,5 @@ async def test_an_endpoint_without_a_model_is_refused_with_the_setting_to_mend(
     with FakeEndpoint(dimension=64).running() as endpoint:
         unnamed = settings(database_url, endpoint).model_copy(update={"chat_model": ""})
         with pytest.raises(Invalid, match="LIGHTWELL_CHAT_MODEL"):
-            async with opened(unnamed):
+            async with open_knowledge_base(unnamed):
                 pass

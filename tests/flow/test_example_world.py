@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from lightwell import Answer, KnowledgeBase, Settings, files, opened
+from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
 from lightwell.domain.evidence import Confidence
-from lightwell.entrypoints.cli.evaluating import Remembering
+from lightwell.entrypoints.cli.evaluating import CachingEmbedder
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -20,9 +20,9 @@ ANSWERED_FLOOR, REFUSED_FLOOR = 0.75, 0.9
 async def world(server: str) -> AsyncIterator[KnowledgeBase]:
     """The world in a project of its own on the run's server; three people ask the same, so texts are embedded once."""
     settings = Settings(database_url=server, project="example world")  # pyright: ignore[reportArgumentType]
-    async with opened(settings, around=Remembering) as kb:
+    async with open_knowledge_base(settings, around=CachingEmbedder) as kb:
         done = await kb.ingest(files(DOCUMENTS, frozenset(), settings))
-        assert done.troubles == ()
+        assert done.problems == ()
         yield kb
 
 

@@ -29,7 +29,7 @@ from lightwell.domain.exports import (
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records import documents
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.generation import examples
 from tests.patience import PATIENCE
 
@@ -45,7 +45,7 @@ async def store(database: Database, documents: Sequence[NewDocument]) -> Project
     """Return a project with these documents, which have references of their own and came one after the other."""
     project = await project_on(database, name=uuid4().hex)
     named = [replace(one, system="shelf", source_id=Path(one.url).name) for one in documents]
-    await project.kb.ingest(Shelf(documents=tuple(named)), "shelf")
+    await project.kb.ingest(InMemorySource(documents=tuple(named)), "shelf")
     return project
 
 
@@ -103,8 +103,8 @@ async def test_an_export_holds_the_readers_part_and_no_word_more(
     project = await store(
         database,
         [
-            written("open.md", OPEN_WORDS, ["team:a"]),
-            written("secret.md", CLOSED_WORDS, ["team:b"]),
+            make_document("open.md", OPEN_WORDS, ["team:a"]),
+            make_document("secret.md", CLOSED_WORDS, ["team:b"]),
         ],
     )
     closed = await exported(project, {"team:a"}, everything(tmp_path / "a.csv"))
@@ -126,14 +126,14 @@ async def test_an_export_holds_the_readers_part_and_no_word_more(
 
 
 async def test_who_has_no_tags_exports_headings(database: Database, tmp_path: Path) -> None:
-    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     await exported(project, set(), everything(tmp_path / "none.csv"))
     assert table(tmp_path / "none.csv") == []
     assert (tmp_path / "none.csv").read_text("utf-8-sig").startswith("ref,name,kind,")
 
 
 async def test_an_export_is_its_owners_to_read(database: Database, tmp_path: Path) -> None:
-    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     for name in ("g.csv", "g.xlsx", "g.md"):
         await exported(project, {"team:a"}, everything(tmp_path / name))
     assert permissions(tmp_path) == {0o600}
@@ -146,8 +146,8 @@ async def test_what_was_hidden_before_the_refresh_is_in_no_export(
     project = await store(
         database,
         [
-            written("open.md", OPEN_WORDS, ["team:a"]),
-            written("other.md", "Acme Corp met Jane Smith in Tarn Valley.", ["team:a"]),
+            make_document("open.md", OPEN_WORDS, ["team:a"]),
+            make_document("other.md", "Acme Corp met Jane Smith in Tarn Valley.", ["team:a"]),
         ],
     )
     shown = await project.kb.document(
@@ -166,8 +166,8 @@ async def test_an_entity_goes_by_the_reference_that_its_readers_know(
     database: Database, tmp_path: Path
 ) -> None:
     """Since a merge, a reader may see an entity by an alias alone; the profile says so."""
-    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
-    await database.run(
+    project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
+    await database.execute(
         "UPDATE profiles SET entity_ref = 'kg:entity:known-as' WHERE display_name = 'Acme Corp'", {}
     )
     files = await exported(project, {"team:a"}, everything(tmp_path / "a.csv"))
@@ -178,8 +178,8 @@ async def test_an_entity_goes_by_the_reference_that_its_readers_know(
 async def test_a_merge_with_something_invisible_shows_in_no_export(
     database: Database, tmp_path: Path
 ) -> None:
-    mine = written("open.md", OPEN_WORDS, ["team:a"])
-    theirs = written("closed.md", CLOSED_WORDS.replace("Acme Corp", "Osprey"), ["team:b"])
+    mine = make_document("open.md", OPEN_WORDS, ["team:a"])
+    theirs = make_document("closed.md", CLOSED_WORDS.replace("Acme Corp", "Osprey"), ["team:b"])
     full, own = await store(database, [mine, theirs]), await store(database, [mine])
     curator = await full.kb.reader(["team:a", "team:b"])
     await full.kb.graph.merge(curator, ["Acme Corp"], "Nordwind")
@@ -194,10 +194,10 @@ async def test_a_merge_with_something_invisible_shows_in_no_export(
 
 
 async def test_the_four_tables_of_csv_fit_together(database: Database, tmp_path: Path) -> None:
-    project = await store(database, [written("open.md", f"# Minutes\n\n{OPEN_WORDS}", ["team:a"])])
+    project = await store(database, [make_document("open.md", f"# Minutes\n\n{OPEN_WORDS}", ["team:a"])])
     told: list[ExportProgress] = []
     result = await project.kb.export(
-        await project.kb.reader(["team:a"]), everything(tmp_path / "g.csv"), tell=told.append
+        await project.kb.reader(["team:a"]), everything(tmp_path / "g.csv"), on_progress=told.append
     )
     files = ["g.csv", "g-relations.csv", "g-chunks.csv", "g-vectors.csv"]
     assert [file.name for file in result.files] == files
@@ -226,7 +226,7 @@ async def test_the_four_tables_of_csv_fit_together(database: Database, tmp_path:
 
 
 async def test_only_what_is_asked_for_is_written(database: Database, tmp_path: Path) -> None:
-    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     config = ExportConfig(
         format=ExportFormat.CSV,
         output_path=tmp_path / "chunks.csv",
@@ -240,7 +240,7 @@ async def test_only_what_is_asked_for_is_written(database: Database, tmp_path: P
 
 
 async def test_pages_for_people_name_everything(database: Database, tmp_path: Path) -> None:
-    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     for name in ("g.md", "g.txt"):
         (content,) = (await exported(project, {"team:a"}, everything(tmp_path / name))).values()
         for words in ("Acme Corp", "→ RELATED_TO →", "in 1 passage", OPEN_WORDS, "64 dimensions"):
@@ -262,8 +262,8 @@ async def hostile(database: Database) -> Project:
         "f.txt": "-1-1 minus",
         "g.txt": "a" + "\U0001f600" * 500 + " ends",
     }
-    made = await store(database, [written(name, text, ["team:a"]) for name, text in texts.items()])
-    await database.run(
+    made = await store(database, [make_document(name, text, ["team:a"]) for name, text in texts.items()])
+    await database.execute(
         "UPDATE document_chunks SET chunk_text = %(text)s WHERE chunk_text = 'CONTROL'",
         {
             "text": "a bell \x07, an escape \x1b[31m, _x0041_ and a ]]> end"
@@ -359,7 +359,7 @@ def libreoffice(file: Path) -> str:
 async def test_a_file_that_is_there_is_kept_unless_asked(
     database: Database, tmp_path: Path
 ) -> None:
-    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     (tmp_path / "g-vectors.csv").write_text("mine")
     with pytest.raises(Invalid, match=r"g-vectors\.csv' is there already"):
         await exported(project, {"team:a"}, everything(tmp_path / "g.csv"))
@@ -395,7 +395,7 @@ async def test_a_project_that_is_gone_is_not_found(project: Project, tmp_path: P
 async def test_what_ends_in_the_middle_leaves_nothing_behind(
     database: Database, tmp_path: Path, form: ExportFormat
 ) -> None:
-    project = await store(database, [written("open.md", OPEN_WORDS, ["team:a"])])
+    project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     (tmp_path / f"g.{form}").write_text("the export of yesterday")
 
     def tell(progress: ExportProgress) -> None:
@@ -404,7 +404,7 @@ async def test_what_ends_in_the_middle_leaves_nothing_behind(
 
     config = everything(tmp_path / f"g.{form}", replace=True)
     with pytest.raises(KeyboardInterrupt):
-        await project.kb.export(await project.kb.reader(["team:a"]), config, tell=tell)
+        await project.kb.export(await project.kb.reader(["team:a"]), config, on_progress=tell)
     assert names(tmp_path) == [f"g.{form}"]
     assert (tmp_path / f"g.{form}").read_text() == "the export of yesterday"
 
@@ -417,7 +417,7 @@ MANY, LENGTH = 20_000, 2_000
 @pytest.fixture
 async def large(project: Project) -> Project:
     """Twenty thousand entities, each with 2,000 letters said of it: 40 MB of text."""
-    await project.kb.ingest(Shelf(documents=(written("open.md", OPEN_WORDS, ["team:a"]),)))
+    await project.kb.ingest(InMemorySource(documents=(make_document("open.md", OPEN_WORDS, ["team:a"]),)))
     async with project.database.transaction() as connection:
         await connection.execute(
             """
@@ -463,7 +463,7 @@ async def test_memory_does_not_grow_with_what_is_exported(
         result: Exported = await large.kb.export(
             reader,
             everything(tmp_path / f"g.{form}", batch_size=500),
-            tell=lambda progress: sizes.append(resident()),
+            on_progress=lambda progress: sizes.append(resident()),
         )
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -4,17 +4,17 @@ import json
 
 import pytest
 
-from lightwell.ingest.reading import Form, Wanted
+from lightwell.ingest.reading import OutputForm, ExtractionSpec
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Body, FakeEndpoint, Request
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .reading_model import SLOTS, Options, content, names, read_by_model
 
 TAGS = ["team:a"]
-AUTO = Options(wanted=Wanted(form=Form.JSON), instead=Form.LINES)
+AUTO = Options(wanted=ExtractionSpec(form=OutputForm.JSON), instead=OutputForm.LINES)
 NOTES = tuple(
-    written(f"{n:02}.md", f"Acme Corp buys Pump {n} from Nordwind.", TAGS, title=f"{n}")
+    make_document(f"{n:02}.md", f"Acme Corp buys Pump {n} from Nordwind.", TAGS, title=f"{n}")
     for n in range(40)
 )
 NO_SCHEMA = frozenset({"response_format"})
@@ -35,7 +35,7 @@ def in_lines(request: Request) -> bool:
 async def test_an_endpoint_that_takes_a_schema_is_given_one(database: Database) -> None:
     with FakeEndpoint(in_its_form).running() as endpoint:
         async with read_by_model(database, endpoint.base_url, AUTO) as (project, _):
-            await project.kb.ingest(Shelf(documents=NOTES[:3]))
+            await project.kb.ingest(InMemorySource(documents=NOTES[:3]))
     assert len(endpoint.requests) == 3
     assert not any(in_lines(request) for request in endpoint.requests)
     assert all("response_format" in request.body for request in endpoint.requests)
@@ -50,7 +50,7 @@ async def test_one_that_takes_none_is_asked_in_lines_and_nothing_is_paid_twice(
 ) -> None:
     with FakeEndpoint(in_its_form, declines=NO_SCHEMA).running() as endpoint:
         async with read_by_model(database, endpoint.base_url, AUTO) as (project, meter):
-            await project.kb.ingest(Shelf(documents=NOTES))
+            await project.kb.ingest(InMemorySource(documents=NOTES))
             asked = [one for one in endpoint.requests if "response_format" not in one.body]
             assert len(asked) == meter.summary.calls == len(NOTES)
             assert all(in_lines(request) for request in asked)
@@ -68,7 +68,7 @@ async def test_what_was_replied_in_one_form_holds_in_the_other(
     documents = NOTES[:3]
     with FakeEndpoint(in_its_form, declines=NO_SCHEMA - declines).running() as before:
         async with read_by_model(database, before.base_url, AUTO) as (project, _):
-            await project.kb.ingest(Shelf(documents=documents))
+            await project.kb.ingest(InMemorySource(documents=documents))
             reader = await project.kb.reader(TAGS)
             estimate = await project.kb.estimate_again(reader, None)
             assert (estimate.kept, estimate.calls) == (3, 0)
@@ -76,8 +76,8 @@ async def test_what_was_replied_in_one_form_holds_in_the_other(
         async with read_by_model(database, after.base_url, AUTO) as (project, _):
             await project.kb.reread(reader, None)
             assert after.requests == []
-            more = written("new.md", "Jane Smith met Nordwind.", TAGS)
-            await project.kb.ingest(Shelf(documents=(*documents, more)))
+            more = make_document("new.md", "Jane Smith met Nordwind.", TAGS)
+            await project.kb.ingest(InMemorySource(documents=(*documents, more)))
             await project.kb.reread(reader, None)
             estimate = await project.kb.estimate_again(reader, None)
             assert (estimate.kept, estimate.calls) == (4, 0)

@@ -5,7 +5,7 @@ from typing import cast
 
 from lightwell.domain.questions import Channel
 from lightwell.entrypoints.cli import shapes
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.passages import chunk, found, passage
 
 from .conftest import Project
@@ -16,8 +16,8 @@ START = "# Starting the gateway\n\n```bash\nsystemctl start gateway\n```\n"
 
 
 async def test_a_passage_knows_what_it_holds_and_when_it_came(project: Project) -> None:
-    documents = (written("prices.md", PRICES, TAGS), written("start.md", START, TAGS))
-    await project.kb.ingest(Shelf(documents=documents))
+    documents = (make_document("prices.md", PRICES, TAGS), make_document("start.md", START, TAGS))
+    await project.kb.ingest(InMemorySource(documents=documents))
     reader = await project.kb.reader(TAGS)
     (prices,) = (await project.kb.search("Tarn 4 price", reader, limit=1)).evidence
     (start,) = (await project.kb.search("starting the gateway", reader, limit=1)).evidence

@@ -12,9 +12,9 @@ from lightwell.domain.documents import DocumentState, NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import JobId
 from lightwell.knowledge_base import Ingestion
-from lightwell.ports import Change, Changed
+from lightwell.ports import Change, ChangedDocument
 from lightwell.records.locks import PUBLISHING_LOCK
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 
@@ -23,11 +23,11 @@ LONG = " ".join(f"Sentence number {n} speaks of Acme Corp and its pumps." for n 
 
 
 async def ingest(project: Project, *documents: NewDocument) -> Ingestion:
-    return await project.kb.ingest(Shelf(documents=documents))
+    return await project.kb.ingest(InMemorySource(documents=documents))
 
 
 async def test_a_document_becomes_visible_whole(project: Project) -> None:
-    await ingest(project, written("a.md", f"# Pumps\n\n{LONG}", TAGS))
+    await ingest(project, make_document("a.md", f"# Pumps\n\n{LONG}", TAGS))
     reader = await project.kb.reader(TAGS)
     document = await project.kb.document(reader, "file:///shelf/a.md")
     status = await project.kb.status(reader)
@@ -40,7 +40,7 @@ async def test_a_document_becomes_visible_whole(project: Project) -> None:
 
 
 async def test_an_unchanged_document_costs_no_job_and_no_embedding(project: Project) -> None:
-    document = written("a.md", "The pump is blue.", TAGS)
+    document = make_document("a.md", "The pump is blue.", TAGS)
     await ingest(project, document)
     before = len(project.embedder.texts)
     again = await ingest(project, document)
@@ -51,10 +51,10 @@ async def test_an_unchanged_document_costs_no_job_and_no_embedding(project: Proj
 
 async def test_a_changed_document_embeds_only_what_is_new(project: Project) -> None:
     first = "\n\n".join(f"## Part {n}\n\n{LONG}" for n in range(3))
-    await ingest(project, written("a.md", first, TAGS, title="Pumps"))
+    await ingest(project, make_document("a.md", first, TAGS, title="Pumps"))
     before = list(project.embedder.texts)
     await ingest(
-        project, written("a.md", first + "\n\n## Part 9\n\nNew words.", TAGS, title="Pumps")
+        project, make_document("a.md", first + "\n\n## Part 9\n\nNew words.", TAGS, title="Pumps")
     )
     added = project.embedder.texts[len(before) :]
     assert 1 <= len(added) <= 2
@@ -64,14 +64,14 @@ async def test_a_changed_document_embeds_only_what_is_new(project: Project) -> N
 async def test_equal_text_in_two_documents_is_embedded_once(project: Project) -> None:
     await ingest(
         project,
-        written("a.md", "The pump is blue.", TAGS, title="Note"),
-        written("b.md", "The pump is blue.", ["team:other"], title="Note"),
+        make_document("a.md", "The pump is blue.", TAGS, title="Note"),
+        make_document("b.md", "The pump is blue.", ["team:other"], title="Note"),
     )
     await ingest(
         project,
-        written("a.md", "The pump is blue.", TAGS, title="Note"),
-        written("b.md", "The pump is blue.", ["team:other"], title="Note"),
-        written("c.md", "The pump is blue.", ["team:third"], title="Note"),
+        make_document("a.md", "The pump is blue.", TAGS, title="Note"),
+        make_document("b.md", "The pump is blue.", ["team:other"], title="Note"),
+        make_document("c.md", "The pump is blue.", ["team:third"], title="Note"),
     )
     assert len(project.embedder.texts) == 1
 
@@ -80,11 +80,11 @@ async def test_a_vanished_document_leaves_no_word_behind(project: Project) -> No
     canary = "Zyxwvut"
     await ingest(
         project,
-        written("a.md", f"# {canary}\n\n{canary} met Acme Corp. {LONG}", TAGS, topic=canary),
-        written("b.md", "Acme Corp stays.", TAGS),
+        make_document("a.md", f"# {canary}\n\n{canary} met Acme Corp. {LONG}", TAGS, topic=canary),
+        make_document("b.md", "Acme Corp stays.", TAGS),
     )
-    found = await ingest(project, written("b.md", "Acme Corp stays.", TAGS))
-    assert found.found.gone == 1
+    found = await ingest(project, make_document("b.md", "Acme Corp stays.", TAGS))
+    assert found.found.removed == 1
     assert await residue(project, canary) == []
     reader = await project.kb.reader(TAGS)
     with pytest.raises(NotFound):
@@ -110,7 +110,7 @@ async def residue(project: Project, canary: str) -> list[str]:
 
 
 async def test_the_canary_would_be_seen(project: Project) -> None:
-    await ingest(project, written("a.md", "# Zyxwvut\n\nZyxwvut met Acme Corp.", TAGS))
+    await ingest(project, make_document("a.md", "# Zyxwvut\n\nZyxwvut met Acme Corp.", TAGS))
     held = await residue(project, "zyxwvut")
     assert {"source_documents", "document_chunks", "chunk_terms", "term_counts", "entities"} <= set(
         held
@@ -118,10 +118,10 @@ async def test_the_canary_would_be_seen(project: Project) -> None:
 
 
 async def test_narrowed_access_holds_at_once(project: Project) -> None:
-    await ingest(project, written("a.md", "The pump is blue.", ["team:sales", "team:support"]))
+    await ingest(project, make_document("a.md", "The pump is blue.", ["team:sales", "team:support"]))
     support = await project.kb.reader(["team:support"])
     assert (await project.kb.status(support)).chunks == 1
-    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
+    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
     support = await project.kb.reader(["team:support"])
     sales = await project.kb.reader(TAGS)
     assert (await project.kb.status(support)).chunks == 0
@@ -132,26 +132,26 @@ async def test_narrowed_access_holds_at_once(project: Project) -> None:
 
 async def test_a_document_that_cannot_be_read_fails_by_itself(project: Project) -> None:
     done = await ingest(
-        project, written("a.md", "   \n", TAGS), written("b.md", "The pump is blue.", TAGS)
+        project, make_document("a.md", "   \n", TAGS), make_document("b.md", "The pump is blue.", TAGS)
     )
     reader = await project.kb.reader(TAGS)
-    assert [trouble.url for trouble in done.troubles] == ["file:///shelf/a.md"]
+    assert [trouble.url for trouble in done.problems] == ["file:///shelf/a.md"]
     assert (await project.kb.document(reader, "file:///shelf/a.md")).state is DocumentState.FAILED
     assert (await project.kb.document(reader, "file:///shelf/b.md")).state is DocumentState.ACTIVE
 
 
 async def test_an_old_version_stays_visible_while_the_new_one_waits(project: Project) -> None:
-    await ingest(project, written("a.md", "The pump is blue.", TAGS))
-    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is red.", TAGS),)))
+    await ingest(project, make_document("a.md", "The pump is blue.", TAGS))
+    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is red.", TAGS),)))
     reader = await project.kb.reader(TAGS)
     assert "blue" in await project.kb.text(reader, "file:///shelf/a.md")
-    await ingest(project, written("a.md", "The pump is red.", TAGS))
+    await ingest(project, make_document("a.md", "The pump is red.", TAGS))
     assert "red" in await project.kb.text(reader, "file:///shelf/a.md")
     assert (await project.kb.status(reader)).chunks == 1
 
 
 async def test_a_deleted_document_comes_back_when_its_source_still_has_it(project: Project) -> None:
-    document = written("a.md", "The pump is blue.", TAGS)
+    document = make_document("a.md", "The pump is blue.", TAGS)
     await ingest(project, document)
     reader = await project.kb.reader(TAGS)
     await project.kb.delete(reader, [document.url])
@@ -161,7 +161,7 @@ async def test_a_deleted_document_comes_back_when_its_source_still_has_it(projec
 
 
 async def test_what_one_may_not_see_is_not_there(project: Project) -> None:
-    await ingest(project, written("a.md", "The pump is blue.", TAGS))
+    await ingest(project, make_document("a.md", "The pump is blue.", TAGS))
     stranger = await project.kb.reader(["team:support"])
     nobody = await project.kb.reader([])
     for reader in (stranger, nobody):
@@ -175,7 +175,7 @@ async def test_what_one_may_not_see_is_not_there(project: Project) -> None:
 
 
 async def test_documents_come_by_url_page_after_page(project: Project) -> None:
-    await ingest(project, *(written(f"{n:03}.md", f"Note {n}.", TAGS) for n in range(25)))
+    await ingest(project, *(make_document(f"{n:03}.md", f"Note {n}.", TAGS) for n in range(25)))
     reader = await project.kb.reader(TAGS)
     first = [document.url async for document in project.kb.documents(reader, limit=10)]
     rest = [document.url async for document in project.kb.documents(reader, after=first[-1])]
@@ -188,9 +188,9 @@ async def test_a_url_that_is_too_long_costs_its_document_and_no_warning_of_the_d
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     long = "/".join(uuid4().hex for _ in range(300))
-    documents = (written(f"{long}.md", "Too far down.", TAGS), written("b.md", "Near.", TAGS))
-    done = await project.kb.ingest(Shelf(documents=documents))
-    (trouble,) = done.troubles
+    documents = (make_document(f"{long}.md", "Too far down.", TAGS), make_document("b.md", "Near.", TAGS))
+    done = await project.kb.ingest(InMemorySource(documents=documents))
+    (trouble,) = done.problems
     assert "its URL has 9,9" in trouble.message
     assert "at most 2,000 are allowed" in trouble.message
     assert [each.url for each in done.done] == [documents[1].url]
@@ -198,8 +198,8 @@ async def test_a_url_that_is_too_long_costs_its_document_and_no_warning_of_the_d
 
 
 async def test_a_run_counts_what_could_not_be_read_as_failed(project: Project) -> None:
-    documents = (written("a.md", "Near.", TAGS), written("empty.md", "", TAGS))
-    await project.kb.ingest(Shelf(documents=documents))
+    documents = (make_document("a.md", "Near.", TAGS), make_document("empty.md", "", TAGS))
+    await project.kb.ingest(InMemorySource(documents=documents))
     (run,) = await project.kb.jobs.runs(await project.kb.reader(TAGS))
     assert (run.inserted, run.failed) == (1, 1)
 
@@ -223,13 +223,13 @@ class Publishing:
                 assert await lock.fetchone() == (True,)
             rows = await self.project.database.rows("SELECT count(*) FROM source_documents", {})
             self.registered.append(rows[0][0])
-            yield Changed(document=document)
+            yield ChangedDocument(document=document)
 
 
 async def test_a_sync_holds_the_publishing_lock_for_at_most_fifty_documents_at_a_time(
     project: Project,
 ) -> None:
-    documents = [written(f"{n}.md", f"Order {n}.", TAGS) for n in range(180)]
+    documents = [make_document(f"{n}.md", f"Order {n}.", TAGS) for n in range(180)]
     source = Publishing(project, documents)
     assert (await project.kb.enqueue(source)).new == 180
     steps = {after - before for before, after in pairwise(source.registered)}

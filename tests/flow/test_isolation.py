@@ -11,19 +11,19 @@ from dataclasses import dataclass, field, replace
 import docx
 import pytest
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.documents import DocumentState, Format, NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import Extraction, Mention
 from lightwell.ingest import rules, work
 from lightwell.ingest.way import Outcome, Progress, Step
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import ChunkToRead, Vectors
+from lightwell.ports import ExtractionInput, Vectors
 from lightwell.records import jobs
 from lightwell.records.jobs import Worker
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import Shelf, written
-from lightwell.wiring import retriever
+from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.wiring import make_retriever
 
 from .conftest import Project
 
@@ -47,7 +47,7 @@ def docx_dated(moment: str) -> bytes:
 
 
 def wordy(content: bytes) -> NewDocument:
-    return replace(written("bad.docx", "", TAGS), content=content, format=Format.DOCX)
+    return replace(make_document("bad.docx", "", TAGS), content=content, format=Format.DOCX)
 
 
 async def states(project: Project) -> dict[str, DocumentState]:
@@ -60,19 +60,19 @@ async def states(project: Project) -> dict[str, DocumentState]:
 
 ODD: dict[str, Callable[[], NewDocument]] = {
     "html date": lambda: as_html(
-        written(
+        make_document(
             "bad.html",
             f'<meta property="article:modified_time" content="{EARLIEST}"><p>Hello.',
             TAGS,
         )
     ),
     "html charset": lambda: as_html(
-        written("bad.html", '<meta charset="undefined"><p>Hello.', TAGS)
+        make_document("bad.html", '<meta charset="undefined"><p>Hello.', TAGS)
     ),
     "html codec": lambda: as_html(
-        written("bad.html", '<meta charset="unicode-escape"><p>Hello \\ud800 \\x00.', TAGS)
+        make_document("bad.html", '<meta charset="unicode-escape"><p>Hello \\ud800 \\x00.', TAGS)
     ),
-    "markdown date": lambda: written("bad.md", f"---\nupdated: {EARLIEST}\n---\nHello.", TAGS),
+    "markdown date": lambda: make_document("bad.md", f"---\nupdated: {EARLIEST}\n---\nHello.", TAGS),
     "docx date": lambda: wordy(docx_dated(EARLIEST)),
     "docx late date": lambda: wordy(docx_dated("9999-12-31T23:59:59-14:00")),
 }
@@ -80,9 +80,9 @@ ODD: dict[str, Callable[[], NewDocument]] = {
 
 @pytest.mark.parametrize("case", ODD)
 async def test_a_date_or_charset_that_cannot_be_is_left_out(project: Project, case: str) -> None:
-    good = written("good.md", "The pump is blue.", TAGS)
-    ended = await project.kb.ingest(Shelf(documents=(ODD[case](), good)))
-    assert ended.troubles == ()
+    good = make_document("good.md", "The pump is blue.", TAGS)
+    ended = await project.kb.ingest(InMemorySource(documents=(ODD[case](), good)))
+    assert ended.problems == ()
     assert set((await states(project)).values()) == {DocumentState.ACTIVE}
 
 
@@ -108,25 +108,25 @@ class Fragile:
     async def query(self, text: str) -> Vectors:
         return await self.inner.query(text)
 
-    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         return [self._said(chunk.draft.text) for chunk in chunks]
 
     def _said(self, text: str) -> Extraction:
         if "breaks extraction" in text:
             raise KeyError("a secret of the text")
         if "breaks publishing" in text:
-            return Extraction(mentions=(Mention(name="a\0b", kind="name"),), statements=())
+            return Extraction(mentions=(Mention(name="a\0b", kind="name"),), relation_mentions=())
         if "breaks counting" in text:
             return Extraction(
-                mentions=(Mention(name="a", kind="name", count=2**40),), statements=()
+                mentions=(Mention(name="a", kind="name", count=2**40),), relation_mentions=()
             )
-        return Extraction(mentions=(Mention(name="Acme", kind="name"),), statements=())
+        return Extraction(mentions=(Mention(name="Acme", kind="name"),), relation_mentions=())
 
 
 def fragile(project: Project) -> Project:
     way = replace(project.way, embedder=Fragile(), extractor=Fragile())
     kb = KnowledgeBase(
-        project.database, project.kb.project_id, way, retriever(way), Answers(model=None)
+        project.database, project.kb.project_id, way, make_retriever(way), AnswerGenerator(model=None)
     )
     return replace(project, kb=kb, way=way)
 
@@ -134,14 +134,14 @@ def fragile(project: Project) -> Project:
 @pytest.mark.parametrize("step", ["embedding", "extraction", "publishing", "counting"])
 async def test_a_document_that_breaks_a_later_step_fails_alone(project: Project, step: str) -> None:
     broken = fragile(project)
-    documents = [written(f"{n}.md", f"Note {n} is fine.", TAGS) for n in range(5)]
-    documents.insert(2, written("bad.md", f"This breaks {step}.", TAGS))
-    ended = await broken.kb.ingest(Shelf(documents=tuple(documents)))
-    assert [trouble.url for trouble in ended.troubles] == ["file:///shelf/bad.md"]
+    documents = [make_document(f"{n}.md", f"Note {n} is fine.", TAGS) for n in range(5)]
+    documents.insert(2, make_document("bad.md", f"This breaks {step}.", TAGS))
+    ended = await broken.kb.ingest(InMemorySource(documents=tuple(documents)))
+    assert [trouble.url for trouble in ended.problems] == ["file:///shelf/bad.md"]
     found = await states(broken)
     assert found.pop("bad.md") is DocumentState.FAILED
     assert set(found.values()) == {DocumentState.ACTIVE}
-    assert "secret" not in ended.troubles[0].message
+    assert "secret" not in ended.problems[0].message
     rows = await project.database.rows(
         "SELECT status, count(*), max(attempts) FROM ingestion_jobs GROUP BY 1 ORDER BY 1", {}
     )
@@ -151,19 +151,19 @@ async def test_a_document_that_breaks_a_later_step_fails_alone(project: Project,
 async def test_what_failed_unexpectedly_is_tried_again_at_the_next_ingestion(
     project: Project,
 ) -> None:
-    shelf = Shelf(documents=(written("bad.md", "This breaks embedding.", TAGS),))
+    shelf = InMemorySource(documents=(make_document("bad.md", "This breaks embedding.", TAGS),))
     await fragile(project).kb.ingest(shelf)
-    assert (await project.kb.ingest(shelf)).troubles == ()
+    assert (await project.kb.ingest(shelf)).problems == ()
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        replace(written("bad.md", "Hello.", TAGS), title="a\0b"),
-        replace(written("bad.md", "Hello.", TAGS), topic="a\ud800b"),
-        replace(written("bad.md", "Hello.", TAGS), metadata={"k": "\0"}),
+        replace(make_document("bad.md", "Hello.", TAGS), title="a\0b"),
+        replace(make_document("bad.md", "Hello.", TAGS), topic="a\ud800b"),
+        replace(make_document("bad.md", "Hello.", TAGS), metadata={"k": "\0"}),
         replace(
-            written("bad.md", "Hello.", TAGS),
+            make_document("bad.md", "Hello.", TAGS),
             acl_tags=frozenset(f"{n * 7919**40:x}" for n in range(1, 100)),
         ),
     ],
@@ -171,51 +171,51 @@ async def test_what_failed_unexpectedly_is_tried_again_at_the_next_ingestion(
 async def test_a_document_that_the_database_refuses_does_not_stop_its_source(
     project: Project, wrong: NewDocument
 ) -> None:
-    good = written("good.md", "The pump is blue.", TAGS)
-    ended = await project.kb.ingest(Shelf(documents=(wrong, good)))
-    assert [trouble.url for trouble in ended.troubles] == [wrong.url]
+    good = make_document("good.md", "The pump is blue.", TAGS)
+    ended = await project.kb.ingest(InMemorySource(documents=(wrong, good)))
+    assert [trouble.url for trouble in ended.problems] == [wrong.url]
     assert await states(project) == {"good.md": DocumentState.ACTIVE}
 
 
 async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_lease(
     project: Project,
 ) -> None:
-    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
+    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
 
-    async def failing(chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def failing(chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         raise ModelFailed("It is down")
 
-    async def losing(chunks: Sequence[ChunkToRead]) -> list[Extraction]:
-        await project.database.run("UPDATE ingestion_jobs SET leased_by = 'another'", {})
-        return [Extraction(mentions=(), statements=()) for _ in chunks]
+    async def losing(chunks: Sequence[ExtractionInput]) -> list[Extraction]:
+        await project.database.execute("UPDATE ingestion_jobs SET leased_by = 'another'", {})
+        return [Extraction(mentions=(), relation_mentions=()) for _ in chunks]
 
     async def attempts() -> int:
         return (await project.database.rows("SELECT attempts FROM ingestion_jobs", {}))[0][0]
 
     with pytest.raises(ModelFailed):
-        await work.drain(
+        await work.run_until_done(
             replace(project.way, extractor=Extracting(failing)), project.kb.project_id, ignore
         )
     assert await attempts() == 0
     stop = asyncio.Event()
 
-    async def once(chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def once(chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         stop.set()
         return await losing(chunks)
 
-    await work.serve(
+    await work.run_worker(
         replace(project.way, extractor=Extracting(once)), project.kb.project_id, ignore, stop
     )
     assert await attempts() == 1
 
 
 async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Project) -> None:
-    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
-    await project.database.run(
+    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
+    await project.database.execute(
         "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": jobs.MOST_ATTEMPTS}
     )
     told: list[Outcome] = []
-    await work.drain(project.way, project.kb.project_id, told.append)
+    await work.run_until_done(project.way, project.kb.project_id, told.append)
     assert ["set aside" in outcome.error for outcome in told] == [True]
 
 
@@ -223,9 +223,9 @@ async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Proj
 class Extracting:
     """An extractor made of a function."""
 
-    extracted: Callable[[Sequence[ChunkToRead]], Awaitable[list[Extraction]]]
+    extracted: Callable[[Sequence[ExtractionInput]], Awaitable[list[Extraction]]]
 
-    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         return await self.extracted(chunks)
 
 
@@ -238,9 +238,9 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
 ) -> None:
     """Rules once ran on the event loop: no lease was renewed meanwhile, and all was read again, for ever."""
     lease = 2.0
-    read, reads = rules.read, Counter[str]()
+    read, reads = rules.extract_by_rules, Counter[str]()
 
-    def slow(chunk: ChunkToRead) -> Extraction:
+    def slow(chunk: ExtractionInput) -> Extraction:
         reads[chunk.draft.text] += 1
         if reads[chunk.draft.text] > 2:
             raise RuntimeError("read again and again")
@@ -248,10 +248,10 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
         return read(chunk)
 
     monkeypatch.setattr(rules, "read", slow)
-    await project.kb.enqueue(Shelf(documents=(written("a.md", "This note is long.", TAGS),)))
+    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),)))
     way = replace(project.way, worker=Worker(name="slow", seconds=lease))
     told: list[Outcome] = []
-    await work.drain(way, project.kb.project_id, told.append)
+    await work.run_until_done(way, project.kb.project_id, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 
@@ -261,9 +261,9 @@ async def test_progress_within_one_document_is_told(
     monkeypatch.setattr("lightwell.ingest.pipeline._EXTRACTED_AT_ONCE", 3)
     text = "\n\n".join(f"Paragraph {n} speaks of Acme Corp and of pump {n}." for n in range(600))
     told: list[Progress] = []
-    await project.kb.enqueue(Shelf(documents=(written("long.txt", text, TAGS),)))
+    await project.kb.enqueue(InMemorySource(documents=(make_document("long.txt", text, TAGS),)))
     way = replace(project.way, progress=told.append, embedded_at_once=3)
-    await work.drain(way, project.kb.project_id, ignore)
+    await work.run_until_done(way, project.kb.project_id, ignore)
     for step in (Step.EMBEDDING, Step.EXTRACTING):
         done = [each.done for each in told if each.step is step]
         assert len(done) > 2

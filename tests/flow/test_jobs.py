@@ -12,15 +12,15 @@ from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import JobId, RunId, new_id
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.runs import RunState
-from lightwell.ingest.rules import Rules
-from lightwell.ingest.way import Way
+from lightwell.ingest.rules import RuleExtractor
+from lightwell.ingest.way import IngestContext
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import Change, Changed, ChunkToRead, Vectors
+from lightwell.ports import Change, ChangedDocument, ExtractionInput, Vectors
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
-from .conftest import Project, retriever
+from .conftest import Project, make_retriever
 
 TAGS = ["team:a"]
 LONG = "\n\n".join(
@@ -52,9 +52,9 @@ class Watched:
     async def query(self, text: str) -> Vectors:
         return await self.embedder.query(text)
 
-    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         await self.look()
-        return await Rules().extract(chunks)
+        return await RuleExtractor().extract(chunks)
 
     async def look(self) -> None:
         query = "SELECT status, current_step, progress FROM ingestion_jobs ORDER BY id DESC LIMIT 1"
@@ -62,13 +62,13 @@ class Watched:
         self.seen.append(rows[0])
 
 
-def kb_on(project: Project, way: Way) -> KnowledgeBase:
-    answers = project.kb._answerer.answers  # pyright: ignore[reportPrivateUsage]
-    return KnowledgeBase(project.database, project.kb.project_id, way, retriever(way), answers)
+def kb_on(project: Project, way: IngestContext) -> KnowledgeBase:
+    answers = project.kb._answerer.generator  # pyright: ignore[reportPrivateUsage]
+    return KnowledgeBase(project.database, project.kb.project_id, way, make_retriever(way), answers)
 
 
 async def queued(project: Project, text: str = "The dam was built in 1931.") -> Job:
-    found = await project.kb.enqueue(Shelf(documents=(written("a.md", text, TAGS),)))
+    found = await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", text, TAGS),)))
     (job,) = found.jobs
     return await project.kb.job(await project.kb.reader(TAGS), job.id)
 
@@ -91,7 +91,7 @@ async def test_s3_8_progress_goes_through_every_step(project: Project) -> None:
             await project.way.vectors.put(*given)  # pyright: ignore[reportArgumentType]
 
     kb = kb_on(project, replace(way, vectors=Index()))  # pyright: ignore[reportArgumentType]
-    await kb.ingest(Shelf(documents=(written("a.md", LONG, TAGS),)))
+    await kb.ingest(InMemorySource(documents=(make_document("a.md", LONG, TAGS),)))
     reader = await kb.reader(TAGS)
     ended = await kb.job(reader, job.id)
     chunks = ended.total_chunks
@@ -108,16 +108,16 @@ async def test_s3_8_progress_goes_through_every_step(project: Project) -> None:
 
 
 async def test_s3_8_enqueue_and_ingest_return_the_jobs(project: Project) -> None:
-    kept = written("a.md", "The dam was built in 1931.", TAGS)
-    first = await project.kb.ingest(Shelf(documents=(kept,)))
+    kept = make_document("a.md", "The dam was built in 1931.", TAGS)
+    first = await project.kb.ingest(InMemorySource(documents=(kept,)))
     reader = await project.kb.reader(TAGS)
     (job,) = first.found.jobs
     document = await project.kb.document(reader, kept.url)
     assert (job.document_id, job.url, job.is_new) == (document.id, kept.url, True)
-    changed = written("a.md", "The dam was built in 1932.", TAGS)
-    again = await project.kb.enqueue(Shelf(documents=(changed,)))
+    changed = make_document("a.md", "The dam was built in 1932.", TAGS)
+    again = await project.kb.enqueue(InMemorySource(documents=(changed,)))
     assert [(each.document_id, each.is_new) for each in again.jobs] == [(document.id, False)]
-    assert (await project.kb.enqueue(Shelf(documents=(changed,)))).jobs == []
+    assert (await project.kb.enqueue(InMemorySource(documents=(changed,)))).jobs == []
     listed = await project.kb.jobs.list(reader)
     assert [each.id for each in listed] == [again.jobs[0].id, job.id]
     assert [each.id for each in await project.kb.jobs.list(reader, before=listed[0].id)] == [job.id]
@@ -135,11 +135,11 @@ async def test_s3_8_a_cancelled_job_is_taken_up_again_by_retry(project: Project)
     assert (await project.kb.document(reader, job.url)).state is DocumentState.FAILED
     with pytest.raises(Invalid, match="nothing to cancel"):
         await project.kb.jobs.cancel(reader, job.id)
-    await project.kb.ingest(Shelf(documents=(), scope="file:///elsewhere/"))
+    await project.kb.ingest(InMemorySource(documents=(), scope="file:///elsewhere/"))
     assert (await project.kb.job(reader, job.id)).state is JobState.CANCELLED
     retried = await project.kb.jobs.retry(reader, job.id)
     assert (retried.state, retried.attempts) == (JobState.QUEUED, 0)
-    await project.kb.ingest(Shelf(documents=(), scope="file:///elsewhere/"))
+    await project.kb.ingest(InMemorySource(documents=(), scope="file:///elsewhere/"))
     assert (await project.kb.job(reader, job.id)).state is JobState.COMPLETE
     assert "1931" in await project.kb.text(reader, job.url)
     with pytest.raises(Invalid, match="only one that failed"):
@@ -148,18 +148,18 @@ async def test_s3_8_a_cancelled_job_is_taken_up_again_by_retry(project: Project)
 
 async def test_s3_8_a_failed_job_keeps_its_bytes_for_a_retry(project: Project) -> None:
     """Until the document is deleted or has a newer version: then no bytes are left anywhere."""
-    broken = replace(written("a.md", "x", TAGS), content=b"", content_hash="0")
-    await project.kb.ingest(Shelf(documents=(broken, written("b.md", "The dam.", TAGS))))
+    broken = replace(make_document("a.md", "x", TAGS), content=b"", content_hash="0")
+    await project.kb.ingest(InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS))))
     reader = await project.kb.reader(TAGS)
     (failed,) = await project.kb.jobs.list(reader, state=JobState.FAILED)
     assert failed.error_code
     assert failed.error
     assert (await project.kb.jobs.retry(reader, failed.id)).state is JobState.QUEUED
-    await project.kb.ingest(Shelf(documents=(broken, written("b.md", "The dam.", TAGS))))
+    await project.kb.ingest(InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS))))
     kept = "SELECT count(*) FROM ingestion_jobs WHERE upload IS NOT NULL"
     assert await project.database.rows(kept, {}) == [(1,)]
     await project.kb.ingest(
-        Shelf(documents=(written("a.md", "A text.", TAGS), written("b.md", "The dam.", TAGS)))
+        InMemorySource(documents=(make_document("a.md", "A text.", TAGS), make_document("b.md", "The dam.", TAGS)))
     )
     with pytest.raises(Invalid, match="newer job"):
         await project.kb.jobs.retry(reader, failed.id)
@@ -196,10 +196,10 @@ async def test_s3_8_no_stranger_sees_or_changes_a_job(project: Project) -> None:
 
 
 async def test_s2_2_runs_are_listed_with_what_they_changed(project: Project) -> None:
-    one, two = (written(f"{name}.md", f"The dam {name}.", TAGS) for name in "ab")
-    await project.kb.ingest(Shelf(documents=(one, two)))
-    await project.kb.ingest(Shelf(documents=(one, two)))
-    await project.kb.ingest(Shelf(documents=(written("a.md", "Another dam.", TAGS),)))
+    one, two = (make_document(f"{name}.md", f"The dam {name}.", TAGS) for name in "ab")
+    await project.kb.ingest(InMemorySource(documents=(one, two)))
+    await project.kb.ingest(InMemorySource(documents=(one, two)))
+    await project.kb.ingest(InMemorySource(documents=(make_document("a.md", "Another dam.", TAGS),)))
     reader = await project.kb.reader(TAGS)
     last, first = await project.kb.jobs.runs(reader)
     assert (first.inserted, first.updated, first.deleted) == (2, 0, 0)
@@ -214,10 +214,10 @@ async def test_s2_2_runs_are_listed_with_what_they_changed(project: Project) -> 
 
 
 async def test_s2_2_a_failed_run_says_why(project: Project) -> None:
-    class Failing(Shelf):
+    class Failing(InMemorySource):
         async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
             for n in range(60):
-                yield Changed(document=written(f"{n}.md", f"Dam {n}.", TAGS))
+                yield ChangedDocument(document=make_document(f"{n}.md", f"Dam {n}.", TAGS))
             raise SourceFailed("The folder went away")
 
     with pytest.raises(SourceFailed):
@@ -229,7 +229,7 @@ async def test_s2_2_a_failed_run_says_why(project: Project) -> None:
 
 
 async def test_s2_2_a_complete_sync_moves_the_sources_cursor(project: Project) -> None:
-    shelf = Shelf(documents=(written("a.md", "The dam.", TAGS),))
+    shelf = InMemorySource(documents=(make_document("a.md", "The dam.", TAGS),))
     await project.kb.ingest(shelf)
     reader = await project.kb.reader(TAGS)
     (first,) = await project.kb.jobs.cursors(reader)

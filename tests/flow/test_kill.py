@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from lightwell.domain.documents import DocumentState
-from lightwell.records.database import connected
-from lightwell.testing.shelf import Shelf, written
+from lightwell.records.database import connect
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.patience import PATIENCE
 
 from .conftest import project_on
@@ -57,10 +57,10 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
     database_url: str, tmp_path: Path, seed: int
 ) -> None:
     diary = tmp_path / "diary"
-    documents = tuple(written(f"{n:02}.md", text(n), ["team:a"]) for n in range(20))
-    async with connected(database_url) as database:
+    documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(20))
+    async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.enqueue(Shelf(documents=documents))
+        await project.kb.enqueue(InMemorySource(documents=documents))
         source = random.Random(seed)
         kills = 4
         for _ in range(kills):
@@ -81,7 +81,7 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
         assert repeated <= kills * 32
 
         fresh = await project_on(database, "never killed")
-        await fresh.kb.ingest(Shelf(documents=documents))
+        await fresh.kb.ingest(InMemorySource(documents=documents))
         unhurt = await fresh.kb.status(await fresh.kb.reader(["team:a"]))
         assert (status.chunks, status.entities, status.relations) == (
             unhurt.chunks,
@@ -92,10 +92,10 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
 
 async def test_two_workers_share_the_work_and_lose_none(database_url: str, tmp_path: Path) -> None:
     diary = tmp_path / "diary"
-    documents = tuple(written(f"{n:02}.md", text(n), ["team:a"]) for n in range(24))
-    async with connected(database_url) as database:
+    documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(24))
+    async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.enqueue(Shelf(documents=documents))
+        await project.kb.enqueue(InMemorySource(documents=documents))
         first, second = worker(database_url, diary), worker(database_url, diary)
         assert first.wait(PATIENCE) == second.wait(PATIENCE) == 0
         first.communicate()
@@ -110,10 +110,10 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
     database_url: str, tmp_path: Path
 ) -> None:
     diary = tmp_path / "diary"
-    documents = tuple(written(f"{n:02}.md", text(n), ["team:a"]) for n in range(6))
-    async with connected(database_url) as database:
+    documents = tuple(make_document(f"{n:02}.md", text(n), ["team:a"]) for n in range(6))
+    async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.enqueue(Shelf(documents=documents))
+        await project.kb.enqueue(InMemorySource(documents=documents))
         paused = worker(database_url, diary)
         time.sleep(0.05)  # noqa: ASYNC251 - the other process works meanwhile
         paused.send_signal(signal.SIGSTOP)
@@ -134,13 +134,13 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
 async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: str) -> None:
     """Whatever step it dies in, the same command again ends it, and nothing is counted that is not there."""
     secret = [
-        written(f"{n}.md", f"Zephyrine Quark met Acme Corp about lot {n}.", ["team:s"])
+        make_document(f"{n}.md", f"Zephyrine Quark met Acme Corp about lot {n}.", ["team:s"])
         for n in range(8)
     ]
-    kept = [written(f"k{n}.md", "Acme Corp sells pumps in Oslo.", ["team:a"]) for n in range(2)]
-    async with connected(database_url) as database:
+    kept = [make_document(f"k{n}.md", "Acme Corp sells pumps in Oslo.", ["team:a"]) for n in range(2)]
+    async with connect(database_url) as database:
         project = await project_on(database)
-        await project.kb.ingest(Shelf(documents=(*secret, *kept)))
+        await project.kb.ingest(InMemorySource(documents=(*secret, *kept)))
         source = random.Random(3)
         for _ in range(4):
             process = begun("tests.flow.erasing_process", database_url, "team:s")
@@ -152,10 +152,10 @@ async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: st
         # what died between the tombstone and its removal has no name any more by which it could be erased
         reader = await project.kb.reader(["team:s"])
         assert [one async for one in project.kb.documents(reader)] == []
-        await project.kb.ingest(Shelf(documents=tuple(kept)))
+        await project.kb.ingest(InMemorySource(documents=tuple(kept)))
         assert await residue(project, "zephyrine") == []
         rows = await database.rows("SELECT count(*) FROM source_documents WHERE is_deleted", {})
         assert rows == [(0,)]
         fresh = await project_on(database, "never killed")
-        await fresh.kb.ingest(Shelf(documents=tuple(kept)))
+        await fresh.kb.ingest(InMemorySource(documents=tuple(kept)))
         assert differences(await state(project), await state(fresh)) == {}

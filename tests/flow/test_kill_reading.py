@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 
 from lightwell.records.database import Database
-from lightwell.testing.endpoint import Behaves, Body, FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.patience import PATIENCE
 
 from .reading_model import SLOTS, names, passage, read_by_model
@@ -70,12 +70,12 @@ async def killed_on_the_way(url: str, base_url: str, database: Database) -> floa
 async def test_no_reply_that_arrived_is_lost(database: Database, database_url: str) -> None:
     diary, killed = Diary(), list[float]()
     notes = tuple(
-        written(f"{n:03}.md", f"Acme Corp buys Pump {n} from Nordwind.", ["team:a"], title=f"{n}")
+        make_document(f"{n:03}.md", f"Acme Corp buys Pump {n} from Nordwind.", ["team:a"], title=f"{n}")
         for n in range(NOTES)
     )
-    with FakeEndpoint(diary.reply, behaves=Behaves(latency=0.4)).running() as endpoint:
+    with FakeEndpoint(diary.reply, behaviour=Behaviour(latency=0.4)).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.enqueue(Shelf(documents=notes))
+            await project.kb.enqueue(InMemorySource(documents=notes))
         for _ in range(KILLS):
             killed.append(await killed_on_the_way(database_url, endpoint.base_url, database))
             sure = {text for at, text in diary.answered if at < killed[-1] - COMMITTED_SECONDS}

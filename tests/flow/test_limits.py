@@ -3,7 +3,7 @@
 import pytest
 
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import project_on
 
@@ -22,8 +22,8 @@ async def test_the_outcome_does_not_hang_on_how_many_passages_are_wanted(
         "The canteen serves soup at noon.",
         "A station is a place where trains stop.",
     ]
-    documents = [written(f"{number}.txt", text, ["team:a"]) for number, text in enumerate(texts)]
-    await project.kb.ingest(Shelf(documents=tuple(documents)))
+    documents = [make_document(f"{number}.txt", text, ["team:a"]) for number, text in enumerate(texts)]
+    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(["team:a"])
 
     whole = await project.kb.search(ASKED, reader, limit=5)

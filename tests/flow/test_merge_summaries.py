@@ -5,12 +5,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.graph import MergeStrategy, Word
+from lightwell.domain.graph import MergeStrategy, ManualEdit
 from lightwell.domain.usage import OperationType
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .notes import Noted, dump, noted
 from .reading_model import read_by_model
@@ -113,14 +113,14 @@ async def test_no_summary_outlives_the_merge_or_what_it_was_made_of(
 
 
 async def test_a_merge_is_paid_for_as_a_summary_and_its_reply_is_kept(database: Database) -> None:
-    paper = written("n.md", "Acme Corp met ACME Inc.", A, title="Note")
+    paper = make_document("n.md", "Acme Corp met ACME Inc.", A, title="Note")
     said = "E|Acme Corp|organization|Sells pumps\nE|ACME Inc|organization|Makes taps\nEND"
 
     with FakeEndpoint(
         lambda body: "Both." if "Several passages" in str(body) else said
     ).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, meter):
-            await project.kb.ingest(Shelf(documents=(paper,)))
+            await project.kb.ingest(InMemorySource(documents=(paper,)))
             reader = await project.kb.reader(A)
             done = await project.kb.graph.merge(
                 reader, ["ACME Inc"], "Acme Corp", strategy=BY_MODEL
@@ -140,15 +140,15 @@ async def test_what_corrections_made_too_long_is_summarised_and_what_is_known_is
 ) -> None:
     """Twelve notes say so much of Acme Corp that it is summarised; with a thirteenth thing they say more."""
     notes = [note(f"a{n}", A) for n in range(12)]
-    other = written("n.md", "Bolt Ltd in note bolt.", A, title="Note")
+    other = make_document("n.md", "Bolt Ltd in note bolt.", A, title="Note")
 
     with FakeEndpoint(reply_on_both).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(Shelf(documents=(*notes, other)))
+            await project.kb.ingest(InMemorySource(documents=(*notes, other)))
             reader = await project.kb.reader(A)
             graph = project.kb.graph
             assert len(summaries(endpoint)) == 1
-            renamed = await graph.edit(reader, "Acme Corp", Word(kind="company"))
+            renamed = await graph.edit(reader, "Acme Corp", ManualEdit(kind="company"))
             assert renamed.description.startswith("Summary of ")
             assert len(summaries(endpoint)) == 1
             done = await graph.merge(reader, ["Bolt Ltd"], "Acme Corp")

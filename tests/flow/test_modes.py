@@ -13,11 +13,11 @@ from lightwell.domain.questions import (
     Channel,
     Fusion,
     Mode,
-    question,
+    make_question,
 )
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Ranking
-from lightwell.wiring import retriever
+from lightwell.wiring import make_retriever
 
 from .notes import Noted, noted
 
@@ -164,24 +164,24 @@ async def test_what_nobody_described_is_found_by_the_names_that_it_relates(
 
 async def test_a_channel_can_be_left_out(database: Database) -> None:
     project = await described(database, hidden=False)
-    asked = question(QUESTION, without=frozenset({Channel.WORDS, Channel.ENTITIES}))
+    asked = make_question(QUESTION, without=frozenset({Channel.WORDS, Channel.ENTITIES}))
     reader = await project.kb.reader(["team:a"])
-    found = await retriever(project.project.way).retrieve(asked, reader)
+    found = await make_retriever(project.project.way).retrieve(asked, reader)
     assert not found.metrics.channels.keys() & asked.without
 
 
 async def test_reciprocal_ranks_order_by_the_channels_places(database: Database) -> None:
     project = await described(database, hidden=False)
     reader = await project.kb.reader(["team:a"])
-    by_ranks = retriever(project.project.way, ranking=Ranking(fusion=Fusion.RRF))
-    found = await by_ranks.retrieve(question(QUESTION), reader)
+    by_ranks = make_retriever(project.project.way, ranking=Ranking(fusion=Fusion.RRF))
+    found = await by_ranks.retrieve(make_question(QUESTION), reader)
     scores = [sum(1 / (61 + rank) for rank in one.ranks.values()) for one in found.evidence]
     assert [one.score for one in found.evidence] == pytest.approx(scores, abs=1e-6)
     assert scores == sorted(scores, reverse=True)
 
 
 async def link(project: Noted, reader: Reader, status: str) -> None:
-    await project.project.database.run(
+    await project.project.database.execute(
         """
         INSERT INTO entity_links (link_id, project_id, from_ref, to_ref, class_id, link_type, directional,
                                   confidence, evidence, created_by, status)

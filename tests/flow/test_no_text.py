@@ -9,10 +9,10 @@ import pytest
 from lightwell.connectors.files import Files
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import Word
+from lightwell.domain.graph import ManualEdit
 from lightwell.domain.questions import Mode
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 
@@ -28,9 +28,9 @@ VERBS: dict[str, Verb] = {
     "reader": lambda kb, reader, text: kb.reader([text]),
     "document": lambda kb, reader, text: kb.document(reader, text),
     "entity": lambda kb, reader, text: kb.graph.entity(reader, text),
-    "name": lambda kb, reader, text: kb.graph.create(reader, Word(name=text)),
+    "name": lambda kb, reader, text: kb.graph.create(reader, ManualEdit(name=text)),
     "description": lambda kb, reader, text: kb.graph.create(
-        reader, Word(name="Acme", description=text)
+        reader, ManualEdit(name="Acme", description=text)
     ),
 }
 
@@ -50,7 +50,7 @@ async def test_a_document_with_half_a_character_is_reported_and_the_rest_goes_on
     (tmp_path / "text.txt").write_bytes(b"The pump is \xed\xa0\x80 blue.")
     (tmp_path / "good.md").write_text("The boat is red.\n")
     done = await project.kb.ingest(Files(root=tmp_path, default_tags=frozenset(TAGS)))
-    (trouble,) = done.troubles
+    (trouble,) = done.problems
     assert trouble.url.endswith("title.md")
     assert "line 1: found invalid Unicode character escape code" in trouble.message
     status = await project.kb.status(await project.kb.reader(TAGS))
@@ -58,9 +58,9 @@ async def test_a_document_with_half_a_character_is_reported_and_the_rest_goes_on
 
 
 async def test_a_document_whose_title_is_no_text_is_refused(project: Project) -> None:
-    document = replace(written("a.md", "The dam is old.", TAGS), title="a\ud800b")
-    ended = await project.kb.ingest(Shelf(documents=(document,)))
-    assert ["holds U+D800" in trouble.message for trouble in ended.troubles] == [True]
+    document = replace(make_document("a.md", "The dam is old.", TAGS), title="a\ud800b")
+    ended = await project.kb.ingest(InMemorySource(documents=(document,)))
+    assert ["holds U+D800" in trouble.message for trouble in ended.problems] == [True]
 
 
 async def test_to_look_nowhere_is_refused(project: Project) -> None:

@@ -12,25 +12,25 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
-from lightwell.domain.briefs import Line, Tie
+from lightwell.domain.briefs import BriefLine, RelatedEntity
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import ChatTurn
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
-from lightwell.domain.graph import Predicate, Statement, Subject, Word
+from lightwell.domain.graph import Predicate, RelationMention, ProfileSubject, ManualEdit
 from lightwell.ingest import sync as following
-from lightwell.ingest.reading import Wanted
+from lightwell.ingest.reading import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
-from lightwell.wiring import retriever
+from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.wiring import make_retriever
 from tests.generation import examples
 
 from .conftest import Project, project_on
@@ -72,7 +72,7 @@ def corpora(draw: st.DrawFn) -> list[NewDocument]:
             for _ in range(source.randint(1, 6))
         ]
         title = source.choice(NAMES) if source.random() < 0.4 else ""
-        documents.append(written(f"{number}.md", " ".join(lines), tags, title=title))
+        documents.append(make_document(f"{number}.md", " ".join(lines), tags, title=title))
     return documents
 
 
@@ -172,7 +172,7 @@ def _citation(one: Citation) -> object:
 
 async def store(database: Database, documents: Sequence[NewDocument]) -> Project:
     project = await project_on(database, name=uuid4().hex)
-    await project.kb.ingest(Shelf(documents=tuple(documents)))
+    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     return project
 
 
@@ -194,18 +194,18 @@ async def test_nothing_invisible_is_felt(
 
 async def test_deleting_what_is_invisible_changes_nothing(database: Database) -> None:
     visible = [
-        written(f"{n}.md", f"Acme Corp met Jane Smith in March about ENG-{n}.", ["team:a"])
+        make_document(f"{n}.md", f"Acme Corp met Jane Smith in March about ENG-{n}.", ["team:a"])
         for n in range(4)
     ]
     secret = [
-        written(f"s{n}.md", "Acme Corp owes money to Nordwind. Jane Smith knows.", ["team:b"])
+        make_document(f"s{n}.md", "Acme Corp owes money to Nordwind. Jane Smith knows.", ["team:b"])
         for n in range(4)
     ]
     project = await store(database, [*visible, *secret])
     reader = await project.kb.reader(["team:a"])
     asked = ["What about Acme Corp and Jane Smith?", "Who owes money to Nordwind?"]
     before = await view(project, reader, asked)
-    await project.kb.ingest(Shelf(documents=tuple(visible)))
+    await project.kb.ingest(InMemorySource(documents=tuple(visible)))
     reader = await project.kb.reader(["team:a"])
     assert await view(project, reader, asked) == before
 
@@ -214,12 +214,12 @@ async def test_s2_2_runs_and_jobs_say_nothing_of_what_went_out_of_sight(
     database: Database, other_database: Database
 ) -> None:
     """Also not that there was a run, once what it changed is for others."""
-    plain = written("p.md", "The dam was built in 1931.", ["team:a"])
+    plain = make_document("p.md", "The dam was built in 1931.", ["team:a"])
     debt = "Merlin owes money to Nordwind."
     full = await store(database, [plain])
     own = await store(other_database, [plain])
     for tags in (["team:b"], ["team:a"], ["team:b"]):
-        await full.kb.ingest(Shelf(documents=(plain, written("s.md", debt, tags))))
+        await full.kb.ingest(InMemorySource(documents=(plain, make_document("s.md", debt, tags))))
     reader = await full.kb.reader(["team:a"])
     assert await work(full, reader) == await work(own, await own.kb.reader(["team:a"]))
     other = await full.kb.reader(["team:b"])
@@ -271,10 +271,10 @@ async def test_s3_4_sessions_metrics_and_feedback_feel_nothing_invisible(
 
 
 async def test_the_view_would_feel_a_visible_document(database: Database) -> None:
-    documents = [written("1.md", "Acme Corp met Jane Smith in March.", ["team:a"])]
+    documents = [make_document("1.md", "Acme Corp met Jane Smith in March.", ["team:a"])]
     one = await store(database, documents)
     two = await store(
-        database, [*documents, written("2.md", "Acme Corp met Nordwind in March.", ["team:a"])]
+        database, [*documents, make_document("2.md", "Acme Corp met Nordwind in March.", ["team:a"])]
     )
     asked = ["What about Acme Corp in March?"]
     assert await view(one, await one.kb.reader(["team:a"]), asked) != await view(
@@ -345,7 +345,7 @@ def notes(draw: st.DrawFn) -> list[NewDocument]:
             lines.append(f"{form} (organization): {source.choice(VERBS)} {source.choice(THINGS)}")
         ends = " -> ".join(source.sample(NAMES[:4], 2))
         lines.append(f"{ends} [USES]: {source.choice(VERBS)} {source.choice(THINGS)}")
-        documents.append(written(f"{number}.txt", "\n".join(lines), tags, title=str(number)))
+        documents.append(make_document(f"{number}.txt", "\n".join(lines), tags, title=str(number)))
     return documents
 
 
@@ -355,7 +355,7 @@ async def near(
     """Return the reader's nearest profiles once these have come, by name, with their similarities."""
     store = await noted(database, uuid4().hex)
     for documents in rounds:
-        await store.kb.ingest(Shelf(documents=tuple(documents)))
+        await store.kb.ingest(InMemorySource(documents=tuple(documents)))
     reader, way = await store.kb.reader(tags), store.project.way
     rows = await database.rows(
         """
@@ -368,7 +368,7 @@ async def near(
         {},
     )
     names, found = dict(rows), list[object]()
-    for subject in Subject:
+    for subject in ProfileSubject:
         for text in (*VERBS, *THINGS):
             (vector,) = await way.embedder.query(text)
             hits = await way.profiles.nearest(way.space.id, vector, reader, subject, limit=100)
@@ -405,7 +405,7 @@ async def say_with_sources(store: Noted, tag: str) -> None:
         for chunk in await store.kb.chunks(editor, document.url)
     ]
     for known in [each async for each in graph.entities(editor)]:
-        word = Word(description="is secretly bankrupt", sources=tuple(passages))
+        word = ManualEdit(description="is secretly bankrupt", sources=tuple(passages))
         await graph.edit(editor, str(known.id), word, tags=[tag])
 
 
@@ -417,7 +417,7 @@ async def sourced(
     Before, a person with each of the `others`' tags names sources by hand.
     """
     store = await noted(database, uuid4().hex)
-    await store.kb.ingest(Shelf(documents=tuple(corpus)))
+    await store.kb.ingest(InMemorySource(documents=tuple(corpus)))
     for tag in sorted(others):
         await say_with_sources(store, tag)
     reader, graph = await store.kb.reader(tags), store.kb.graph
@@ -450,13 +450,13 @@ async def test_s1_7_passages_entities_and_relations_by_source_are_the_reader_s_o
     assert full == await sourced(other_database, own, tags, set())
 
 
-def _line(one: Line) -> object:
+def _line(one: BriefLine) -> object:
     return (one.text, one.said_at, [_citation(each) for each in one.citations])
 
 
-def _tie(one: Tie) -> object:
-    how = None if one.how is None else _line(one.how)
-    return (one.ref, one.name, one.kind, one.relation, one.description, one.together, how)
+def _tie(one: RelatedEntity) -> object:
+    how = None if one.evidence is None else _line(one.evidence)
+    return (one.ref, one.name, one.kind, one.relation, one.description, one.co_mentions, how)
 
 
 async def briefed(project: Project, reader: Reader, name: str) -> object:
@@ -466,7 +466,7 @@ async def briefed(project: Project, reader: Reader, name: str) -> object:
     except LightwellError as error:
         return str(error)
     if isinstance(found, Candidates):
-        return [(each.entity.ref, dict(each.apart)) for each in found.candidates]
+        return [(each.entity.ref, dict(each.distinguishing)) for each in found.candidates]
     parts = (found.about, found.lately, found.open_points)
     return (
         (found.entity.ref, found.entity.name, found.entity.description, found.entity.chunk_count),
@@ -524,15 +524,15 @@ async def test_a_conversation_forgets_what_goes_out_of_sight(
 ) -> None:
     """What is said after a document went to others is what would be said had the reader never had it."""
     debt = "Osprey owes money to Nordwind. Jane Smith signed for Osprey."
-    plain = written("p.md", "The dam in Tarn Valley was built in 1931.", ["team:a"])
+    plain = make_document("p.md", "The dam in Tarn Valley was built in 1931.", ["team:a"])
     follow_up = "And who signed for it?"
-    full = await store(database, [written("s.md", debt, ["team:a"]), plain])
+    full = await store(database, [make_document("s.md", debt, ["team:a"]), plain])
     reader = await full.kb.reader(["team:a"])
     begun = await full.kb.chat("Who owes money to Nordwind?", reader)
     assert begun.response.sources
     built = "When was the dam in Tarn Valley built?"
     await full.kb.chat(built, reader, conversation=begun.conversation_id)
-    await full.kb.ingest(Shelf(documents=(written("s.md", debt, ["team:b"]), plain)))
+    await full.kb.ingest(InMemorySource(documents=(make_document("s.md", debt, ["team:b"]), plain)))
     own = await store(other_database, [plain])
     other = await own.kb.reader(["team:a"])
     alone = await own.kb.chat(built, other)
@@ -544,8 +544,8 @@ async def test_a_conversation_forgets_what_goes_out_of_sight(
 
 
 async def test_the_brief_would_feel_a_visible_document(database: Database) -> None:
-    documents = dated([written("1.md", "Acme Corp met Jane Smith in March.", ["team:a"])])
-    more = dated([*documents, written("2.md", "Acme Corp owes money.", ["team:a"])])
+    documents = dated([make_document("1.md", "Acme Corp met Jane Smith in March.", ["team:a"])])
+    more = dated([*documents, make_document("2.md", "Acme Corp owes money.", ["team:a"])])
     one, two = await store(database, documents), await store(database, more)
     assert await briefed(one, await one.kb.reader(["team:a"]), "Acme Corp") != await briefed(
         two, await two.kb.reader(["team:a"]), "Acme Corp"
@@ -588,7 +588,7 @@ async def _said_of_merlin(store: Noted, number: int, said: str, tags: list[str],
     if how == "in a document":
         await store.put(str(number), tags, "Notes.", f"Merlin (project): {said}")
         return
-    word = Word(name="Merlin", kind="project", description=said)
+    word = ManualEdit(name="Merlin", kind="project", description=said)
     writer = await store.kb.reader(tags)
     try:
         await store.kb.graph.create(writer, word, tags=tags)
@@ -651,7 +651,7 @@ async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
 ) -> None:
     documents = dated(
         [
-            written(f"{number}.md", text, ["team:a" if is_visible else "team:b"])
+            make_document(f"{number}.md", text, ["team:a" if is_visible else "team:b"])
             for number, (text, is_visible) in enumerate(said)
         ]
     )
@@ -670,7 +670,7 @@ async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
 
 def _picks(found: Sequence[Candidates]) -> object:
     return [
-        (several.name, [(each.entity.name, dict(each.apart)) for each in several.candidates])
+        (several.name, [(each.entity.name, dict(each.distinguishing)) for each in several.candidates])
         for several in found
     ]
 
@@ -714,16 +714,16 @@ async def _rejected_elsewhere(store: Noted, _: Reader) -> None:
 
 
 async def _described(store: Noted, reader: Reader) -> None:
-    await store.kb.graph.edit(reader, "Project Falcon", Word(description="A secret plan."))
+    await store.kb.graph.edit(reader, "Project Falcon", ManualEdit(description="A secret plan."))
 
 
 async def _described_while_merged(store: Noted, reader: Reader) -> None:
     await _merged(store, reader)
-    await store.kb.graph.edit(reader, "Acme Corp", Word(description="A secret plan."))
+    await store.kb.graph.edit(reader, "Acme Corp", ManualEdit(description="A secret plan."))
 
 
 async def _related(store: Noted, reader: Reader) -> None:
-    statement = Statement(subject="Acme Corp", object="Project Falcon", predicate=Predicate.USES)
+    statement = RelationMention(subject="Acme Corp", object="Project Falcon", predicate=Predicate.USES)
     await store.kb.graph.relate(reader, statement)
 
 
@@ -758,7 +758,7 @@ async def _two_stores(database: Database, other: Database) -> tuple[Noted, Noted
     """Return a store with invisible documents and one without, under one key for ids; the invisible ones came first."""
     full, own = await noted(database), await noted(other)
     for each in (database, other):
-        await each.run("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
+        await each.execute("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
     await full.put(
         "h",
         SECRET,
@@ -879,7 +879,7 @@ async def test_ids_say_nothing_of_who_heard_of_a_name_or_when(
     full, own = await _two_stores(database, other_database)
     assert await _graph(full) == await _graph(own)
     made = [
-        await store.kb.graph.create(await store.kb.reader(OWN), Word(name=name))
+        await store.kb.graph.create(await store.kb.reader(OWN), ManualEdit(name=name))
         for name in ("Zeta", "Nobody Heard")
         for store in (full, own)
     ]
@@ -901,7 +901,7 @@ async def test_a_guessed_name_confirms_nothing(
         reader = await store.kb.reader(OWN)
         for name in ("Project Falcon", "Project Eagle", "Zeta"):
             if how == "by hand":
-                await store.kb.graph.create(reader, Word(name=name))
+                await store.kb.graph.create(reader, ManualEdit(name=name))
             else:
                 await store.put(name, OWN, f"{name} (codename): is a guess")
     assert await _graph(full) == await _graph(own)
@@ -918,14 +918,14 @@ async def test_which_document_is_read_first_does_not_decide_the_order(database: 
         "Acme Corp (firm): second",
         "Acme Corp (firm): third",
     )
-    shelf = Shelf(
+    shelf = InMemorySource(
         documents=tuple(
-            written(f"{number}.txt", text, OWN, title=str(number))
+            make_document(f"{number}.txt", text, OWN, title=str(number))
             for number, text in enumerate(texts)
         )
     )
     way = replace(store.project.way, extractor=Notes(), batches=3, jobs_at_once=1)
-    kb = KnowledgeBase(database, store.kb.project_id, way, retriever(way), Answers(model=None))
+    kb = KnowledgeBase(database, store.kb.project_id, way, make_retriever(way), AnswerGenerator(model=None))
     await kb.ingest(shelf)
     acme = (await kb.graph.entity(await kb.reader(OWN), "Acme Corp")).entity
     assert acme.description == "first | second | third"
@@ -937,28 +937,28 @@ async def test_reading_anew_and_following_a_source_tell_of_own_documents_alone(
 ) -> None:
     store = await noted(database)
     await store.put("v", OWN, "Acme Corp (firm): sells pumps")
-    secret = Shelf(
+    secret = InMemorySource(
         documents=(
-            written("h/layoffs.txt", "Zeta (person): goes", SECRET),
-            written("h/empty.txt", " ", SECRET),
+            make_document("h/layoffs.txt", "Zeta (person): goes", SECRET),
+            make_document("h/empty.txt", " ", SECRET),
         ),
         scope="file:///shelf/h/",
     )
     await store.kb.enqueue(secret)
     reader, begun, told = await store.kb.reader(OWN), list[int](), list[str]()
     done = await store.kb.reread(
-        reader, None, begun=begun.append, tell=lambda each: told.append(each.url)
+        reader, None, on_start=begun.append, on_outcome=lambda each: told.append(each.url)
     )
     assert [each.url for each in done] == told == ["file:///shelf/v.txt"]
     assert begun == [1]
     assert (await store.kb.status(await store.kb.reader(SECRET))).open_jobs == 2
-    own = Shelf(documents=(written("own/w.txt", "Acme Corp", OWN),), scope="file:///shelf/own/")
+    own = InMemorySource(documents=(make_document("own/w.txt", "Acme Corp", OWN),), scope="file:///shelf/own/")
     followed = await store.kb.ingest(
-        own, begun=lambda _, jobs: begun.append(jobs), tell=lambda each: told.append(each.url)
+        own, on_start=lambda _, jobs: begun.append(jobs), on_outcome=lambda each: told.append(each.url)
     )
     assert [each.url for each in followed.done] == told[1:] == ["file:///shelf/own/w.txt"]
     assert begun == [1, 1]
-    assert followed.troubles == ()
+    assert followed.problems == ()
 
 
 async def test_estimates_feel_nothing_invisible(
@@ -966,25 +966,25 @@ async def test_estimates_feel_nothing_invisible(
 ) -> None:
     """Neither that a text is held which somebody guesses, nor what reading others' documents has cost."""
     guessed = "The merger of Acme Corp with Nordwind Energie is signed."
-    visible = written("v.md", "Acme Corp met Jane Smith.", OWN, title="V")
+    visible = make_document("v.md", "Acme Corp met Jane Smith.", OWN, title="V")
     secret = [
-        written(f"h{n}.md", f"Zeta met Osprey {n}. " * 9, SECRET, title="H") for n in range(25)
+        make_document(f"h{n}.md", f"Zeta met Osprey {n}. " * 9, SECRET, title="H") for n in range(25)
     ]
     found: list[object] = []
     with FakeEndpoint(names).running() as endpoint:
         for each, hidden in (
-            (database, [*secret, written("same.md", guessed, SECRET, title="M")]),
+            (database, [*secret, make_document("same.md", guessed, SECRET, title="M")]),
             (other_database, []),
         ):
             async with read_by_model(each, endpoint.base_url) as (project, _):
-                await project.kb.ingest(Shelf(documents=(visible, *hidden)))
+                await project.kb.ingest(InMemorySource(documents=(visible, *hidden)))
             async with read_by_model(
-                each, endpoint.base_url, Options(wanted=Wanted(kinds=("x",)))
+                each, endpoint.base_url, Options(wanted=ExtractionSpec(kinds=("x",)))
             ) as (project, _):
                 again = await project.kb.estimate_again(await project.kb.reader(OWN), None)
             async with read_by_model(each, endpoint.base_url) as (project, _):
-                mine = written("guess.md", guessed, OWN, title="M")
-                shelf = Shelf(documents=(mine,), scope="file:///shelf/guess")
+                mine = make_document("guess.md", guessed, OWN, title="M")
+                shelf = InMemorySource(documents=(mine,), scope="file:///shelf/guess")
                 found.append((again, await project.kb.estimate(shelf)))
                 known = await project.kb.estimate_again(await project.kb.reader(OWN), None)
                 assert (known.kept, known.calls) == (1, 0)
@@ -997,16 +997,16 @@ async def test_what_moved_out_of_sight_takes_no_place_before_the_index_has_follo
 ) -> None:
     """Between the moment a document is narrowed and the end of the sync, or after a crash in between."""
     seen = [
-        written(f"v{n}.md", f"The turbine needs oil every {n} weeks, says manual {n}.", ["team:v"])
+        make_document(f"v{n}.md", f"The turbine needs oil every {n} weeks, says manual {n}.", ["team:v"])
         for n in range(4)
     ]
     moved = [
-        written(f"s{n}.md", f"How often does the turbine need oil? Never in plan {n}.", ["team:v"])
+        make_document(f"s{n}.md", f"How often does the turbine need oil? Never in plan {n}.", ["team:v"])
         for n in range(8)
     ]
     narrowed = [replace(each, acl_tags=frozenset({"team:h"})) for each in moved]
     both, alone = await store(database, [*seen, *moved]), await store(other_database, seen)
-    source = Shelf(documents=(*seen, *narrowed))
+    source = InMemorySource(documents=(*seen, *narrowed))
     await following.sync(both.database, both.kb.project_id, source, "file")
     near = [await near_oil(project, most_exact) for project in (both, alone)]
     assert near[0] == near[1]

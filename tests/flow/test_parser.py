@@ -21,7 +21,7 @@ from lightwell.ingest import work
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ChunkedDocument, ParserLimits
 from lightwell.ingest.way import Outcome
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 
@@ -121,12 +121,12 @@ def test_a_process_has_no_environment_and_no_connection_of_its_parent(
 
 async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser: Parser) -> None:
     hostile = replace(
-        written("bad.pdf", "", TAGS), content=pdf_that_draws_itself(), format=Format.PDF
+        make_document("bad.pdf", "", TAGS), content=pdf_that_draws_itself(), format=Format.PDF
     )
-    good = written("good.md", "The pump is blue.", TAGS)
-    await project.kb.enqueue(Shelf(documents=(hostile, good)))
+    good = make_document("good.md", "The pump is blue.", TAGS)
+    await project.kb.enqueue(InMemorySource(documents=(hostile, good)))
     told: list[Outcome] = []
-    await work.drain(replace(project.way, parser=parser), project.kb.project_id, told.append)
+    await work.run_until_done(replace(project.way, parser=parser), project.kb.project_id, told.append)
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
     assert errors["good.md"] == ""
     assert "512 MB of memory" in errors["bad.pdf"]
@@ -161,11 +161,11 @@ def test_a_small_file_may_take_less_time_of_the_processor(size: int, seconds: in
 
 
 async def test_the_documents_of_a_batch_are_parsed_side_by_side(project: Project) -> None:
-    documents = tuple(written(f"{number}.md", "The pump is blue.", TAGS) for number in range(4))
-    await project.kb.enqueue(Shelf(documents=documents))
+    documents = tuple(make_document(f"{number}.md", "The pump is blue.", TAGS) for number in range(4))
+    await project.kb.enqueue(InMemorySource(documents=documents))
     with closing(Parser(processes=2)) as parser:
         way = replace(project.way, parser=parser)
-        await work.drain(way, project.kb.project_id, lambda _: None)
+        await work.run_until_done(way, project.kb.project_id, lambda _: None)
         assert len(parser.process_ids) == 2
 
 
@@ -241,16 +241,16 @@ def test_no_process_outlives_its_parent(state: str, end: signal.Signals) -> None
 async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
     project: Project, parser: Parser, monkeypatch: pytest.MonkeyPatch, where: str, value: str
 ) -> None:
-    await project.kb.enqueue(Shelf(documents=(written("a.md", "The pump is blue.", TAGS),)))
+    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
     way = replace(project.way, parser=parser)
     with monkeypatch.context() as patched:
         patched.setattr(where, value)
         with pytest.raises(ParserFailed, match="did not start"):
-            await work.drain(way, project.kb.project_id, lambda outcome: None)
+            await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
     rows = await project.database.rows("SELECT status, attempts FROM ingestion_jobs", {})
     assert rows == [("chunking", 0)]
     told: list[Outcome] = []
-    await work.drain(way, project.kb.project_id, told.append)
+    await work.run_until_done(way, project.kb.project_id, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 

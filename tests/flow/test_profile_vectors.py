@@ -8,24 +8,24 @@ from dataclasses import dataclass, field, replace
 import psycopg
 import pytest
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.graph import MergeStrategy, Predicate, Statement, Subject, Word
+from lightwell.domain.graph import MergeStrategy, Predicate, RelationMention, ProfileSubject, ManualEdit
 from lightwell.ingest.describing import MOST_CHARACTERS
-from lightwell.ingest.way import Way
+from lightwell.ingest.way import IngestContext
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.profiles import PostgresProfiles
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import Shelf
-from lightwell.wiring import retriever
+from lightwell.testing.shelf import InMemorySource
+from lightwell.wiring import make_retriever
 
 from .conftest import CountingEmbedder, Project
 from .notes import Noted, noted
 from .reading_model import read_by_model
-from .test_ingestion import LONG, ingest, written
+from .test_ingestion import LONG, ingest, make_document
 from .test_merging import AB, A, B
 from .test_summaries import note, reply
 
@@ -39,7 +39,7 @@ async def store(database: Database) -> Noted:
 
 
 async def near(
-    store: Noted | Project, tags: Sequence[str], text: str, subject: Subject = Subject.ENTITY
+    store: Noted | Project, tags: Sequence[str], text: str, subject: ProfileSubject = ProfileSubject.ENTITY
 ) -> dict[str, float]:
     """Return what the reader's nearest profiles are called, with their similarities."""
     project = store.project if isinstance(store, Noted) else store
@@ -79,22 +79,22 @@ async def test_only_what_says_something_is_embedded(store: Noted) -> None:
         "Acme Corp - Nordwind: rents its lorries",
     ]
     assert await near(store, A, "pumps") == {"Acme Corp": pytest.approx(0.447, abs=0.05)}
-    assert len(await near(store, A, "lorries", Subject.RELATION)) == 1
+    assert len(await near(store, A, "lorries", ProfileSubject.RELATION)) == 1
     assert await near(store, B, "pumps") == {}
 
 
 async def test_bare_names_cost_no_embedding_and_no_row(project: Project) -> None:
-    await ingest(project, written("a.md", f"Acme Corp met Jane Smith in Oslo. {LONG}", A))
+    await ingest(project, make_document("a.md", f"Acme Corp met Jane Smith in Oslo. {LONG}", A))
     assert embedded(project) == []
     assert await rows(project) == (0, 0, 0)
 
 
 async def test_a_batch_embeds_a_profile_once_and_equal_words_once(store: Noted) -> None:
     for number in range(12):
-        store.shelf[f"a{number}"] = written(
+        store.shelf[f"a{number}"] = make_document(
             f"a{number}.txt", f"Acme Corp (organization): did {number}", A
         )
-        store.shelf[f"b{number}"] = written(f"b{number}.txt", PUMPS, [B, AB][number % 2])
+        store.shelf[f"b{number}"] = make_document(f"b{number}.txt", PUMPS, [B, AB][number % 2])
     await store.ingest()
     (long,) = [text for text in embedded(store) if "did" in text]
     assert all(f"did {number}" in long for number in range(12))
@@ -145,8 +145,8 @@ async def test_each_class_is_embedded_in_its_own_words(store: Noted) -> None:
 async def test_a_person_s_word_is_embedded_too(store: Noted) -> None:
     await store.put("one", A, PUMPS, "Nordwind (organization)")
     reader = await store.kb.reader(A)
-    await store.kb.graph.edit(reader, "Acme Corp", Word(description="Makers of whistles."))
-    said = Statement(
+    await store.kb.graph.edit(reader, "Acme Corp", ManualEdit(description="Makers of whistles."))
+    said = RelationMention(
         subject="Nordwind",
         object="Acme Corp",
         predicate=Predicate.USES,
@@ -174,7 +174,7 @@ async def test_the_ends_are_called_what_the_relation_s_own_text_calls_them(
     }
     for name, text in texts.items():
         await store.put(name, A, text)
-        at_once.shelf[name] = written(f"{name}.txt", text, A, title=name)
+        at_once.shelf[name] = make_document(f"{name}.txt", text, A, title=name)
     await at_once.ingest()
     assert embedded(store) == embedded(at_once) == ["ACME CORP - Nordwind: rents"]
 
@@ -184,7 +184,7 @@ async def test_the_ends_of_a_relation_by_hand_are_called_what_its_class_calls_th
 ) -> None:
     await store.put("one", A, "Acme Corp (organization)", "Nordwind (organization)")
     await store.put("two", B, "ACME CORP (organization)", "NORDWIND (organization)")
-    said = Statement(
+    said = RelationMention(
         subject="Nordwind", object="Acme Corp", predicate=Predicate.USES, description="At noon."
     )
     reader = await store.kb.reader(["team:a", "team:b"])
@@ -198,7 +198,7 @@ async def test_a_document_that_changes_hands_takes_its_words_along(store: Noted)
     await store.put("two", A, TAPS)
     before = await near(store, A, "repairs taps")
     store.shelf["two"] = replace(store.shelf["two"], acl_tags=frozenset(B))
-    await store.kb.enqueue(Shelf(documents=tuple(store.shelf.values())))
+    await store.kb.enqueue(InMemorySource(documents=tuple(store.shelf.values())))
     assert await near(store, A, "repairs taps") == {}
     await store.ingest()
     after = await near(store, A, "repairs taps")
@@ -222,14 +222,14 @@ async def test_what_goes_leaves_no_vector_behind(store: Noted, verb: str) -> Non
             await store.remove("one")
     assert embedded(store)[-1] == TAPS
     assert await rows(store) == (1, 0, 1)
-    assert await near(store, A, "pumps", Subject.RELATION) == {}
+    assert await near(store, A, "pumps", ProfileSubject.RELATION) == {}
 
 
 async def test_a_worker_begins_with_what_others_left(store: Noted) -> None:
     await store.put("one", A, PUMPS)
     await store.put("two", A, TAPS)
     del store.shelf["two"]
-    await store.kb.enqueue(Shelf(documents=tuple(store.shelf.values())))
+    await store.kb.enqueue(InMemorySource(documents=tuple(store.shelf.values())))
     assert (await rows(store))[1] == 1
     stop = asyncio.Event()
     working = asyncio.create_task(store.kb.work(stop, lambda outcome: None))
@@ -273,10 +273,10 @@ def interrupted(store: Noted, happens: Callable[[str], None]) -> Noted:
     return with_way(store, replace(project.way, embedder=Interrupted(project.embedder, happens)))
 
 
-def with_way(store: Noted, way: Way) -> Noted:
+def with_way(store: Noted, way: IngestContext) -> Noted:
     project = store.project
-    answers = Answers(model=None)
-    kb = KnowledgeBase(project.database, project.kb.project_id, way, retriever(way), answers)
+    answers = AnswerGenerator(model=None)
+    kb = KnowledgeBase(project.database, project.kb.project_id, way, make_retriever(way), answers)
     return replace(store, project=replace(project, kb=kb, way=way))
 
 
@@ -340,12 +340,12 @@ async def test_what_a_worker_had_in_hand_when_it_died_comes_back(store: Noted) -
     with suppress(asyncio.CancelledError):
         await interrupted(store, die).put("one", A, PUMPS)
     assert await rows(store) == (1, 1, 0)
-    await store.project.database.run(
+    await store.project.database.execute(
         "UPDATE described_profiles SET taken_until = now() + interval '1 minute'", {}
     )
     await store.ingest()
     assert await rows(store) == (1, 1, 0)
-    await store.project.database.run("UPDATE described_profiles SET taken_until = now()", {})
+    await store.project.database.execute("UPDATE described_profiles SET taken_until = now()", {})
     await store.ingest()
     assert await rows(store) == (1, 0, 1)
 
@@ -353,11 +353,11 @@ async def test_what_a_worker_had_in_hand_when_it_died_comes_back(store: Noted) -
 async def test_a_summary_takes_the_place_of_the_descriptions(database: Database) -> None:
     """Where the model fails first, what was joined has a vector until the summary is there."""
     notes = [note(f"a{n}", ["team:a"]) for n in range(12)]
-    script = [*[Behaves()] * 12, *[Behaves(status=500)] * 2]
+    script = [*[Behaviour()] * 12, *[Behaviour(status=500)] * 2]
     with FakeEndpoint(reply, script=script).running() as endpoint:
         async with read_by_model(database, endpoint.base_url) as (project, _):
-            await project.kb.ingest(Shelf(documents=tuple(notes)))
-            await project.kb.ingest(Shelf(documents=(*notes, note("b0", ["team:b"]))))
+            await project.kb.ingest(InMemorySource(documents=tuple(notes)))
+            await project.kb.ingest(InMemorySource(documents=(*notes, note("b0", ["team:b"]))))
             first, *later = embedded(project)
             assert " | " in first
             assert [text for text in later if "Summary of note a" in text]
@@ -368,13 +368,13 @@ async def test_profiles_of_before_are_embedded_at_the_next_occasion(
     store: Noted, database_url: str
 ) -> None:
     await store.put("one", A, PUMPS, "Jane Smith (person)", USES)
-    await store.project.database.run("DROP TABLE described_profiles", {})
+    await store.project.database.execute("DROP TABLE described_profiles", {})
     await store.project.way.profiles.drop(store.project.way.space.id)
-    await store.project.database.run(
+    await store.project.database.execute(
         "DELETE FROM migrations WHERE name = '0004_profile_vectors'", {}
     )
     before = embedded(store)
-    async with connected(database_url) as database:
+    async with connect(database_url) as database:
         again = await noted(database)
         assert await rows(again) == (2, 2, 0)
         again.shelf.update(store.shelf)

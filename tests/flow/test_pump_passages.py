@@ -4,13 +4,13 @@ import time
 
 import pytest
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.briefs import LONGEST_NAME
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import Shelf, written
-from lightwell.wiring import retriever
+from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.wiring import make_retriever
 
 from .conftest import Project
 
@@ -29,15 +29,15 @@ def document(number: int, pump: str, size: int) -> str:
 @pytest.mark.parametrize("pump", ["_", "-", "a.", "+"])
 async def test_questions_and_briefs_end(project: Project, pump: str) -> None:
     texts = (document(number, pump, 100_000 // number) for number in (1, 2, 3))
-    documents = tuple(written(f"{at}.md", text, TAGS) for at, text in enumerate(texts))
-    await project.kb.ingest(Shelf(documents=documents))
+    documents = tuple(make_document(f"{at}.md", text, TAGS) for at, text in enumerate(texts))
+    await project.kb.ingest(InMemorySource(documents=documents))
     model = ScriptedModel(["Jane Smith signed contract number 1 for 1 percent [1]."] * 9)
     written_by_model = KnowledgeBase(
         project.database,
         project.kb.project_id,
         project.way,
-        retriever(project.way),
-        Answers(model=model),
+        make_retriever(project.way),
+        AnswerGenerator(model=model),
     )
     asked = "What contract number did Jane Smith sign with Acme Corp for how many percent?"
     began = time.thread_time()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.evidence import Answer
 from lightwell.domain.ids import QueryId, new_id
 from lightwell.domain.questions import Channel, Mode, Strategy
@@ -13,11 +13,11 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import queries
 from lightwell.records.database import Database
-from lightwell.records.queries import Asking
+from lightwell.records.queries import QuestionContext
 from lightwell.testing.models import HashEmbedder, ScriptedModel
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
-from .conftest import Project, retriever
+from .conftest import Project, make_retriever
 from .notes import noted
 
 TAGS = ["team:sales"]
@@ -26,7 +26,7 @@ QUESTION = "What discount does the Nordwind contract give?"
 
 async def asked(project: Project) -> Answer:
     contract = "The Nordwind contract gives a discount of 18 percent."
-    await project.kb.ingest(Shelf(documents=(written("contract.md", contract, TAGS),)))
+    await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", contract, TAGS),)))
     return await project.kb.ask(QUESTION, await project.kb.reader(TAGS))
 
 
@@ -43,8 +43,8 @@ async def test_the_threshold_is_met_by_the_best_score_whatever_was_said(
         metrics=replace(answer.metrics, rerank_top=top),
     )
     reader = await project.kb.reader(TAGS)
-    log = queries.log_of(Strategy.HYBRID, other)
-    await queries.record(project.database, Asking(reader=reader, began=0.0), log)
+    log = queries.make_query_log(Strategy.HYBRID, other)
+    await queries.record(project.database, QuestionContext(reader=reader, started_at=0.0), log)
     rows = await project.database.rows(
         "SELECT confidence_threshold_met FROM retrieval_metrics WHERE query_id = %(query)s",
         {"query": other.query_id},
@@ -70,9 +70,9 @@ async def test_the_time_of_a_question_is_all_of_it(project: Project) -> None:
     )
     way = replace(project.way, embedder=SlowEmbedder(dimension=64))
     own = project.kb.project_id
-    kb = KnowledgeBase(project.database, own, way, retriever(way), Answers(model=model))
+    kb = KnowledgeBase(project.database, own, way, make_retriever(way), AnswerGenerator(model=model))
     reader = await kb.reader(TAGS)
-    await project.database.run("DELETE FROM analytics_sessions", {})
+    await project.database.execute("DELETE FROM analytics_sessions", {})
     answer = await kb.ask(QUESTION, reader)
     assert answer.metrics.total_ms >= SLOW * 1000
     events = [event async for event in kb.stream(QUESTION, reader)]
@@ -90,7 +90,7 @@ async def test_a_conversation_is_one_session_and_a_question_by_itself_another(
 ) -> None:
     await asked(project)
     reader = await project.kb.reader(TAGS)
-    await project.database.run("DELETE FROM analytics_sessions", {})
+    await project.database.execute("DELETE FROM analytics_sessions", {})
     first = await project.kb.chat(QUESTION, reader)
     for text in ("And who signed it?", "And when?"):
         await project.kb.chat(text, reader, conversation=first.conversation_id)

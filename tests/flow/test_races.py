@@ -12,27 +12,27 @@ from lightwell.domain.ids import ChunkId, DocumentId, JobId, SpaceId
 from lightwell.domain.jobs import JobState
 from lightwell.ingest import deletion, work
 from lightwell.ingest import sync as following
-from lightwell.ingest.way import settle
-from lightwell.ports import Change, Changed, Gone, Unchanged, Vectors
+from lightwell.ingest.way import sync_index
+from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument, Vectors
 from lightwell.records import chunks as staging
 from lightwell.records import documents, jobs, mentions, profiles, publishing
-from lightwell.records.database import Connection, Database, connected, repeatable
+from lightwell.records.database import Connection, Database, connect, repeatable
 from lightwell.records.locks import lock_project
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project, project_on
 from .store_state import differences, state
 from .test_ingestion import residue
 
 TAGS, OTHER = ["team:a"], ["team:b"]
-A = written("a.md", "Zephyrine Quark met Acme Corp in Oslo.", TAGS)
-B = written("b.md", "Acme Corp sells pumps.", TAGS)
+A = make_document("a.md", "Zephyrine Quark met Acme Corp in Oslo.", TAGS)
+B = make_document("b.md", "Acme Corp sells pumps.", TAGS)
 
 
-def shelf(*given: NewDocument) -> Shelf:
-    return Shelf(documents=given)
+def shelf(*given: NewDocument) -> InMemorySource:
+    return InMemorySource(documents=given)
 
 
 async def require_as_if_fresh(project: Project, *given: NewDocument) -> None:
@@ -139,7 +139,7 @@ async def test_two_projects_that_write_at_once_lose_no_mention(database: Databas
     named = Mention(name="Zephyrine Quark", kind="person")
     async with database.transaction() as publishing:
         await lock_project(publishing, other.kb.project_id)
-        said = {ChunkId(chunk[0]): Extraction(mentions=(named,), statements=())}
+        said = {ChunkId(chunk[0]): Extraction(mentions=(named,), relation_mentions=())}
         await mentions.write(publishing, other.kb.project_id, said)
         async with database.transaction() as refreshing:
             await profiles.refresh(refreshing, one.kb.project_id, limit=500)
@@ -160,7 +160,7 @@ async def test_whoever_registers_waits_for_a_worker_and_does_not_lock_it_out(
     worker = work.new_worker()
     [claim] = await jobs.claim(database, project.kb.project_id, worker, limit=1)
     async with database.transaction() as connection:
-        await jobs.counted(connection, {claim.job_id: 0})
+        await jobs.add_processed(connection, {claim.job_id: 0})
         registering = asyncio.create_task(project.kb.enqueue(shelf(replace(A, content_hash="2"))))
         await waiting_for_a_lock(database)
         await advance(connection, [claim.job_id], worker)
@@ -169,7 +169,7 @@ async def test_whoever_registers_waits_for_a_worker_and_does_not_lock_it_out(
 
 async def test_jobs_are_locked_in_one_order(database: Database, project: Project) -> None:
     """A heartbeat holds one job and wants the next: nobody may hold that one and want the first."""
-    names = [written(f"{n}.md", f"Note {n}.", TAGS) for n in range(2)]
+    names = [make_document(f"{n}.md", f"Note {n}.", TAGS) for n in range(2)]
     await project.kb.enqueue(shelf(*names))
     worker = work.new_worker()
     first, second = sorted(
@@ -177,14 +177,14 @@ async def test_jobs_are_locked_in_one_order(database: Database, project: Project
         key=lambda claim: claim.job_id,
     )
     # rows that were written again lie elsewhere: without an order, a statement meets the second first
-    await database.run(
+    await database.execute(
         "UPDATE ingestion_jobs SET progress = 1 WHERE id = %(id)s", {"id": first.job_id}
     )
     async with database.transaction() as connection:
-        await jobs.counted(connection, {first.job_id: 0})
-        beat = asyncio.create_task(jobs.heartbeat(database, worker))
+        await jobs.add_processed(connection, {first.job_id: 0})
+        beat = asyncio.create_task(jobs.renew_leases(database, worker))
         await waiting_for_a_lock(database)
-        await jobs.counted(connection, {second.job_id: 0})
+        await jobs.add_processed(connection, {second.job_id: 0})
     assert await beat == 2
 
 
@@ -257,17 +257,17 @@ class Paging:
 
 async def test_of_several_changes_to_one_document_the_last_counts(project: Project) -> None:
     newer = replace(A, content=b"Zephyrine Quark left.", content_hash="2")
-    done = await project.kb.ingest(Paging((Changed(document=A), Changed(document=newer))))
+    done = await project.kb.ingest(Paging((ChangedDocument(document=A), ChangedDocument(document=newer))))
     assert (done.found.new, len(done.done)) == (1, 1)
     reader = await project.kb.reader(TAGS)
     assert await project.kb.text(reader, A.url) == "Zephyrine Quark left."
 
-    gone, back = Gone(url=A.url), Changed(document=A)
-    assert (await project.kb.ingest(Paging((gone, back)))).found.gone == 0
+    gone, back = RemovedDocument(url=A.url), ChangedDocument(document=A)
+    assert (await project.kb.ingest(Paging((gone, back)))).found.removed == 0
     assert await project.kb.text(reader, A.url) == A.content.decode()
 
-    done = await project.kb.ingest(Paging((Changed(document=newer), gone)))
-    assert (done.found.gone, done.found.changed) == (1, 0)
+    done = await project.kb.ingest(Paging((ChangedDocument(document=newer), gone)))
+    assert (done.found.removed, done.found.changed) == (1, 0)
     assert [one async for one in project.kb.documents(reader)] == []
 
 
@@ -275,7 +275,7 @@ async def test_a_document_that_moved_within_a_batch_is_one(project: Project) -> 
     """Known by its reference, it may come under two URLs."""
     page = replace(A, system="wiki", source_id="7")
     moved = replace(page, url="file:///shelf/moved.md", content_hash="2")
-    done = await project.kb.ingest(Paging((Changed(document=page), Changed(document=moved))))
+    done = await project.kb.ingest(Paging((ChangedDocument(document=page), ChangedDocument(document=moved))))
     assert done.found.new == 1
     reader = await project.kb.reader(TAGS)
     assert [one.url async for one in project.kb.documents(reader)] == [moved.url]
@@ -289,9 +289,9 @@ async def test_a_url_stays_with_the_system_that_has_it(project: Project) -> None
     page = replace(A, system="wiki", source_id="7", content=b"Taken over.", content_hash="2")
     other = replace(page, source_id="8", url="https://wiki.example/8", content=b"Another page.")
 
-    done = await project.kb.ingest(Paging((Changed(document=page), Changed(document=other))))
+    done = await project.kb.ingest(Paging((ChangedDocument(document=page), ChangedDocument(document=other))))
     assert (done.found.new, done.found.changed) == (1, 0)
-    (trouble,) = done.found.troubles
+    (trouble,) = done.found.problems
     assert trouble.url == page.url
     assert "'file' already has a document with this URL" in trouble.message
     assert await project.kb.text(reader, A.url) == A.content.decode()
@@ -299,20 +299,20 @@ async def test_a_url_stays_with_the_system_that_has_it(project: Project) -> None
     assert await project.kb.text(reader, other.url) == "Another page."
 
     moved = replace(other, url=A.url, content_hash="3")
-    (trouble,) = (await project.kb.ingest(Paging((Changed(document=moved),)))).found.troubles
+    (trouble,) = (await project.kb.ingest(Paging((ChangedDocument(document=moved),)))).found.problems
     assert "already has a document with this URL" in trouble.message
 
 
 async def test_what_a_system_deleted_leaves_its_url_to_others(project: Project) -> None:
     await project.kb.ingest(shelf(A))
-    await project.kb.ingest(Paging((Gone(url=A.url),)))
+    await project.kb.ingest(Paging((RemovedDocument(url=A.url),)))
     page = replace(A, system="wiki", source_id="7", content=b"A new owner.", content_hash="2")
-    await project.kb.ingest(Paging((Changed(document=page),)))
+    await project.kb.ingest(Paging((ChangedDocument(document=page),)))
     reader = await project.kb.reader(TAGS)
     held = await project.kb.document(reader, A.url)
     assert held.ref == "wiki:document:7"
     assert await project.kb.text(reader, held.ref) == "A new owner."
-    (trouble,) = (await project.kb.ingest(shelf(A))).found.troubles
+    (trouble,) = (await project.kb.ingest(shelf(A))).found.problems
     assert "'wiki' already has a document" in trouble.message
 
 
@@ -321,7 +321,7 @@ async def test_what_changes_and_is_then_said_to_be_unchanged_is_registered_first
 ) -> None:
     await project.kb.ingest(shelf(A))
     newer = replace(A, content=b"Zephyrine Quark left.", content_hash="2")
-    given = (Changed(document=newer), Unchanged(url=A.url, document=newer))
+    given = (ChangedDocument(document=newer), UnchangedDocument(url=A.url, document=newer))
     found = (await project.kb.ingest(Paging(given))).found
     assert (found.changed, found.unchanged) == (1, 1)
 
@@ -365,7 +365,7 @@ async def test_a_worker_lets_go_of_a_document_that_was_replaced_meanwhile(
     embedder.meanwhile.append(lambda: other.kb.ingest(shelf(newer)))
     await project.kb.enqueue(shelf(A))
     way = replace(project.way, embedder=embedder)
-    await work.drain(way, project.kb.project_id, lambda outcome: None)
+    await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
     await require_as_if_fresh(project, newer)
 
 
@@ -380,12 +380,12 @@ async def test_a_change_that_comes_while_an_earlier_one_is_carried_out_is_not_lo
     await following.sync(database, project_id, shelf(replace(A, acl_tags=frozenset(OTHER))), "file")
     [older] = await staging.index_changes(database, project_id, limit=10)
     await following.sync(database, project_id, shelf(A), "file")
-    await settle(way, project_id)
+    await sync_index(way, project_id)
     # whoever saw the older change comes late: neither its class nor its note may win
     assert older.class_id is not None
     await way.vectors.reclassify(way.space.id, [older.chunk_id], older.class_id)
     await following.sync(database, project_id, shelf(replace(A, acl_tags=frozenset(OTHER))), "file")
-    await staging.settled(database, [older])
+    await staging.delete_index_changes(database, [older])
     assert len(await staging.index_changes(database, project_id, limit=10)) == 1
     await following.sync(database, project_id, shelf(A), "file")
     await project.kb.ingest(shelf(A))
@@ -410,7 +410,7 @@ async def test_a_vector_that_comes_after_its_chunk_has_moved_has_the_new_class(
 
 async def test_no_transaction_waits_for_a_second_connection(database_url: str) -> None:
     """Everything that writes does with a pool of one."""
-    async with connected(database_url, most_connections=1) as database:
+    async with connect(database_url, most_connections=1) as database:
         project = await project_on(database)
         await project.kb.ingest(shelf(A, B))
         reader = await project.kb.reader(TAGS)

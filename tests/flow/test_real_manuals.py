@@ -6,7 +6,7 @@ from pathlib import Path
 import pypdfium2
 import pytest
 
-from lightwell import Settings, files, opened
+from lightwell import Settings, files, open_knowledge_base
 
 PACKAGES = {
     "bzip2-doc": Path("/usr/share/doc/bzip2/manual.pdf.gz"),
@@ -40,9 +40,9 @@ async def test_a_real_manual_is_read_asked_and_cited_by_page(
     manuals: Path, database_url: str
 ) -> None:
     settings = Settings(database_url=database_url)  # pyright: ignore[reportArgumentType]
-    async with opened(settings) as kb:
+    async with open_knowledge_base(settings) as kb:
         done = await kb.ingest(files(manuals, frozenset({"team:us"}), settings))
-        assert done.troubles == ()
+        assert done.problems == ()
         us = await kb.reader(["team:us"])
         status = await kb.status(us)
         assert status.chunks >= 30

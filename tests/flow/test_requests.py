@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from lightwell.connectors.files import Files
-from lightwell.connectors.requested import Requested
+from lightwell.connectors.requested import RequestedFile
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid, LightwellError, NotFound, Unreadable
 from lightwell.domain.graph import text_ref
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import noted
@@ -40,7 +40,7 @@ async def test_s3_6_a_request_brings_in_one_document_as_it_says(
         metadata={"customer": "Nordwind", "author": "Jane Smith"},
         topic="dams",
     )
-    answer = await project.kb.enqueue_document(Requested(asked))
+    answer = await project.kb.enqueue_document(RequestedFile(asked))
     assert (answer.status, answer.estimated_chunks) == (JobState.QUEUED, 1)
     reader = await project.kb.reader(TAGS)
     assert (await project.kb.job(reader, answer.job_id)).document_id == answer.document_id
@@ -49,7 +49,7 @@ async def test_s3_6_a_request_brings_in_one_document_as_it_says(
     held = await project.kb.document(reader, str(answer.document_id))
     assert (held.title, held.format, held.topic) == ("Dam notes", "markdown", "dams")
     assert held.metadata == {"customer": "Nordwind", "author": "Jane Smith"}
-    again = await project.kb.enqueue_document(Requested(asked))
+    again = await project.kb.enqueue_document(RequestedFile(asked))
     assert again.document_id == answer.document_id
     assert again.job_id != answer.job_id
 
@@ -57,13 +57,13 @@ async def test_s3_6_a_request_brings_in_one_document_as_it_says(
 async def test_s3_6_a_request_may_bring_its_content_along(project: Project) -> None:
     content = b"The dam was built in 1931. " * 1000
     asked = request("https://example.org/dam.txt", content=content)
-    answer = await project.kb.enqueue_document(Requested(asked))
+    answer = await project.kb.enqueue_document(RequestedFile(asked))
     assert answer.estimated_chunks
     await project.kb.finish_jobs()
     held = await project.kb.document(await project.kb.reader(TAGS), "https://example.org/dam.txt")
     assert answer.estimated_chunks / 2 <= held.chunk_count <= answer.estimated_chunks * 2
     pdf = request("x.pdf", content=b"%PDF-1.4 nothing")
-    assert (await project.kb.enqueue_document(Requested(pdf))).estimated_chunks is None
+    assert (await project.kb.enqueue_document(RequestedFile(pdf))).estimated_chunks is None
 
 
 @pytest.mark.parametrize(
@@ -79,19 +79,19 @@ async def test_s3_6_a_request_without_a_document_says_why(
     project: Project, tmp_path: Path, url: str, error: type[LightwellError], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        await project.kb.enqueue_document(Requested(request(url.format(folder=tmp_path))))
+        await project.kb.enqueue_document(RequestedFile(request(url.format(folder=tmp_path))))
 
 
 async def test_s3_6_a_request_for_what_cannot_be_read_is_refused(project: Project) -> None:
     with pytest.raises(Unreadable, match="PNG"):
         await project.kb.enqueue_document(
-            Requested(request("picture", content=b"\x89PNG\r\n\x1a\n" + b"0" * 100))
+            RequestedFile(request("picture", content=b"\x89PNG\r\n\x1a\n" + b"0" * 100))
         )
 
 
 async def with_document(project: Project) -> str:
-    document = written("a.md", "The old text of the dam.", TAGS)
-    await project.kb.ingest(Shelf(documents=(document,)))
+    document = make_document("a.md", "The old text of the dam.", TAGS)
+    await project.kb.ingest(InMemorySource(documents=(document,)))
     return document.url
 
 
@@ -119,7 +119,7 @@ async def test_s3_9_hand_made_chunks_become_what_the_document_says(project: Proj
     }
     rows = await project.database.rows("SELECT count(*) FROM staged_vectors", {})
     assert rows == [(0,)]
-    await project.kb.ingest(Shelf(documents=(written("a.md", "The old text of the dam.", TAGS),)))
+    await project.kb.ingest(InMemorySource(documents=(make_document("a.md", "The old text of the dam.", TAGS),)))
     assert await project.kb.text(reader, url) == "The old text of the dam."
 
 
@@ -132,8 +132,8 @@ async def test_s3_9_a_given_vector_is_given_to_no_other_text(project: Project) -
     await project.kb.finish_jobs()
     project.embedder.texts.clear()
     title = (await project.kb.document(reader, url)).title
-    same = written("b.md", PUMPS, ["team:b"], title=title)
-    await project.kb.ingest(Shelf(documents=(same,), scope="file:///shelf/b"))
+    same = make_document("b.md", PUMPS, ["team:b"], title=title)
+    await project.kb.ingest(InMemorySource(documents=(same,), scope="file:///shelf/b"))
     assert len(project.embedder.texts) == 1
 
 

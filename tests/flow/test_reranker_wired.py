@@ -12,19 +12,19 @@ from lightwell.domain.evidence import Confidence
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import Settings
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
-from lightwell.wiring import examined, opened
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.wiring import examine, open_knowledge_base
 
 QUESTION = "What discount does Nordwind receive on all items?"
 NOTES = (
-    written(
+    make_document(
         "contract.md",
         "# Contract\n\nNordwind receives a discount of 18 percent on all items. The term is three years.",
         ["team:sales"],
     ),
-    written("visit.md", "# Visit\n\nNordwind showed us all items in the store.", ["team:sales"]),
-    written("lunch.md", "# Lunch\n\nOn Fridays there is soup and bread.", ["team:sales"]),
+    make_document("visit.md", "# Visit\n\nNordwind showed us all items in the store.", ["team:sales"]),
+    make_document("lunch.md", "# Lunch\n\nOn Fridays there is soup and bread.", ["team:sales"]),
 )
 
 
@@ -45,8 +45,8 @@ def named(server: str, fake: FakeEndpoint, **more: object) -> Settings:
 
 @asynccontextmanager
 async def base(settings: Settings) -> AsyncGenerator[KnowledgeBase]:
-    async with opened(settings) as kb:
-        await kb.ingest(Shelf(documents=NOTES))
+    async with open_knowledge_base(settings) as kb:
+        await kb.ingest(InMemorySource(documents=NOTES))
         yield kb
 
 
@@ -76,10 +76,10 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
     with FakeEndpoint().running() as fake:
         async with base(named(database_url, fake, rerank="local")) as kb:
             before = await kb.search(QUESTION, await kb.reader(["team:sales"]))
-    slow = FakeEndpoint(behaves=Behaves(latency=2))
+    slow = FakeEndpoint(behaviour=Behaviour(latency=2))
     with FakeEndpoint().running() as fake, slow.running():
         settings = named(database_url, fake, rerank_url=slow.base_url)
-        async with opened(settings) as kb:
+        async with open_knowledge_base(settings) as kb:
             reader = await kb.reader(["team:sales"])
             after = await kb.search(QUESTION, reader)
             answer = await kb.ask(QUESTION, reader)
@@ -115,15 +115,15 @@ async def test_a_provider_without_a_key_is_named_before_anything_is_asked(
         FakeEndpoint().running() as fake,
         pytest.raises(Invalid, match="LIGHTWELL_RERANK_API_KEY"),
     ):
-        async with opened(named(database_url, fake, rerank="cohere")):
+        async with open_knowledge_base(named(database_url, fake, rerank="cohere")):
             pass
 
 
 async def test_the_doctor_finds_a_reranker_whose_scores_mean_nothing(database_url: str) -> None:
     with FakeEndpoint(scored=lambda share: 0.9 - share / 2).running() as fake:
-        checks = {each.name: each for each in await examined(named(database_url, fake))}
+        checks = {each.name: each for each in await examine(named(database_url, fake))}
         assert not checks["reranker"].ok
-        assert "not usable" in checks["reranker"].mend
+        assert "not usable" in checks["reranker"].fix
     with FakeEndpoint().running() as fake:
-        checks = {each.name: each for each in await examined(named(database_url, fake))}
+        checks = {each.name: each for each in await examine(named(database_url, fake))}
         assert checks["reranker"].ok

@@ -5,26 +5,26 @@ from pydantic import SecretStr
 
 from lightwell.domain.calibration import Calibration
 from lightwell.domain.evidence import Evidence
-from lightwell.models.rerankers import Dialect, RerankEndpoint, reranking
-from lightwell.retrieve.rerank import UNANSWERED, Judged, reranked
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
+from lightwell.models.rerankers import Dialect, RerankEndpoint, reranker_request
+from lightwell.retrieve.rerank import UNANSWERED, RerankResult, rerank
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.flow.conftest import Project
 
 QUESTION = "What discount does Nordwind receive on all items?"
 NOTES = (
-    written(
+    make_document(
         "contract.md",
         "# Contract\n\nNordwind receives a discount of 18 percent on all items. The term is three years.",
         ["team:sales"],
     ),
-    written("visit.md", "# Visit\n\nNordwind showed us all items in the store.", ["team:sales"]),
-    written("lunch.md", "# Lunch\n\nOn Fridays there is soup and bread.", ["team:sales"]),
+    make_document("visit.md", "# Visit\n\nNordwind showed us all items in the store.", ["team:sales"]),
+    make_document("lunch.md", "# Lunch\n\nOn Fridays there is soup and bread.", ["team:sales"]),
 )
 
 
 async def evidence(project: Project) -> tuple[Evidence, ...]:
-    await project.kb.ingest(Shelf(documents=NOTES))
+    await project.kb.ingest(InMemorySource(documents=NOTES))
     reader = await project.kb.reader(["team:sales"])
     return (await project.kb.search(QUESTION, reader)).evidence
 
@@ -34,7 +34,7 @@ async def judged(
     given: tuple[Evidence, ...],
     calibration: Calibration | None = None,
     timeout_seconds: float = 5,
-) -> Judged:
+) -> RerankResult:
     with fake.running():
         there = RerankEndpoint(
             dialect=Dialect.PLAIN,
@@ -43,8 +43,8 @@ async def judged(
             model="owl-rank",
             timeout_seconds=timeout_seconds,
         )
-        async with reranking(there, calibration=calibration) as reranker:
-            return await reranked(reranker, QUESTION, given)
+        async with reranker_request(there, calibration=calibration) as reranker:
+            return await rerank(reranker, QUESTION, given)
 
 
 async def test_what_answers_comes_first_and_what_does_not_is_dropped(project: Project) -> None:
@@ -70,13 +70,13 @@ async def test_a_calibration_decides_what_is_dropped(project: Project) -> None:
 
 @pytest.mark.parametrize(
     "behaves",
-    [Behaves(latency=2), Behaves(status=500), Behaves(hangs_up=True), Behaves(raw=b"soup")],
+    [Behaviour(latency=2), Behaviour(status=500), Behaviour(hangs_up=True), Behaviour(raw=b"soup")],
 )
 async def test_a_reranker_in_trouble_changes_nothing_and_says_so(
-    project: Project, behaves: Behaves
+    project: Project, behaves: Behaviour
 ) -> None:
     found = await evidence(project)
-    after = await judged(FakeEndpoint(behaves=behaves), found, timeout_seconds=0.5)
+    after = await judged(FakeEndpoint(behaviour=behaves), found, timeout_seconds=0.5)
     assert [(each.chunk.id, each.relevance) for each in after.evidence] == [
         (each.chunk.id, each.relevance) for each in found
     ]

@@ -10,10 +10,10 @@ from psycopg import sql
 
 from lightwell.domain.documents import DocumentState
 from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import Word
+from lightwell.domain.graph import ManualEdit
 from lightwell.records.database import Database, Row
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
@@ -23,8 +23,8 @@ from .test_kill_reading import kept, worker
 
 A, B = ["team:a"], ["team:b"]
 PAPERS = (
-    written("a.md", "Acme Corp buys pumps from Nordwind.", A, title="One"),
-    written("b.md", "Jane Smith met Nordwind in Oslo.", A, title="Two"),
+    make_document("a.md", "Acme Corp buys pumps from Nordwind.", A, title="One"),
+    make_document("b.md", "Jane Smith met Nordwind in Oslo.", A, title="Two"),
 )
 
 
@@ -36,7 +36,7 @@ def endpoint() -> Iterator[FakeEndpoint]:
 
 async def by_rules(database: Database) -> Project:
     project = await project_on(database)
-    await project.kb.ingest(Shelf(documents=PAPERS))
+    await project.kb.ingest(InMemorySource(documents=PAPERS))
     return project
 
 
@@ -82,7 +82,7 @@ async def test_a_switch_to_a_model_and_back_costs_each_passage_once(
         texts = [paper.content.decode() for paper in PAPERS]
         assert not any(text in said for text in texts for said in project.embedder.texts)
 
-        await database.run("UPDATE extraction_cache SET result = 'E|Oslo|place|A city\nEND'", {})
+        await database.execute("UPDATE extraction_cache SET result = 'E|Oslo|place|A city\nEND'", {})
         await project.kb.reread(reader, None)
         assert len(endpoint.requests) == 2
         oslo = {row[:3] for row in await mentions(database) if row[0] == "Oslo"}
@@ -106,7 +106,7 @@ async def test_reading_anew_by_the_same_reader_changes_nothing_that_people_corre
     await store.put("two", B, "ACME Inc (company): in court", "Acme Corp (organization): in debt")
     reader = await store.kb.reader([*A, *B])
     await store.kb.graph.merge(reader, ["ACME Inc"], "Acme Corp")
-    await store.kb.graph.edit(reader, "Oslo", Word(kind="city"))
+    await store.kb.graph.edit(reader, "Oslo", ManualEdit(kind="city"))
     before = await dump(store)
     assert len(await store.kb.reread(reader, None)) == 2
     assert await dump(store) == before
@@ -130,8 +130,8 @@ async def test_a_reader_reads_anew_what_it_sees_and_nothing_else(
     database: Database, endpoint: FakeEndpoint
 ) -> None:
     plain = await project_on(database)
-    hidden = written("c.md", "Project Falcon met Tarn Valley.", B)
-    await plain.kb.ingest(Shelf(documents=(*PAPERS, hidden)))
+    hidden = make_document("c.md", "Project Falcon met Tarn Valley.", B)
+    await plain.kb.ingest(InMemorySource(documents=(*PAPERS, hidden)))
     before = [row for row in await mentions(database) if "Falcon" in row[0]]
     async with read_by_model(database, endpoint.base_url) as (project, _):
         reader = await project.kb.reader(A)
@@ -155,9 +155,9 @@ async def test_a_reader_reads_anew_what_it_sees_and_nothing_else(
 
 async def test_what_failed_or_went_is_not_read_anew(database: Database) -> None:
     project = await by_rules(database)
-    broken = written("a.md", "  \n", A)
-    done = await project.kb.ingest(Shelf(documents=(broken, PAPERS[1])))
-    assert len(done.troubles) == 1
+    broken = make_document("a.md", "  \n", A)
+    done = await project.kb.ingest(InMemorySource(documents=(broken, PAPERS[1])))
+    assert len(done.problems) == 1
     reader = await project.kb.reader(A)
     assert await project.kb.enqueue_again(reader, ["file:///shelf/a.md"]) == 0
     failed = await project.kb.document(reader, "file:///shelf/a.md")
@@ -173,7 +173,7 @@ async def test_readers_see_what_was_said_until_the_new_reading_is_published(
     plain = await by_rules(database)
     reader = await plain.kb.reader(A)
     before = await mentions(database)
-    with FakeEndpoint(names, behaves=Behaves(latency=1.0)).running() as slow:
+    with FakeEndpoint(names, behaviour=Behaviour(latency=1.0)).running() as slow:
         async with read_by_model(database, slow.base_url) as (project, _):
             reading = asyncio.create_task(project.kb.reread(reader, None))
             while len(slow.requests) < len(PAPERS):  # noqa: ASYNC110 - a thread of its own
@@ -189,13 +189,13 @@ async def test_readers_see_what_was_said_until_the_new_reading_is_published(
 async def test_a_worker_killed_while_it_reads_anew_loses_nothing(
     database: Database, database_url: str
 ) -> None:
-    notes = [written(f"{n:03}.md", f"Acme Corp buys Pump {n}.", A, title=f"{n}") for n in range(60)]
+    notes = [make_document(f"{n:03}.md", f"Acme Corp buys Pump {n}.", A, title=f"{n}") for n in range(60)]
     plain = await project_on(database)
-    await plain.kb.ingest(Shelf(documents=tuple(notes)))
+    await plain.kb.ingest(InMemorySource(documents=tuple(notes)))
     reader = await plain.kb.reader(A)
     chunks = await indexed(plain)
     await plain.kb.enqueue_again(reader, None)
-    with FakeEndpoint(names, behaves=Behaves(latency=0.4)).running() as endpoint:
+    with FakeEndpoint(names, behaviour=Behaviour(latency=0.4)).running() as endpoint:
         process = worker(database_url, endpoint.base_url)
         while await kept(database) < SLOTS:  # noqa: ASYNC110 - another process does it
             await asyncio.sleep(0.05)

@@ -9,17 +9,17 @@ from psycopg import sql
 from pydantic import SecretStr, ValidationError
 
 import lightwell.entrypoints.cli.shapes as shapes
-from lightwell import Settings, delete_project, opened
+from lightwell import Settings, delete_project, open_knowledge_base
 from lightwell.domain.briefs import Brief
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
-from lightwell.domain.graph import Predicate, Statement, Word
+from lightwell.domain.graph import Predicate, RelationMention, ManualEdit
 from lightwell.domain.sources import SourceIdStrategy
 from lightwell.records.database import Database, migrations
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .notes import Noted, noted
 from .reading_model import read_by_model
@@ -40,7 +40,7 @@ async def shelve(notes: Noted, numbers: range, tags: list[str], *lines: str) -> 
     """Bring so many documents with these lines in, in one ingestion."""
     for number in numbers:
         name = f"n{number:02}"
-        notes.shelf[name] = written(f"{name}.txt", "\n".join(lines), tags, title=name)
+        notes.shelf[name] = make_document(f"{name}.txt", "\n".join(lines), tags, title=name)
     await notes.ingest()
 
 
@@ -82,7 +82,7 @@ def by_model(database_url: str, fake: FakeEndpoint, **more: object) -> Settings:
 async def test_s0_2_a_passage_says_which_kept_replies_it_was_read_from(database: Database) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with read_by_model(database, fake.base_url) as (project, _):
-            await project.kb.ingest(Shelf(documents=ORDERS[:1]))
+            await project.kb.ingest(InMemorySource(documents=ORDERS[:1]))
             reader = await project.kb.reader(["team:us"])
             (chunk,) = await project.kb.chunks(reader, ORDERS[0].url)
             kept = await database.rows(
@@ -120,15 +120,15 @@ async def test_s0_3_a_deleted_project_leaves_the_store_as_if_it_had_never_been(
     with FakeEndpoint(reply).running() as fake:
         stays = by_model(database_url, fake, project="stays", extraction="model")
         goes = stays.model_copy(update={"project": "goes", "tenant": "another"})
-        async with opened(stays) as kb:
-            await kb.ingest(Shelf(documents=ORDERS[:2]))
+        async with open_knowledge_base(stays) as kb:
+            await kb.ingest(InMemorySource(documents=ORDERS[:2]))
         before = await every_row(database)
-        async with opened(goes) as kb:
-            await kb.ingest(Shelf(documents=ORDERS))
+        async with open_knowledge_base(goes) as kb:
+            await kb.ingest(InMemorySource(documents=ORDERS))
             reader = await kb.reader(["team:us"])
             await kb.ask(QUESTION, reader)
             await kb.chat(QUESTION, reader)
-            await kb.graph.create(reader, Word(name="Osprey"))
+            await kb.graph.create(reader, ManualEdit(name="Osprey"))
             await kb.graph.merge(reader, ["Nordwind"], "Acme Corp")
             assert len((await every_row(database))["extraction_cache"]) > 2
         await delete_project(goes)
@@ -140,10 +140,10 @@ async def test_s0_3_a_deleted_project_leaves_the_store_as_if_it_had_never_been(
 async def test_s0_3_a_kept_reply_outlives_its_chunk_without_naming_it(database: Database) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with read_by_model(database, fake.base_url) as (project, _):
-            await project.kb.ingest(Shelf(documents=ORDERS[:1]))
+            await project.kb.ingest(InMemorySource(documents=ORDERS[:1]))
             held = "SELECT count(*), count(chunk_id) FROM extraction_cache"
             assert await database.rows(held, {}) == [(1, 1)]
-            await database.run("DELETE FROM document_chunks", {})
+            await database.execute("DELETE FROM document_chunks", {})
             assert await database.rows(held, {}) == [(1, 0)]
 
 
@@ -152,7 +152,7 @@ async def test_s0_4_keywords_are_kept_under_the_question_s_hash(
     database: Database, database_url: str, wanted: str, *, by: bool
 ) -> None:
     with FakeEndpoint(reply).running() as fake:
-        async with opened(by_model(database_url, fake, keyword_extraction=wanted)) as kb:
+        async with open_knowledge_base(by_model(database_url, fake, keyword_extraction=wanted)) as kb:
             found = await kb.keywords(QUESTION)
             assert found.question_hash == hashlib.sha256(QUESTION.encode()).hexdigest()
             assert found.by_model is by
@@ -185,14 +185,14 @@ async def test_s0_9_gleaning_can_be_switched_off(
 ) -> None:
     with FakeEndpoint(lambda _: "E|Ada Moss|person|Met people\nEND").running() as fake:
         chosen = by_model(database_url, fake, extraction="model", gleaning_enabled=enabled)
-        async with opened(chosen) as kb:
-            await kb.ingest(Shelf(documents=(written("a.md", LIST, ["team:a"]),)))
+        async with open_knowledge_base(chosen) as kb:
+            await kb.ingest(InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),)))
         assert len(fake.requests) == 1 + passes
 
 
 def pump_notes(*numbers: int, tags: tuple[str, ...] = ("team:us",)) -> tuple[NewDocument, ...]:
     return tuple(
-        written(f"{n}.md", f"# Note {n}\n\nAcme Corp sells Pump {n} to everybody.", tags)
+        make_document(f"{n}.md", f"# Note {n}\n\nAcme Corp sells Pump {n} to everybody.", tags)
         for n in numbers
     )
 
@@ -211,8 +211,8 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
             database_url, fake, extraction="model", gleaning_passes=0, rerank="none"
         ).model_copy(update={"description_separator": " / "})
         table = tmp_path / "acme.csv"
-        async with opened(chosen) as kb:
-            await kb.ingest(Shelf(documents=pump_notes(1, 2)))
+        async with open_knowledge_base(chosen) as kb:
+            await kb.ingest(InMemorySource(documents=pump_notes(1, 2)))
             reader = await kb.reader(["team:us"])
             shown = (await kb.graph.entity(reader, "Acme Corp")).entity.description
             found = (await kb.search("What does Acme Corp sell?", reader)).entities
@@ -225,7 +225,7 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
         assert shown in table.read_text("utf-8")
         stored = "SELECT description FROM profiles WHERE display_name = 'Acme Corp'"
         assert await database.rows(stored, {}) == [(shown.replace(" / ", " | "),)]
-        async with opened(chosen.model_copy(update={"description_separator": " | "})) as kb:
+        async with open_knowledge_base(chosen.model_copy(update={"description_separator": " | "})) as kb:
             again = (await kb.graph.entity(reader, "Acme Corp")).entity.description
         assert again == shown.replace(" / ", " | ")
 
@@ -234,7 +234,7 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
 async def test_s0_9_the_limit_and_the_strategy_choose_the_sources_stored_and_shown(
     database: Database, database_url: str, strategy: SourceIdStrategy
 ) -> None:
-    shelf = Shelf(documents=(*pump_notes(1, 2, 3), *pump_notes(4, 5, 6, tags=("team:eu",))))
+    shelf = InMemorySource(documents=(*pump_notes(1, 2, 3), *pump_notes(4, 5, 6, tags=("team:eu",))))
     some = {"database_url": SecretStr(database_url), "rerank": "none"}
     chosen = Settings.model_validate(
         {**some, "max_source_ids": 2, "source_id_strategy": strategy.lower()}
@@ -242,7 +242,7 @@ async def test_s0_9_the_limit_and_the_strategy_choose_the_sources_stored_and_sho
     stored = "SELECT max(cardinality(source_ids)), max(cardinality(source_paths)) FROM profiles"
     for settings in (chosen, chosen.model_copy(update={"max_source_ids": 3})):
         most = settings.max_source_ids
-        async with opened(settings) as kb:
+        async with open_knowledge_base(settings) as kb:
             await kb.ingest(shelf)
             found = await kb.graph.entity(await kb.reader(["team:us", "team:eu"]), "Acme Corp")
             (pages,) = await database.rows(stored, {})
@@ -276,9 +276,9 @@ async def test_s0_11_every_key_that_is_made_is_a_uuid_of_version_7(database: Dat
     await notes.put("two", ["team:a"], "Acme Inc (firm): makes", "Acme Inc -> Nordwind [USES]: it")
     reader = await notes.kb.reader(["team:a"])
     await notes.kb.graph.merge(reader, ["Acme Inc"], "Acme")
-    await notes.kb.graph.create(reader, Word(name="Osprey"))
+    await notes.kb.graph.create(reader, ManualEdit(name="Osprey"))
     await notes.kb.graph.relate(
-        reader, Statement(subject="Osprey", object="Acme", predicate=Predicate.PART_OF)
+        reader, RelationMention(subject="Osprey", object="Acme", predicate=Predicate.PART_OF)
     )
     await notes.kb.chat("What does Acme sell?", reader)
     seen: set[str] = set()

@@ -15,24 +15,24 @@ from lightwell import (
     OperationType,
     Settings,
     TokenSummary,
-    opened,
+    open_knowledge_base,
     record_usage,
 )
 from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import MergeStrategy, Predicate, Word, relation_key
+from lightwell.domain.graph import MergeStrategy, Predicate, ManualEdit, relation_key
 from lightwell.domain.usage import NO_USAGE, summary
 from lightwell.records.database import Database
 from lightwell.stores.postgres.graph import ENTITIES_OF
 from lightwell.testing.endpoint import Body, FakeEndpoint
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .notes import noted
 from .reading_model import content, names
 
 QUESTION = "What does Acme Corp buy from Nordwind?"
 ORDERS = tuple(
-    written(f"{n}.md", f"# Order {n}\n\nAcme Corp buys Pump {n} from Nordwind.", ["team:us"])
+    make_document(f"{n}.md", f"# Order {n}\n\nAcme Corp buys Pump {n} from Nordwind.", ["team:us"])
     for n in range(4)
 )
 QUERY, INGESTION = OperationType.QUERY, OperationType.INGESTION
@@ -70,7 +70,7 @@ async def metered(
             "rerank_timeout_ms": 20_000,
         }
     )
-    async with opened(chosen, meter) as kb:
+    async with open_knowledge_base(chosen, meter) as kb:
         yield kb, meter
 
 
@@ -93,7 +93,7 @@ async def test_s1_1_every_operation_says_what_its_calls_cost(database_url: str) 
         async with metered(database_url, fake) as (kb, meter):
             probes = len(fake.requests)  # for the dimension of the vectors
             bill = Bill(fake, probes)
-            bill.agrees((await kb.ingest(Shelf(documents=ORDERS))).usage, {INGESTION})
+            bill.agrees((await kb.ingest(InMemorySource(documents=ORDERS))).usage, {INGESTION})
             reader = await kb.reader(["team:us"])
             bill.agrees((await kb.search(QUESTION, reader)).usage, FOUND)
             bill.agrees((await kb.ask(f"{QUESTION} And when?", reader)).usage, FOUND)
@@ -115,7 +115,7 @@ async def test_s1_1_every_operation_says_what_its_calls_cost(database_url: str) 
 async def test_s1_1_what_changes_the_graph_says_what_it_cost(database_url: str) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with metered(database_url, fake) as (kb, _):
-            await kb.ingest(Shelf(documents=ORDERS))
+            await kb.ingest(InMemorySource(documents=ORDERS))
             reader = await kb.reader(["team:us"])
             with record_usage() as again:
                 await kb.reread(reader, None)
@@ -129,7 +129,7 @@ async def test_s1_1_what_changes_the_graph_says_what_it_cost(database_url: str) 
 async def test_s1_1_operations_side_by_side_count_their_own_calls(database_url: str) -> None:
     with FakeEndpoint(reply).running() as fake:
         async with metered(database_url, fake) as (kb, meter):
-            await kb.ingest(Shelf(documents=ORDERS))
+            await kb.ingest(InMemorySource(documents=ORDERS))
             reader = await kb.reader(["team:us"])
             before = len(meter.usages)
             with record_usage() as both:
@@ -217,7 +217,7 @@ async def test_s1_7_a_description_by_hand_names_the_passages_that_it_comes_from(
         (await notes.kb.chunks(both, f"file:///shelf/{name}.txt"))[0].ref
         for name in ("two", "three", "four")
     ]
-    word = Word(description="Sells pumps", sources=(two, three))
+    word = ManualEdit(description="Sells pumps", sources=(two, three))
     edited = await graph.edit(reader, "Acme", word)
     assert (edited.description, edited.sources) == ("Sells pumps", (two, three))
     assert edited.paths == ("file:///shelf/two.txt", "file:///shelf/three.txt")
@@ -267,7 +267,7 @@ async def test_s1_8_passages_are_looked_up_by_the_index_on_source_lists(
     await notes.put("one", ["team:a"], "Acme -> Nordwind [USES]: daily")
     reader = await notes.kb.reader(["team:a"])
     (chunk,) = await notes.kb.chunks(reader, "file:///shelf/one.txt")
-    await database.run(
+    await database.execute(
         "INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description, mention_count,"
         "                      source_ids, source_paths)"
         " SELECT gen_random_uuid(), class_id, subject, display_name, entity_kind, description, mention_count,"
@@ -275,7 +275,7 @@ async def test_s1_8_passages_are_looked_up_by_the_index_on_source_lists(
         " FROM profiles CROSS JOIN generate_series(1, 2000)",
         {},
     )
-    await database.run("ANALYZE profiles", {})
+    await database.execute("ANALYZE profiles", {})
     asked = {"chunks": [chunk.id], "classes": list(reader.classes), "subject": "entity"}
     plan = await database.rows(sql.SQL("EXPLAIN {}").format(sql.SQL(ENTITIES_OF)), asked)
     assert "profiles_sources" in "\n".join(row[0] for row in plan)

@@ -9,25 +9,25 @@ from lightwell.connectors.files import Files
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import Word
+from lightwell.domain.graph import ManualEdit
 from lightwell.ingest.sync import DocumentChange
 from lightwell.knowledge_base.ingestion import Ingestion
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project, project_on
 
 SALES, SUPPORT = ["team:sales"], ["team:support"]
 NORDWIND = (
-    written("a.md", "Nordwind Energie is a utility in Lübeck. Nordwind Energie pays late.", SALES),
-    written("b.md", "Nordwind Logistik drives lorries. Nordwind Logistik has a depot.", SALES),
-    written("c.md", "The depot of Castell Water was built in 1931.", SALES),
+    make_document("a.md", "Nordwind Energie is a utility in Lübeck. Nordwind Energie pays late.", SALES),
+    make_document("b.md", "Nordwind Logistik drives lorries. Nordwind Logistik has a depot.", SALES),
+    make_document("c.md", "The depot of Castell Water was built in 1931.", SALES),
 )
 
 
 async def filled(project: Project, *more: str) -> Project:
-    extra = (written(f"more{n}.md", text, SALES) for n, text in enumerate(more))
-    await project.kb.ingest(Shelf(documents=(*NORDWIND, *extra)))
+    extra = (make_document(f"more{n}.md", text, SALES) for n, text in enumerate(more))
+    await project.kb.ingest(InMemorySource(documents=(*NORDWIND, *extra)))
     return project
 
 
@@ -52,7 +52,7 @@ async def test_s2_14_every_way_to_ask_gives_the_candidates_for_an_ambiguous_name
     assert last.answer is not None
     assert picked(last.answer.ambiguous_names) == BOTH
     (several,) = (await kb.ask(asked, reader)).ambiguous_names
-    assert all(each.apart for each in several.candidates)
+    assert all(each.distinguishing for each in several.candidates)
     brief = await kb.brief(several.candidates[0].entity.ref, reader)
     assert isinstance(brief, Brief)
 
@@ -69,7 +69,7 @@ async def test_s2_14_people_of_one_name_are_candidates_until_the_question_says_w
     ).kb
     reader = await kb.reader(SALES)
     (several,) = (await kb.ask("What does Jonas Weber do?", reader)).ambiguous_names
-    assert {each.apart["email"] for each in several.candidates} == {
+    assert {each.distinguishing["email"] for each in several.candidates} == {
         "jonas.weber@halden.example",
         "jweber@nordwind.example",
     }
@@ -95,8 +95,8 @@ async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguo
     seen: list[object] = []
     for place, hidden in ((database, True), (other_database, False)):
         project = await project_on(place)
-        secret = (written("b.md", "Nordwind Logistik drives lorries.", SUPPORT),) if hidden else ()
-        await project.kb.ingest(Shelf(documents=(NORDWIND[0], *secret)))
+        secret = (make_document("b.md", "Nordwind Logistik drives lorries.", SUPPORT),) if hidden else ()
+        await project.kb.ingest(InMemorySource(documents=(NORDWIND[0], *secret)))
         reader = await project.kb.reader(SALES)
         seen.append((await project.kb.ask("What does Nordwind do?", reader)).ambiguous_names)
     assert seen == [(), ()]
@@ -113,7 +113,7 @@ def write(path: Path, text: str) -> Path:
 
 async def follow(project: Project, root: Path, tags: Collection[str] = ("team:a",)) -> Ingestion:
     done = await project.kb.ingest(Files(root=root, default_tags=frozenset(tags)))
-    assert done.troubles == ()
+    assert done.problems == ()
     return done
 
 
@@ -132,14 +132,14 @@ async def test_s2_10_a_renamed_file_keeps_its_id_citations_links_and_edits(
     was = await kb.document(reader, old.as_uri())
     asked = "What discount does Nordwind Energie receive?"
     turn = await kb.chat(asked, reader)
-    await kb.graph.edit(reader, "Nordwind Energie", Word(description="A utility."))
+    await kb.graph.edit(reader, "Nordwind Energie", ManualEdit(description="A utility."))
     calls = len(project.embedder.texts)
 
     new = root / "archive" / "2026.md"
     new.parent.mkdir()
     old.rename(new)
     done = await follow(project, root)
-    assert (done.found.renamed, done.found.new, done.found.gone) == (1, 0, 0)
+    assert (done.found.renamed, done.found.new, done.found.removed) == (1, 0, 0)
     assert done.found.documents == {new.as_uri(): DocumentChange.RENAMED}
     assert (done.found.jobs, len(project.embedder.texts)) == ([], calls)
 
@@ -164,7 +164,7 @@ async def test_s2_10_a_title_that_is_the_name_of_the_file_follows_it(
     was = await project.kb.document(reader, old.as_uri())
     new = old.rename(old.with_name("final.txt"))
     done = await follow(project, old.parent)
-    assert (done.found.renamed, done.found.changed, done.found.gone) == (1, 0, 0)
+    assert (done.found.renamed, done.found.changed, done.found.removed) == (1, 0, 0)
     now = await project.kb.document(reader, new.as_uri())
     assert (was.title, now.title, now.id) == ("draft", "final", was.id)
 
@@ -213,7 +213,7 @@ async def test_s2_10_what_else_changes_makes_it_another_document(
     if how == "content":
         write(new, CONTRACT + " It is signed.")
     done = await follow(project, source)
-    assert (done.found.renamed, done.found.gone) == (0, 0 if how == "other source" else 1)
+    assert (done.found.renamed, done.found.removed) == (0, 0 if how == "other source" else 1)
     assert (await project.kb.document(reader, new.as_uri())).id != was.id
 
 
@@ -230,7 +230,7 @@ async def test_s2_10_a_file_with_other_tags_takes_over_no_document(
     was = await project.kb.document(board, old.as_uri())
     new = old.rename(root / "public" / "plan.txt")
     done = await follow(project, root)
-    assert (done.found.renamed, done.found.new, done.found.gone) == (0, 1, 1)
+    assert (done.found.renamed, done.found.new, done.found.removed) == (0, 1, 1)
     team = await project.kb.reader(["team:a"])
     now = await project.kb.document(team, new.as_uri())
     assert now.id != was.id

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import Predicate, Statement
+from lightwell.domain.graph import Predicate, RelationMention
 from lightwell.records.database import Database
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import noted
 
 TEAM = ["team:us"]
-COMPARED = Statement(
+COMPARED = RelationMention(
     subject="Heap",
     object="List",
     predicate=Predicate.COMPARED_TO,
@@ -24,8 +24,8 @@ COMPARED = Statement(
 
 async def test_s3_6_each_statement_names_the_chunk_that_it_comes_from(project: Project) -> None:
     texts = ("We promised Nordwind delivery by 3 May 2026.", "We promised Acme a refund.")
-    documents = (written(f"{n}.md", text, TEAM) for n, text in enumerate(texts))
-    await project.kb.ingest(Shelf(documents=tuple(documents)))
+    documents = (make_document(f"{n}.md", text, TEAM) for n, text in enumerate(texts))
+    await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(TEAM)
     listed = await project.kb.statements("What did we promise?", reader)
     assert len(listed.statements) == 2

@@ -11,8 +11,8 @@ from lightwell.records.database import Database
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import Shelf, written
-from lightwell.wiring import opened
+from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.wiring import open_knowledge_base
 
 from .reading_model import content
 from .test_model_extraction import LIST
@@ -43,7 +43,7 @@ class Sizes:
 
 
 PAPERS = tuple(
-    written(f"{n}.md", f"Acme Corp met Jane Smith about Pump {n} in Oslo.", ["team:a"])
+    make_document(f"{n}.md", f"Acme Corp met Jane Smith about Pump {n} in Oslo.", ["team:a"])
     for n in range(8)
 )
 
@@ -55,8 +55,8 @@ async def test_batches_are_as_large_as_the_settings_say(
     chosen = Settings(
         database_url=SecretStr(database_url), embedding_batch_size=3, graph_batch_size=4
     )
-    async with opened(chosen, around=lambda _: sizes) as kb:
-        await kb.ingest(Shelf(documents=PAPERS))
+    async with open_knowledge_base(chosen, around=lambda _: sizes) as kb:
+        await kb.ingest(InMemorySource(documents=PAPERS))
     assert sizes.given[:3] == [3, 3, 2]
     refreshed = await database.rows(
         "SELECT count(*) FROM profiles GROUP BY updated_at ORDER BY updated_at", {}
@@ -80,8 +80,8 @@ def by_model(url: str, endpoint: FakeEndpoint, **more: object) -> Settings:
 async def test_so_many_second_looks_as_the_settings_allow(database_url: str, passes: int) -> None:
     with FakeEndpoint(lambda _: "E|Ada Moss|person|Met people\nEND").running() as endpoint:
         chosen = by_model(database_url, endpoint, gleaning_passes=passes)
-        async with opened(chosen, around=lambda _: Sizes()) as kb:
-            await kb.ingest(Shelf(documents=(written("a.md", LIST, ["team:a"]),)))
+        async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
+            await kb.ingest(InMemorySource(documents=(make_document("a.md", LIST, ["team:a"]),)))
         assert len(endpoint.requests) == 1 + passes
 
 
@@ -90,8 +90,8 @@ async def test_descriptions_are_as_long_as_the_settings_allow(database_url: str)
     with FakeEndpoint(reply).running() as endpoint:
         for most, asked in ((500, 0), (100, 1)):
             chosen = by_model(database_url, endpoint, description_max_tokens=most)
-            async with opened(chosen, around=lambda _: Sizes()) as kb:
-                await kb.ingest(Shelf(documents=notes))
+            async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
+                await kb.ingest(InMemorySource(documents=notes))
                 await kb.reread(await kb.reader(["team:a"]), None)
             assert len(summaries(endpoint)) == asked
         (summary,) = summaries(endpoint)
@@ -109,11 +109,11 @@ def long_paper(n: int) -> str:
 async def test_answers_and_briefs_are_shown_no_more_than_the_settings_allow(
     database_url: str,
 ) -> None:
-    papers = tuple(written(f"{n}.md", long_paper(n), ["team:a"]) for n in range(8))
+    papers = tuple(make_document(f"{n}.md", long_paper(n), ["team:a"]) for n in range(8))
     with FakeEndpoint(lambda _: "INSUFFICIENT").running() as endpoint:
         chosen = by_model(database_url, endpoint, extraction="rules", context_max_tokens=500)
-        async with opened(chosen, around=lambda _: Sizes()) as kb:
-            await kb.ingest(Shelf(documents=papers))
+        async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
+            await kb.ingest(InMemorySource(documents=papers))
             reader = await kb.reader(["team:a"])
             answer = await kb.ask("Who met Jane Smith about Pump 3 in Oslo?", reader)
             await kb.brief("Acme Corp", reader)

@@ -6,7 +6,7 @@ from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
 from lightwell.retrieve.channels import DRAWN
 from lightwell.stores.postgres.vectors import PostgresVectors
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .notes import noted
 
@@ -22,11 +22,11 @@ async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
 ) -> None:
     project = await noted(database)
     elsewhere = [
-        written(f"{number:03}.txt", "\n".join((*SAID, f"Note {number}.")), ["team:a"])
+        make_document(f"{number:03}.txt", "\n".join((*SAID, f"Note {number}.")), ["team:a"])
         for number in range(DRAWN + 20)
     ]
-    clinic = written("visit.txt", "\n".join((*SAID, "A visit.")), ["team:a"], topic="clinic")
-    await project.kb.ingest(Shelf(documents=(*elsewhere, clinic)))
+    clinic = make_document("visit.txt", "\n".join((*SAID, "A visit.")), ["team:a"], topic="clinic")
+    await project.kb.ingest(InMemorySource(documents=(*elsewhere, clinic)))
     reader = await project.kb.reader(["team:a"])
     asked = "Which pumps does Acme Corp supply, and who buys turbine blades?"
 
@@ -40,10 +40,10 @@ async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
 async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> None:
     project = await noted(database)
     texts = [
-        written(f"{number:03}.txt", f"Note {number}: of pumps.", ["team:a"], topic=topic)
+        make_document(f"{number:03}.txt", f"Note {number}: of pumps.", ["team:a"], topic=topic)
         for number, topic in enumerate(["clinic", *["works"] * 60])
     ]
-    await project.kb.ingest(Shelf(documents=tuple(texts)))
+    await project.kb.ingest(InMemorySource(documents=tuple(texts)))
     reader = await project.kb.reader(["team:a"])
     vectors, space = PostgresVectors(database, most_exact=0), project.project.way.space.id
     assert await vectors.build(space)

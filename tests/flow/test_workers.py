@@ -14,23 +14,23 @@ from lightwell.domain.errors import StoreFailed
 from lightwell.domain.exports import ExportConfig, ExportFormat, ExportTable
 from lightwell.domain.graph import Extraction
 from lightwell.ingest import work
-from lightwell.ingest.rules import Rules
-from lightwell.ingest.way import Outcome, Way
-from lightwell.ports import ChunkToRead
+from lightwell.ingest.rules import RuleExtractor
+from lightwell.ingest.way import Outcome, IngestContext
+from lightwell.ports import ExtractionInput
 from lightwell.records import jobs
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database, connect
 from lightwell.records.jobs import Worker
-from lightwell.records.server import serve
-from lightwell.testing.shelf import Shelf, written
+from lightwell.records.server import run_server
+from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project, project_on
 
 TAGS = ["team:a"]
 
 
-def note(number: int) -> Shelf:
-    named = [written(f"{n}.md", f"Acme Corp wrote note {n}.", TAGS) for n in range(number + 1)]
-    return Shelf(documents=tuple(named))
+def note(number: int) -> InMemorySource:
+    named = [make_document(f"{n}.md", f"Acme Corp wrote note {n}.", TAGS) for n in range(number + 1)]
+    return InMemorySource(documents=tuple(named))
 
 
 @pytest.fixture
@@ -47,9 +47,9 @@ async def test_a_worker_waits_for_a_database_that_restarts(
 ) -> None:
     done: list[str] = []
     stop = asyncio.Event()
-    server = serve(folder)
+    server = run_server(folder)
     uri = await asyncio.to_thread(server.__enter__)
-    async with connected(uri, most_connections=4) as database:
+    async with connect(uri, most_connections=4) as database:
         project = await project_on(database)
         working = asyncio.create_task(
             project.kb.work(stop, lambda outcome: done.append(outcome.url))
@@ -58,7 +58,7 @@ async def test_a_worker_waits_for_a_database_that_restarts(
         await until(lambda: len(done) == 1)
         await asyncio.to_thread(server.__exit__, None, None, None)
         await until(lambda: "the jobs wait" in caplog.text)
-        server = serve(folder)
+        server = run_server(folder)
         assert await asyncio.to_thread(server.__enter__) == uri
         await enqueued(project, note(1))
         await until(lambda: len(done) == 2)
@@ -76,7 +76,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def enqueued(project: Project, shelf: Shelf) -> None:
+async def enqueued(project: Project, shelf: InMemorySource) -> None:
     """Follow the source, again while the connections of before are found to be dead."""
     async with asyncio.timeout(240):
         while True:
@@ -93,7 +93,7 @@ async def test_a_heartbeat_survives_a_connection_that_breaks(
 ) -> None:
     way = await holding_a_job(project)
     async with work.heartbeat(way):
-        await database.run(_LEASE_ENDS, {"seconds": 5})
+        await database.execute(_LEASE_ENDS, {"seconds": 5})
         async with await psycopg.AsyncConnection.connect(database_url) as other:
             await other.execute(_TERMINATE)
         await until(lambda: "a heartbeat was missed" in caplog.text)
@@ -118,14 +118,14 @@ async def test_a_heartbeat_that_ends_is_told_at_once_and_raised(
 
     async def work_on() -> None:
         async with work.heartbeat(way):
-            await database.run("ALTER TABLE ingestion_jobs RENAME TO jobs_gone", {})
+            await database.execute("ALTER TABLE ingestion_jobs RENAME TO jobs_gone", {})
             await until(lambda: "the heartbeat ended" in caplog.text)
 
     with pytest.raises(psycopg.errors.UndefinedTable):
         await work_on()
 
 
-async def holding_a_job(project: Project) -> Way:
+async def holding_a_job(project: Project) -> IngestContext:
     """Return a way whose worker holds a job, and beats a few times a second."""
     await project.kb.enqueue(note(0))
     way = replace(project.way, worker=Worker(name="beating", seconds=0.6))
@@ -143,18 +143,18 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
     async def replace_first() -> None:
         name = f"Acme Corp wrote version {len(replaced)}."
         replaced.append(name)
-        shelf = Shelf(documents=(written("0.md", name, TAGS), *note(1).documents[1:]))
+        shelf = InMemorySource(documents=(make_document("0.md", name, TAGS), *note(1).documents[1:]))
         await project.kb.enqueue(shelf)
 
-    class Replacing(Rules):
-        async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    class Replacing(RuleExtractor):
+        async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
             if len(replaced) < jobs.MOST_ATTEMPTS + 2 and len(chunks) > 1:
                 await replace_first()
             return await super().extract(chunks)
 
     way = replace(project.way, extractor=Replacing())
     outcomes: list[Outcome] = []
-    await work.drain(way, project.kb.project_id, outcomes.append)
+    await work.run_until_done(way, project.kb.project_id, outcomes.append)
     assert len(replaced) == jobs.MOST_ATTEMPTS + 2
     assert {outcome.error for outcome in outcomes} == {""}
 
@@ -166,7 +166,7 @@ async def test_an_answer_does_not_depend_on_the_query_log(
     reader = await project.kb.reader(TAGS)
     question = "Who wrote note 0?"
     answer = await project.kb.ask(question, reader)
-    await database.run("ALTER TABLE rag_queries RENAME TO queries_gone", {})
+    await database.execute("ALTER TABLE rag_queries RENAME TO queries_gone", {})
     again = await project.kb.ask(question, reader)
     assert again.text == answer.text
     assert (await project.kb.chat(question, reader)).response.messages
@@ -176,7 +176,7 @@ async def test_an_answer_does_not_depend_on_the_query_log(
 
 async def test_many_exports_leave_the_pool_to_others(database_url: str, tmp_path: Path) -> None:
     """Each reads one snapshot and its vectors meanwhile; none holds a connection that another waits for."""
-    async with connected(database_url, most_connections=1) as database:
+    async with connect(database_url, most_connections=1) as database:
         project = await project_on(database)
         await project.kb.ingest(note(3))
         reader = await project.kb.reader(TAGS)

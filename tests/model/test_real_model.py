@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from lightwell.ingest.reading import Form, Wanted
-from lightwell.models.endpoint import Endpoint, connected
+from lightwell.ingest.reading import OutputForm, ExtractionSpec
+from lightwell.models.endpoint import Endpoint, connect
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
 from lightwell.records.database import Database, Row
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.flow.reading_model import Options, read_by_model
 
 READY_SECONDS = 120
@@ -55,24 +55,24 @@ def endpoint() -> Iterator[str]:
 
 async def test_it_answers_through_our_door(endpoint: str) -> None:
     named = Endpoint(base_url=endpoint, api_key=SecretStr("none"), model="local")
-    async with connected(named) as connection:
+    async with connect(named) as connection:
         chat = OpenAIChat(connection, priority=Priority.QUESTION)
         reply = await chat.reply([Message(role="user", content="Say yes.")], most_tokens=8)
     assert reply.text
     assert reply.usage.input_tokens > 0
 
 
-@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("form", list(OutputForm))
 async def test_three_documents_are_read_cited_and_kept(
-    database: Database, endpoint: str, form: Form
+    database: Database, endpoint: str, form: OutputForm
 ) -> None:
-    documents = tuple(written(f"{name}.md", text, TAGS) for name, text in NOTES.items())
-    options = Options(wanted=Wanted(form=form), timeout_seconds=READ_SECONDS)
+    documents = tuple(make_document(f"{name}.md", text, TAGS) for name, text in NOTES.items())
+    options = Options(wanted=ExtractionSpec(form=form), timeout_seconds=READ_SECONDS)
     async with read_by_model(database, endpoint, options) as (project, meter):
         began = time.perf_counter()
-        done = await project.kb.ingest(Shelf(documents=documents))
+        done = await project.kb.ingest(InMemorySource(documents=documents))
         seconds = time.perf_counter() - began
-        assert done.troubles == ()
+        assert done.problems == ()
         kept = await project.database.rows(
             "SELECT cache_type, is_complete, result, chunk_id FROM extraction_cache", {}
         )
@@ -93,14 +93,14 @@ async def test_three_documents_are_read_cited_and_kept(
         for citation in answer.citations:
             assert citation.snippet in NOTES["hopper"]
         before = meter.summary.calls
-        again = (*documents, written("copy.md", NOTES["bfs"], TAGS, title="bfs"))
-        await project.kb.ingest(Shelf(documents=again))
+        again = (*documents, make_document("copy.md", NOTES["bfs"], TAGS, title="bfs"))
+        await project.kb.ingest(InMemorySource(documents=again))
         assert meter.summary.calls == before
-    report(form, seconds, meter.spent, kept, told)
+    report(form, seconds, meter.spent_tokens, kept, told)
 
 
 def report(
-    form: Form, seconds: float, tokens: int, kept: Sequence[Row], told: Sequence[Row]
+    form: OutputForm, seconds: float, tokens: int, kept: Sequence[Row], told: Sequence[Row]
 ) -> None:
     """Print what came out, for `benchmarks/README.md`."""
     lines = [f"{form}: {len(kept)} replies, {tokens} tokens, {seconds:.1f} s"]

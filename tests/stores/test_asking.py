@@ -10,7 +10,7 @@ from psycopg import AsyncConnection
 from lightwell.domain.ids import ChunkId, ProjectId, new_id
 from lightwell.ports import Message
 from lightwell.records import access
-from lightwell.records.asking import Asked, Asking
+from lightwell.records.asking import ModelRequest, CachedModel
 from lightwell.records.database import Database
 from lightwell.records.replies import CacheType
 from lightwell.testing.models import ScriptedModel
@@ -34,8 +34,8 @@ SELECT %(chunk)s, 'a#0', document_id, 0, 'text', '', 1, 0, 4 FROM document
 """
 
 
-def question(text: str, most_age: float | None) -> Asked:
-    return Asked(
+def question(text: str, most_age: float | None) -> ModelRequest:
+    return ModelRequest(
         kind=CacheType.KEYWORD_EXTRACTION,
         messages=[Message(role="user", content=text)],
         most_tokens=100,
@@ -55,7 +55,7 @@ async def other(database_url: str) -> AsyncIterator[AsyncConnection]:
 
 
 async def aged(database: Database, seconds: float) -> None:
-    await database.run(
+    await database.execute(
         "UPDATE extraction_cache SET created_at = now() - make_interval(secs => %(seconds)s)",
         {"seconds": seconds},
     )
@@ -69,7 +69,7 @@ async def test_a_reply_is_asked_for_anew_when_it_has_outlived_its_age(
     database: Database, project_id: ProjectId, most_age: float | None, age: float, said: str
 ) -> None:
     model = ScriptedModel(["first", "second"])
-    asking = Asking(database, project_id, model, slots=1)
+    asking = CachedModel(database, project_id, model, slots=1)
     assert (await asking.reply(question("Who?", most_age))).text == "first"
     await aged(database, age)
     assert (await asking.reply(question("Who?", most_age))).text == said
@@ -81,7 +81,7 @@ async def test_a_reply_is_asked_for_anew_when_it_has_outlived_its_age(
 async def test_replies_that_outlived_their_age_do_not_pile_up(
     database: Database, project_id: ProjectId
 ) -> None:
-    asking = Asking(database, project_id, ScriptedModel(["one", "two"]), slots=1)
+    asking = CachedModel(database, project_id, ScriptedModel(["one", "two"]), slots=1)
     await asking.reply(question("Who?", HOUR))
     await aged(database, 2 * HOUR)
     await asking.reply(question("When?", HOUR))
@@ -94,13 +94,13 @@ async def test_questions_at_once_are_looked_up_and_kept_together(
 ) -> None:
     """In order of arrival, each with its own reply; what another worker kept meanwhile holds."""
     model = ScriptedModel(lambda messages: f"About {messages[0].content}")
-    asking = Asking(database, project_id, model, slots=50)
+    asking = CachedModel(database, project_id, model, slots=50)
     texts = [f"{number}?" for number in range(40)]
     kept = await asyncio.gather(*(asking.reply(question(text, None)) for text in texts))
     assert [each.text for each in kept] == [f"About {text}" for text in texts]
     moments = await database.rows("SELECT count(DISTINCT created_at) FROM extraction_cache", {})
     assert moments[0][0] <= 3
-    again = Asking(database, project_id, ScriptedModel([]), slots=50)
+    again = CachedModel(database, project_id, ScriptedModel([]), slots=50)
     found = await asyncio.gather(*(again.reply(question(text, None)) for text in texts))
     assert found == kept
 
@@ -110,8 +110,8 @@ async def test_a_reply_about_a_chunk_that_goes_is_kept_without_it(
 ) -> None:
     """Nobody waits for the one who deletes it, who may wait for us."""
     chunk = ChunkId(new_id())
-    await database.run(_CHUNK, {"project": project_id, "document": new_id(), "chunk": chunk})
-    asking = Asking(database, project_id, ScriptedModel(["Said."]), slots=1)
+    await database.execute(_CHUNK, {"project": project_id, "document": new_id(), "chunk": chunk})
+    asking = CachedModel(database, project_id, ScriptedModel(["Said."]), slots=1)
     async with other.transaction():
         await other.execute("DELETE FROM document_chunks")
         about = replace(question("Who?", None), chunk=chunk)

@@ -17,14 +17,14 @@ async def test_a_step_does_not_wait_for_the_disk_and_leaves_nothing_behind(
     database: Database,
 ) -> None:
     for _ in range(3):
-        async with database.step() as connection:
+        async with database.relaxed_transaction() as connection:
             assert await waits(connection) == "off"
         async with database.transaction() as connection:
             assert await waits(connection) == "on"
 
 
 async def retire_one(database: Database) -> None:
-    async with database.step() as connection:
+    async with database.relaxed_transaction() as connection:
         await connection.execute(
             "INSERT INTO index_changes SELECT gen_random_uuid(), project_id FROM projects"
         )

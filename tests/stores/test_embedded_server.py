@@ -20,7 +20,7 @@ from psycopg import conninfo
 
 from lightwell.domain.errors import ServerFailed
 from lightwell.records import _presence
-from lightwell.records.server import serve, status
+from lightwell.records.server import run_server, status
 from lightwell.testing.server import temporary_folder
 from tests.patience import PATIENCE
 
@@ -40,7 +40,7 @@ def used() -> Generator[Path]:
     """A data directory that was started once, has a note in it, and rests between the tests."""
     with temporary_folder() as folder:
         directory = folder / "used"
-        with serve(directory) as uri, psycopg.connect(uri) as connection:
+        with run_server(directory) as uri, psycopg.connect(uri) as connection:
             connection.execute("CREATE TABLE notes AS SELECT 'kept' AS text")
         yield directory
 
@@ -97,7 +97,7 @@ def test_the_first_start_makes_the_cluster_and_the_second_finds_what_was_written
     directory = place / "new" / ".lightwell"
     assert status(directory).pid is None
     assert status(directory).cluster_version == ""
-    with serve(directory) as uri, psycopg.connect(uri) as connection:
+    with run_server(directory) as uri, psycopg.connect(uri) as connection:
         connection.execute("CREATE TABLE notes AS SELECT 'first' AS text")
         running = status(directory)
         assert running.pid is not None
@@ -105,19 +105,19 @@ def test_the_first_start_makes_the_cluster_and_the_second_finds_what_was_written
         assert running.binaries_version.partition(".")[0] == running.cluster_version
         assert running.size > 10_000_000
     assert status(directory).pid is None
-    with serve(directory) as uri:
+    with run_server(directory) as uri:
         assert note(uri) == "first"
     assert "ready to accept connections" in status(directory).log.read_text()
 
 
 def test_dashes_and_curly_quotes_are_no_letters_to_the_full_text_parser(used: Path) -> None:
-    with serve(used) as uri, psycopg.connect(uri) as connection:
+    with run_server(used) as uri, psycopg.connect(uri) as connection:
         row = connection.execute("SELECT to_tsvector('simple', '“Über”—ÉCOLE。')::text").fetchone()
     assert row == ("'école':2 'über':1",)
 
 
 def test_nobody_comes_in_over_the_network_or_as_another_user(used: Path) -> None:
-    with serve(used) as uri, psycopg.connect(uri) as connection:
+    with run_server(used) as uri, psycopg.connect(uri) as connection:
         row = connection.execute("SELECT current_setting('listen_addresses')").fetchone()
         folder = status(used).socket.parent
         assert row == ("",)
@@ -126,11 +126,11 @@ def test_nobody_comes_in_over_the_network_or_as_another_user(used: Path) -> None
 
 def test_uses_nest_and_run_side_by_side_within_a_process(used: Path) -> None:
     def reads(_: int) -> str:
-        with serve(used) as uri:
+        with run_server(used) as uri:
             return note(uri)
 
-    with serve(used) as outer:
-        with serve(used) as inner:
+    with run_server(used) as outer:
+        with run_server(used) as inner:
             assert inner == outer
         assert note(outer) == "kept"
         with ThreadPoolExecutor(4) as threads:
@@ -140,7 +140,7 @@ def test_uses_nest_and_run_side_by_side_within_a_process(used: Path) -> None:
 
 
 def test_an_error_of_the_user_passes_through_and_the_server_is_stopped(used: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="mine"), serve(used):
+    with pytest.raises(FileNotFoundError, match="mine"), run_server(used):
         raise FileNotFoundError("mine")
     assert status(used).pid is None
 
@@ -148,7 +148,7 @@ def test_an_error_of_the_user_passes_through_and_the_server_is_stopped(used: Pat
 def test_processes_share_one_server_and_the_last_one_out_stops_it(used: Path) -> None:
     with user(used) as first, user(used) as second:
         pid = pid_of(used)
-        with serve(used) as uri:
+        with run_server(used) as uri:
             assert note(uri) == "kept"
         leave(first)
         assert pid_of(used) == pid
@@ -157,7 +157,7 @@ def test_processes_share_one_server_and_the_last_one_out_stops_it(used: Path) ->
 
 
 def test_a_killed_user_does_not_keep_the_server_running(used: Path) -> None:
-    with serve(used):
+    with run_server(used):
         with user(used) as other:
             other.kill()
             other.wait()
@@ -170,24 +170,24 @@ def test_a_server_whose_every_user_was_killed_serves_and_ends_with_the_next(used
         only.kill()
         only.wait()
     pid = pid_of(used)
-    with serve(used) as uri:
+    with run_server(used) as uri:
         assert pid_of(used) == pid
         assert note(uri) == "kept"
     assert status(used).pid is None
 
 
 def test_the_server_does_not_share_our_terminal(used: Path) -> None:
-    with serve(used):
+    with run_server(used):
         assert os.getsid(pid_of(used)) != os.getsid(0)
 
 
 def test_a_killed_server_starts_again_with_all_that_was_committed(used: Path) -> None:
-    with serve(used) as uri:
+    with run_server(used) as uri:
         with psycopg.connect(uri) as connection:
             connection.execute("CREATE TABLE later AS SELECT 'committed'")
         killed = pid_of(used)
         os.kill(killed, signal.SIGKILL)
-        with serve(used) as again:
+        with run_server(used) as again:
             assert again == uri
             assert pid_of(used) != killed
         with psycopg.connect(uri) as connection:
@@ -196,7 +196,7 @@ def test_a_killed_server_starts_again_with_all_that_was_committed(used: Path) ->
 
 
 def test_a_start_waits_until_the_children_of_a_killed_server_are_gone(used: Path) -> None:
-    with serve(used) as uri, psycopg.connect(uri, autocommit=True) as connection:
+    with run_server(used) as uri, psycopg.connect(uri, autocommit=True) as connection:
         row = connection.execute("SELECT pg_backend_pid()").fetchone()
         assert row is not None
         os.kill(row[0], signal.SIGSTOP)
@@ -210,7 +210,7 @@ def test_a_start_waits_until_the_children_of_a_killed_server_are_gone(used: Path
 
 
 def note_of(directory: Path) -> str:
-    with serve(directory) as uri:
+    with run_server(directory) as uri:
         return note(uri)
 
 
@@ -223,7 +223,7 @@ def test_what_a_crash_leaves_in_the_pid_file_does_not_hinder_a_start(used: Path,
         for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):
             (used / "postgres" / name).write_text(left.format(alive=bystander.pid))
         assert status(used).pid is None
-        with serve(used) as uri:
+        with run_server(used) as uri:
             assert note(uri) == "kept"
         assert bystander.poll() is None
         bystander.kill()
@@ -233,7 +233,7 @@ def test_another_major_version_is_named_with_the_ways_out(place: Path) -> None:
     (place / "postgres").mkdir()
     (place / "postgres" / "PG_VERSION").write_text("14\n")
     ways_out = r"PostgreSQL 14, and .* brings 18.*LIGHTWELL_DATABASE_URL.*restore.*remove"
-    with pytest.raises(ServerFailed, match=ways_out), serve(place):
+    with pytest.raises(ServerFailed, match=ways_out), run_server(place):
         pass
     assert status(place).cluster_version == "14"
 
@@ -241,7 +241,7 @@ def test_another_major_version_is_named_with_the_ways_out(place: Path) -> None:
 def test_what_is_not_a_cluster_is_left_alone(place: Path) -> None:
     (place / "postgres").mkdir()
     (place / "postgres" / "thesis.txt").write_text("mine")
-    with pytest.raises(ServerFailed, match="not a PostgreSQL data directory"), serve(place):
+    with pytest.raises(ServerFailed, match="not a PostgreSQL data directory"), run_server(place):
         pass
     assert (place / "postgres" / "thesis.txt").read_text() == "mine"
 
@@ -250,7 +250,7 @@ def test_a_directory_that_cannot_be_made_is_named(place: Path) -> None:
     (place / "file").write_text("")
     with (
         pytest.raises(ServerFailed, match=r"file.*Not a directory.*may write"),
-        serve(place / "file" / "data"),
+        run_server(place / "file" / "data"),
     ):
         pass
 
@@ -258,14 +258,14 @@ def test_a_directory_that_cannot_be_made_is_named(place: Path) -> None:
 def test_a_server_that_refuses_to_start_is_quoted(data: Path) -> None:
     with (data / "postgres" / "postgresql.conf").open("a") as conf:
         conf.write("\nshared_buffers = 'plenty'\n")
-    with pytest.raises(ServerFailed, match="plenty"), serve(data):
+    with pytest.raises(ServerFailed, match="plenty"), run_server(data):
         pass
 
 
 @pytest.mark.parametrize("name", ["deep" * 30, 'it\'s "a" $HOME `id`, b'])
 def test_a_long_or_odd_path_gets_a_short_private_socket(data: Path, name: str) -> None:
     directory = data.rename(data.with_name(name))
-    with serve(directory) as uri:
+    with run_server(directory) as uri:
         assert note(uri) == "kept"
         folder = status(directory).socket.parent
         assert folder.parent != directory
@@ -282,7 +282,7 @@ def test_a_socket_folder_of_another_user_is_not_trusted(place: Path) -> None:
     folder.mkdir()
     os.chown(folder, 12345, 12345)
     try:
-        with pytest.raises(ServerFailed, match="belongs to someone else"), serve(cluster.parent):
+        with pytest.raises(ServerFailed, match="belongs to someone else"), run_server(cluster.parent):
             pass
     finally:
         folder.rmdir()
@@ -300,7 +300,7 @@ def test_nothing_is_said_to_a_socket_in_another_users_folder(used: Path, place: 
         listening.settimeout(0)
         os.chown(folder, 65534, 65534)
         try:
-            with pytest.raises(ServerFailed, match="belongs to someone else"), serve(directory):
+            with pytest.raises(ServerFailed, match="belongs to someone else"), run_server(directory):
                 pass
             with pytest.raises(BlockingIOError):
                 listening.accept()
@@ -309,7 +309,7 @@ def test_nothing_is_said_to_a_socket_in_another_users_folder(used: Path, place: 
 
 
 def test_a_connection_is_made_to_the_servers_own_user_only(used: Path) -> None:
-    with serve(used) as uri:
+    with run_server(used) as uri:
         assert "requirepeer=" in uri
         other = conninfo.make_conninfo(uri, requirepeer="mallory")
         with pytest.raises(psycopg.OperationalError, match="mallory"):
@@ -323,12 +323,12 @@ def test_root_leaves_private_folders_private_and_says_what_to_do(used: Path, pla
     directory = Path(shutil.copytree(used, shut / "data"))
     with (
         pytest.raises(ServerFailed, match=rf"cannot pass {shut}\. Run `chmod o\+x {shut}`"),
-        serve(directory),
+        run_server(directory),
     ):
         pass
     assert shut.stat().st_mode & 0o777 == 0o700
     shut.chmod(0o701)
-    with serve(directory) as uri:
+    with run_server(directory) as uri:
         assert note(uri) == "kept"
 
 
@@ -336,7 +336,7 @@ def test_root_leaves_private_folders_private_and_says_what_to_do(used: Path, pla
 def test_folders_that_root_makes_let_the_server_through_and_list_nothing(place: Path) -> None:
     before = os.umask(0o077)
     try:
-        with serve(place / "new" / "data"):
+        with run_server(place / "new" / "data"):
             pass
     finally:
         os.umask(before)
@@ -355,7 +355,7 @@ def test_a_data_directory_of_another_user_is_refused(used: Path) -> None:
         os.setgid(65534)
         os.setuid(65534)
         try:
-            with serve(used):
+            with run_server(used):
                 said.put("served")
         except ServerFailed as error:
             said.put(str(error))
@@ -372,9 +372,9 @@ def test_an_initdb_that_was_killed_midway_does_not_block(place: Path) -> None:
         wait_for(lambda: any(place.glob("postgres.new-*/PG_VERSION")))
         process.kill()
     assert not (place / "postgres").exists()
-    with serve(place) as uri, psycopg.connect(uri) as connection:
+    with run_server(place) as uri, psycopg.connect(uri) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
-    with serve(place):  # and the next start clears away what was left
+    with run_server(place):  # and the next start clears away what was left
         assert [it.name for it in place.glob("postgres*")] == ["postgres"]
 
 
@@ -388,9 +388,9 @@ def wait_for(happened: Callable[[], bool]) -> None:
 def test_the_log_is_kept_until_it_is_large(used: Path) -> None:
     log = status(used).log
     before = log.read_text()
-    with serve(used):
+    with run_server(used):
         assert log.read_text().startswith(before)
     log.write_bytes(b"x" * 10_000_001)
-    with serve(used):
+    with run_server(used):
         assert log.stat().st_size < 10_000
     assert log.with_name("postgres.log.1").stat().st_size > 10_000_000

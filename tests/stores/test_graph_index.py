@@ -31,7 +31,7 @@ class Store:
 
     async def entity(self) -> EntityId:
         made = new_id()
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)"
             " VALUES (%(id)s, %(project)s, %(id)s::text, 'acme')",
             {"id": made, "project": self.project_id},
@@ -47,7 +47,7 @@ class Store:
         confidence: float = 0.5,
         expires: datetime | None = None,
     ) -> None:
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO entity_links (link_id, project_id, from_ref, to_ref, class_id, link_type, directional,"
             " confidence, evidence, created_by, status, expires_at)"
             " VALUES (%(id)s, %(project)s, %(from)s, %(to)s, %(class)s, 'related_to', false, %(confidence)s, '{}',"
@@ -67,7 +67,7 @@ class Store:
     async def relation(self) -> RelationId:
         made = new_id()
         ends = {"source": await self.entity(), "target": await self.entity()}
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)"
             " VALUES (%(id)s, %(project)s, %(source)s, %(target)s, 'USES')",
             {"id": made, "project": self.project_id, **ends},
@@ -78,20 +78,20 @@ class Store:
         """Write a document of one chunk that states these."""
         chunk = new_id()
         facts = {"id": chunk, "project": self.project_id, "class": self.classes[tags]}
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type,"
             " source_id, source_url, format, content_hash, acl_tags, class_id)"
             " SELECT %(id)s, project_id, tenant_id, %(id)s, 'file', 'document', '', %(id)s, 'text', '', '{}', %(class)s"
             " FROM projects WHERE project_id = %(project)s",
             facts,
         )
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO document_chunks (chunk_id, chunk_ref, document_id, class_id, chunk_index, chunk_text, chunk_hash,"
             " token_count, start_offset, end_offset) VALUES (%(id)s, '', %(id)s, %(class)s, 0, 'x', '', 1, 0, 1)",
             facts,
         )
         for relation in stated:
-            await self.database.run(
+            await self.database.execute(
                 "INSERT INTO relation_mentions (relation_id, stated_as, chunk_id, class_id, weight, confidence)"
                 " VALUES (%(relation)s, %(relation)s, %(id)s, %(class)s, 1, 1)",
                 {**facts, "relation": relation},
@@ -99,7 +99,7 @@ class Store:
         return ChunkId(chunk)
 
     async def mention(self, entity: EntityId, chunk: ChunkId, *, named_as: EntityId) -> None:
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO document_entity_mentions (entity_id, named_as, chunk_id, class_id, name, entity_kind,"
             " mention_type, confidence) VALUES (%(entity)s, %(named_as)s, %(chunk)s, %(class)s, '', '', 'explicit', 1)",
             {"entity": entity, "named_as": named_as, "chunk": chunk, "class": self.classes[A]},
@@ -126,12 +126,12 @@ async def test_chunks_that_state_a_relation_come_once_and_the_first_first(store:
     second = await store.chunk(A, one)
     await store.chunk(A, other)
     a, both = await store.reader(A), await store.reader(A | B)
-    assert await store.graph.stating(a, [one, two], limit=10) == [first, second]
-    assert await store.graph.stating(a, [two], limit=10) == [first]
-    assert await store.graph.stating(both, [one], limit=10) == [first, hidden, second]
-    assert await store.graph.stating(both, [one], limit=2) == [first, hidden]
-    assert await store.graph.stating(await store.reader(frozenset()), [one], limit=10) == []
-    assert await store.graph.stating(a, [], limit=10) == []
+    assert await store.graph.chunks_stating(a, [one, two], limit=10) == [first, second]
+    assert await store.graph.chunks_stating(a, [two], limit=10) == [first]
+    assert await store.graph.chunks_stating(both, [one], limit=10) == [first, hidden, second]
+    assert await store.graph.chunks_stating(both, [one], limit=2) == [first, hidden]
+    assert await store.graph.chunks_stating(await store.reader(frozenset()), [one], limit=10) == []
+    assert await store.graph.chunks_stating(a, [], limit=10) == []
 
 
 async def test_links_lead_both_ways_and_the_surest_come_first(store: Store) -> None:
@@ -142,10 +142,10 @@ async def test_links_lead_both_ways_and_the_surest_come_first(store: Store) -> N
     await store.link((sure, acme), confidence=0.9)
     await store.link((acme, acme))
     a = await store.reader(A)
-    assert await store.graph.linked(a, [acme], limit=10) == [sure, back, to]
-    assert await store.graph.linked(a, [acme], limit=2) == [sure, back]
-    assert await store.graph.linked(a, [to, back], limit=10) == [acme]
-    assert await store.graph.linked(a, [acme, to, back, sure], limit=10) == []
+    assert await store.graph.linked_entities(a, [acme], limit=10) == [sure, back, to]
+    assert await store.graph.linked_entities(a, [acme], limit=2) == [sure, back]
+    assert await store.graph.linked_entities(a, [to, back], limit=10) == [acme]
+    assert await store.graph.linked_entities(a, [acme, to, back, sure], limit=10) == []
 
 
 @pytest.mark.parametrize("backwards", [False, True])
@@ -162,9 +162,9 @@ async def test_only_confirmed_links_that_hold_and_are_seen_are_followed(
     await store.link(ends(expired), expires=YESTERDAY)
     await store.link(ends(unseen), B)
     await store.link(ends(lasting), expires=TOMORROW)
-    assert await store.graph.linked(await store.reader(A), [acme], limit=10) == [lasting]
-    assert await store.graph.linked(await store.reader(B), [acme], limit=10) == [unseen]
-    assert await store.graph.linked(await store.reader(frozenset()), [acme], limit=10) == []
+    assert await store.graph.linked_entities(await store.reader(A), [acme], limit=10) == [lasting]
+    assert await store.graph.linked_entities(await store.reader(B), [acme], limit=10) == [unseen]
+    assert await store.graph.linked_entities(await store.reader(frozenset()), [acme], limit=10) == []
 
 
 async def test_an_entity_that_a_chunk_mentions_under_two_names_is_mentioned_once(
@@ -180,10 +180,10 @@ async def test_an_entity_that_a_chunk_mentions_under_two_names_is_mentioned_once
     ):
         await store.mention(entity, where, named_as=named_as)
 
-    near = await store.graph.around(await store.reader(A), [other, chunk], [])
+    near = await store.graph.neighbourhood(await store.reader(A), [other, chunk], [])
 
     places: list[list[int]] = near.mentions.T.tolist()
     pairs = {(near.chunks[row], near.entities[column]) for row, column in places}
     assert pairs == {(chunk, twice.bytes), (chunk, once.bytes), (other, once.bytes)}
     assert near.mentions.shape == (2, 3)
-    assert (await store.graph.around(await store.reader(B), [chunk], [])).mentions.shape == (2, 0)
+    assert (await store.graph.neighbourhood(await store.reader(B), [chunk], [])).mentions.shape == (2, 0)

@@ -7,11 +7,11 @@ import pytest
 from lightwell.domain.errors import ModelFailed, ModelRefused
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.usage import OperationType
-from lightwell.models.meter import Meter, Metered
+from lightwell.models.meter import Meter, MeteredModel
 from lightwell.records import access
-from lightwell.records.asking import Asking
+from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
-from lightwell.retrieve.keywords import SCHEMA, UNANSWERED, UNUSABLE, keywords, own_keywords
+from lightwell.retrieve.keywords import SCHEMA, UNANSWERED, UNUSABLE, extract_keywords, rule_keywords
 from lightwell.testing.models import Says, ScriptedModel
 
 QUESTION = "What discount does Nordwind Energie receive?"
@@ -25,12 +25,12 @@ async def project_id(database: Database) -> ProjectId:
 
 async def test_a_question_is_asked_about_once(database: Database, project_id: ProjectId) -> None:
     meter, model = Meter(), ScriptedModel([REPLY])
-    metered = Metered(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
-    asking = Asking(database, project_id, metered, slots=1)
-    found = await keywords(QUESTION, asking)
+    metered = MeteredModel(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
+    asking = CachedModel(database, project_id, metered, slots=1)
+    found = await extract_keywords(QUESTION, asking)
     assert (found.keywords.high, found.keywords.low) == (("price terms",), ("Nordwind Energie",))
     assert (found.keywords.by_model, found.note) == (True, "")
-    assert await keywords(QUESTION, asking) == found
+    assert await extract_keywords(QUESTION, asking) == found
     assert [sent.schema for sent in model.sent] == [SCHEMA]
     assert meter.summary.by_operation_type.keys() == {OperationType.KEYWORD_EXTRACTION}
     kept = await database.rows("SELECT cache_type, result FROM extraction_cache", {})
@@ -42,12 +42,12 @@ async def test_after_its_time_it_is_asked_about_anew(
     database: Database, project_id: ProjectId, seconds: float, calls: int
 ) -> None:
     model = ScriptedModel([REPLY, REPLY])
-    asking = Asking(database, project_id, model, slots=1)
-    await keywords(QUESTION, asking)
-    await database.run(
+    asking = CachedModel(database, project_id, model, slots=1)
+    await extract_keywords(QUESTION, asking)
+    await database.execute(
         "UPDATE extraction_cache SET created_at = created_at - interval '2 hours'", {}
     )
-    found = await keywords(QUESTION, asking, max_age_seconds=seconds)
+    found = await extract_keywords(QUESTION, asking, max_age_seconds=seconds)
     assert (len(model.sent), found.keywords.by_model) == (calls, True)
 
 
@@ -63,9 +63,9 @@ async def test_after_its_time_it_is_asked_about_anew(
 async def test_where_the_model_is_of_no_use_the_question_speaks_and_a_note_says_so(
     database: Database, project_id: ProjectId, says: Says, note: str
 ) -> None:
-    asking = Asking(database, project_id, ScriptedModel([says]), slots=1)
-    found = await keywords(QUESTION, asking)
-    assert (found.keywords, found.note) == (own_keywords(QUESTION), note)
+    asking = CachedModel(database, project_id, ScriptedModel([says]), slots=1)
+    found = await extract_keywords(QUESTION, asking)
+    assert (found.keywords, found.note) == (rule_keywords(QUESTION), note)
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ async def test_the_models_keywords_join_the_questions_names_each_on_one_level(
     terms: tuple[str, ...],
 ) -> None:
     reply = json.dumps({"high_level_keywords": high, "low_level_keywords": low})
-    found = await keywords(QUESTION, Asking(database, project_id, ScriptedModel([reply]), slots=1))
+    found = await extract_keywords(QUESTION, CachedModel(database, project_id, ScriptedModel([reply]), slots=1))
     assert (found.keywords.high, found.keywords.low) == (themes, terms)

@@ -10,7 +10,7 @@ from psycopg import conninfo, sql
 
 from lightwell.domain.ids import ProjectId
 from lightwell.records import access
-from lightwell.records.database import Database, connected, migrations
+from lightwell.records.database import Database, connect, migrations
 
 
 def sha256(text: str) -> str:
@@ -73,7 +73,7 @@ async def test_what_was_hashed_without_a_key_is_found_again(old_store: str) -> N
             "INSERT INTO conversations (conversation_id, project_id, owner) VALUES (%s, %s, %s)",
             [uuid4(), project, sha256("me")],
         )
-    async with connected(old_store) as database:
+    async with connect(old_store) as database:
         owners = await database.rows("SELECT owner FROM conversations", {})
         assert owners == [(await keyed(database, project, "me"),)]
         found = await database.rows(

@@ -74,11 +74,11 @@ def roots(edges: Sequence[Edge]) -> Mapping[UUID, UUID]:
 
 async def write(database: Database, project: ProjectId, edges: Sequence[Edge]) -> None:
     entities = {end for edge in edges for end in (edge.source, edge.target)}
-    await database.run(_ENTITIES, {"project": project, "ids": list(entities)})
+    await database.execute(_ENTITIES, {"project": project, "ids": list(entities)})
     ids = [edge.merge_id for edge in edges]
     targets, sources = [edge.target for edge in edges], [edge.source for edge in edges]
-    await database.run(_MERGES, {"project": project, "ids": ids, "targets": targets})
-    await database.run(_SOURCES, {"ids": ids, "sources": sources})
+    await database.execute(_MERGES, {"project": project, "ids": ids, "targets": targets})
+    await database.execute(_SOURCES, {"ids": ids, "sources": sources})
 
 
 async def test_each_entity_stands_for_what_the_rule_says(database: Database) -> None:
@@ -96,7 +96,7 @@ async def test_each_entity_stands_for_what_the_rule_says(database: Database) -> 
         await write(database, project, edges)
         found = dict(await database.rows(_ROOTS, {}))
         assert found == roots(edges), pairs
-        await database.run("DELETE FROM entity_merges", {})
+        await database.execute("DELETE FROM entity_merges", {})
 
 
 async def test_a_query_does_not_plan_the_resolution_anew(database: Database) -> None:
@@ -116,10 +116,10 @@ async def test_a_few_merges_do_not_read_all_that_the_reader_sees(database: Datab
             for at in range(500)
         ],
     )
-    await database.run(_PROFILES, {"ids": ids})
-    await database.run("UPDATE merged_entities SET source_classes = '{1}'", {})
-    await database.run("UPDATE entity_merges SET target_classes = '{1}'", {})
-    await database.run("VACUUM ANALYZE", {})
+    await database.execute(_PROFILES, {"ids": ids})
+    await database.execute("UPDATE merged_entities SET source_classes = '{1}'", {})
+    await database.execute("UPDATE entity_merges SET target_classes = '{1}'", {})
+    await database.execute("VACUUM ANALYZE", {})
     told = await database.rows("SELECT count(*) FROM merges_told(ARRAY[1])", {})
     assert told == [(500,)]
     plan = await database.rows("EXPLAIN SELECT * FROM merges_told(ARRAY[1])", {})

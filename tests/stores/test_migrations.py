@@ -7,7 +7,7 @@ import pytest
 from psycopg import conninfo, sql
 
 from lightwell.records import access, entities
-from lightwell.records.database import connected, migrations
+from lightwell.records.database import connect, migrations
 from lightwell.records.profiles import refresh_all
 
 OLDER = """
@@ -84,12 +84,12 @@ def older(server: str) -> Iterator[str]:
 
 
 async def test_merges_and_ids_of_an_older_store_are_carried_over(older: str) -> None:
-    async with connected(older) as database:
+    async with connect(older) as database:
         project_id = await access.project(database, "tenant", "project")
         async with database.transaction() as connection:
             await refresh_all(connection, project_id)
         told = await access.reader(database, project_id, frozenset({"team:a", "team:b"}))
-        (acme, tarn) = await entities.listed(database, told, after="", limit=10)
+        (acme, tarn) = await entities.list_page(database, told, after="", limit=10)
         assert (acme.name, acme.chunk_count, tarn.name) == ("Acme", 2, "Tarn")
         assert (acme.id.version, tarn.id.version) == (8, 8)
         (relation,) = await entities.relations(database, told, acme.id)
@@ -99,7 +99,7 @@ async def test_merges_and_ids_of_an_older_store_are_carried_over(older: str) -> 
             (acme.id, tarn.id),
         )
         untold = await access.reader(database, project_id, frozenset({"team:b"}))
-        names = [each.name for each in await entities.listed(database, untold, after="", limit=10)]
+        names = [each.name for each in await entities.list_page(database, untold, after="", limit=10)]
         assert names == ["Falcon", "Tarn"]
         rows = await database.rows(
             "SELECT (SELECT subject_id FROM entity_vectors_1), (SELECT subject_id FROM long_profiles),"

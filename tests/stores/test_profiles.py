@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
-from lightwell.domain.graph import Subject
+from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ClassId, ProjectId, SpaceId, new_id
 from lightwell.ports import ProfileClaim, ProfileVector
 from lightwell.records import access, descriptions, spaces
@@ -32,17 +32,17 @@ class Store:
     b: ClassId
 
     async def profile(
-        self, class_id: ClassId, subject: Subject = Subject.ENTITY, of: UUID | None = None
+        self, class_id: ClassId, subject: ProfileSubject = ProfileSubject.ENTITY, of: UUID | None = None
     ) -> tuple[UUID, ClassId]:
         """Write a profile that says something, and mark it."""
         key = (of or new_id(), class_id)
         table = {"id": key[0], "project": self.project_id, "class": class_id, "subject": subject}
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)"
             " VALUES (%(id)s, %(project)s, %(id)s::text, 'acme') ON CONFLICT DO NOTHING",
             table,
         )
-        await self.database.run(
+        await self.database.execute(
             "INSERT INTO profiles (subject_id, class_id, subject, display_name, entity_kind, description,"
             " mention_count, source_ids, source_paths)"
             " VALUES (%(id)s, %(class)s, %(subject)s, 'Acme', 'organization', 'sells', 1, '{}', '{}')",
@@ -53,17 +53,17 @@ class Store:
 
     async def mark(self, *keys: tuple[UUID, ClassId]) -> None:
         async with self.database.transaction() as connection:
-            await descriptions.mark(connection, keys)
+            await descriptions.mark_changed(connection, keys)
 
     async def take(self) -> list[descriptions.ChangedProfile]:
-        return await descriptions.take(self.database, self.project_id, limit=10, most=100)
+        return await descriptions.take_changed(self.database, self.project_id, limit=10, most=100)
 
     async def place(
-        self, key: tuple[UUID, ClassId], *angle: float, subject: Subject = Subject.ENTITY
+        self, key: tuple[UUID, ClassId], *angle: float, subject: ProfileSubject = ProfileSubject.ENTITY
     ) -> None:
         """Put the vector of a profile, and note that it is of what the profile says."""
         await self.index.put(self.space, [vector(await self.claim(key), *angle, subject=subject)])
-        await self.database.run(
+        await self.database.execute(
             "UPDATE described_profiles SET changed = false WHERE (subject_id, class_id) = (%(id)s, %(class)s)",
             {"id": key[0], "class": key[1]},
         )
@@ -82,14 +82,14 @@ class Store:
         return await access.reader(self.database, self.project_id, tags)
 
     async def nearest(
-        self, tags: frozenset[str], subject: Subject = Subject.ENTITY, *, limit: int = 10
+        self, tags: frozenset[str], subject: ProfileSubject = ProfileSubject.ENTITY, *, limit: int = 10
     ) -> list[tuple[UUID, float]]:
         reader = await self.reader(tags)
         hits = await self.index.nearest(self.space, EAST, reader, subject, limit=limit)
         return [(hit.subject_id, round(hit.similarity, 2)) for hit in hits]
 
 
-def vector(claim: ProfileClaim, *angle: float, subject: Subject = Subject.ENTITY) -> ProfileVector:
+def vector(claim: ProfileClaim, *angle: float, subject: ProfileSubject = ProfileSubject.ENTITY) -> ProfileVector:
     wanted: NDArray[np.float64] = np.array(angle)
     return ProfileVector(
         subject=subject,
@@ -135,11 +135,11 @@ async def test_equally_near_ones_come_by_their_ids(store: Store) -> None:
 
 async def test_entities_and_relations_are_found_apart(store: Store) -> None:
     entity = await store.profile(store.a)
-    relation = await store.profile(store.a, Subject.RELATION)
+    relation = await store.profile(store.a, ProfileSubject.RELATION)
     await store.place(entity, 1, 0, 0)
-    await store.place(relation, 1, 0, 0, subject=Subject.RELATION)
+    await store.place(relation, 1, 0, 0, subject=ProfileSubject.RELATION)
     assert await store.nearest(A) == [(entity[0], 1.0)]
-    assert await store.nearest(A, Subject.RELATION) == [(relation[0], 1.0)]
+    assert await store.nearest(A, ProfileSubject.RELATION) == [(relation[0], 1.0)]
 
 
 async def test_a_profile_that_says_something_else_by_now_is_passed_over(store: Store) -> None:
@@ -177,16 +177,16 @@ async def test_the_approximate_search_obeys_the_same_rules(database: Database) -
     near, changed, both = [await store.profile(store.a) for _ in range(3)]
     unseen = await store.profile(store.b)
     again = await store.profile(store.b, of=both[0])
-    relation = await store.profile(store.a, Subject.RELATION)
+    relation = await store.profile(store.a, ProfileSubject.RELATION)
     for key, *angle in ((near, 4, 3, 0), (changed, 1, 0, 0), (both, 3, 4, 0), (unseen, 1, 0, 0)):
         await store.place(key, *angle)
     await store.place(again, 1, 0, 0)
-    await store.place(relation, 1, 0, 0, subject=Subject.RELATION)
+    await store.place(relation, 1, 0, 0, subject=ProfileSubject.RELATION)
     await store.mark(changed)
     for _ in range(2):
         assert await store.nearest(A, limit=2) == [(near[0], 0.8), (both[0], 0.6)]
         assert (await store.nearest(A | B, limit=3))[2] == (near[0], 0.8)
-        assert await store.nearest(A, Subject.RELATION, limit=1) == [(relation[0], 1.0)]
+        assert await store.nearest(A, ProfileSubject.RELATION, limit=1) == [(relation[0], 1.0)]
         assert await store.index.build(store.space)
 
 
@@ -197,7 +197,7 @@ async def test_what_is_taken_is_nobody_elses_for_a_while(store: Store) -> None:
     assert await store.take() == []
     await descriptions.give_back(store.database, [taken[0].claim])
     assert [profile.key for profile in await store.take()] == keys[:1]
-    await store.database.run("UPDATE described_profiles SET taken_until = now()", {})
+    await store.database.execute("UPDATE described_profiles SET taken_until = now()", {})
     assert [profile.key for profile in await store.take()] == keys
 
 
@@ -209,8 +209,8 @@ async def test_only_what_says_what_it_said_is_done(store: Store) -> None:
     newer = await store.take()
     assert [profile.key for profile in newer] == keys[:2]
     hashes = dict.fromkeys(keys, b"old")
-    await descriptions.done(store.database, newer[:1], dict.fromkeys(keys, b"new"))
-    await descriptions.done(store.database, taken, hashes)
+    await descriptions.mark_embedded(store.database, newer[:1], dict.fromkeys(keys, b"new"))
+    await descriptions.mark_embedded(store.database, taken, hashes)
     await descriptions.give_back(store.database, [each.claim for each in taken])
     assert await store.take() == []
     rows = await store.database.rows(
@@ -225,8 +225,8 @@ async def test_only_what_says_what_it_said_is_done(store: Store) -> None:
 
 async def test_a_profile_that_falls_silent_is_handed_out_once_to_be_removed(store: Store) -> None:
     gone, emptied, said = sorted([await store.profile(store.a) for _ in range(3)])
-    await store.database.run("DELETE FROM profiles WHERE subject_id = %(id)s", {"id": gone[0]})
-    await store.database.run(
+    await store.database.execute("DELETE FROM profiles WHERE subject_id = %(id)s", {"id": gone[0]})
+    await store.database.execute(
         "UPDATE profiles SET description = '' WHERE subject_id = %(id)s", {"id": emptied[0]}
     )
     await store.mark(gone, emptied)
@@ -234,7 +234,7 @@ async def test_a_profile_that_falls_silent_is_handed_out_once_to_be_removed(stor
     claims = await descriptions.take_silent(store.database, store.project_id, limit=10)
     assert [(claim.subject_id, claim.class_id) for claim in claims] == [gone, emptied]
     assert await descriptions.take_silent(store.database, store.project_id, limit=10) == []
-    await descriptions.forget(store.database, claims)
+    await descriptions.delete_vector_records(store.database, claims)
     rows = await store.database.rows("SELECT subject_id FROM described_profiles", {})
     assert rows == [(said[0],)]
 
@@ -242,14 +242,14 @@ async def test_a_profile_that_falls_silent_is_handed_out_once_to_be_removed(stor
 async def test_a_profile_that_speaks_again_keeps_its_vector(store: Store) -> None:
     """Whoever found it silent removes nothing and forgets nothing, however late."""
     key = await store.profile(store.a)
-    await store.database.run("UPDATE profiles SET description = ''", {})
+    await store.database.execute("UPDATE profiles SET description = ''", {})
     await store.mark(key)
     silent = await descriptions.take_silent(store.database, store.project_id, limit=10)
-    await store.database.run("UPDATE profiles SET description = 'sells'", {})
+    await store.database.execute("UPDATE profiles SET description = 'sells'", {})
     await store.mark(key)
     await store.place(key, 1, 0, 0)
     await store.index.remove(store.space, silent)
-    await descriptions.forget(store.database, silent)
+    await descriptions.delete_vector_records(store.database, silent)
     assert await store.nearest(A) == [(key[0], 1.0)]
     assert len(await store.database.rows("SELECT FROM described_profiles", {})) == 1
 
@@ -261,9 +261,9 @@ async def test_a_late_worker_does_not_overwrite_a_newer_vector(store: Store) -> 
     await store.mark(key)
     [newer] = await store.take()
     await store.index.put(store.space, [vector(newer.claim, 1, 0, 0)])
-    await descriptions.done(store.database, [newer], {key: b"new"})
+    await descriptions.mark_embedded(store.database, [newer], {key: b"new"})
     await store.index.put(store.space, [vector(older.claim, 0, 1, 0)])
-    await descriptions.done(store.database, [older], {key: b"old"})
+    await descriptions.mark_embedded(store.database, [older], {key: b"old"})
     assert await store.nearest(A) == [(key[0], 1.0)]
 
 
@@ -271,7 +271,7 @@ async def test_a_worker_that_died_between_putting_and_noting_leaves_no_hash(stor
     """Else what says the old again would be shown with the vector of what it said meanwhile."""
     key = await store.profile(store.a)
     [taken] = await store.take()
-    await descriptions.done(store.database, [taken], {key: b"old"})
+    await descriptions.mark_embedded(store.database, [taken], {key: b"old"})
     await store.mark(key)
     [taken] = await store.take()
     assert taken.text_hash == b"old"

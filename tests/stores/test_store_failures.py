@@ -7,7 +7,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from lightwell.domain.errors import StoreFailed
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database, connect
 
 RAISED: LiteralString = (
     "DO $$ BEGIN RAISE EXCEPTION 'as %% says' USING ERRCODE = '{}', DETAIL = 'row (4711)'; END $$"
@@ -69,5 +69,5 @@ async def test_a_server_that_is_read_only_is_told_at_the_door(
     await run(database, "DELETE FROM migrations WHERE name LIKE '0007%'")
     read_only = make_conninfo(database_url, options="-cdefault_transaction_read_only=on")
     with pytest.raises(StoreFailed, match="read only"):
-        async with connected(read_only):
+        async with connect(read_only):
             pass

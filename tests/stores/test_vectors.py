@@ -12,12 +12,12 @@ from psycopg.conninfo import make_conninfo
 
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
-from lightwell.ingest.work import drain
+from lightwell.ingest.work import run_until_done
 from lightwell.ports import ChunkVector
 from lightwell.records import access, spaces
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors
-from lightwell.testing.shelf import Shelf, written
+from lightwell.testing.shelf import InMemorySource, make_document
 from tests.flow.conftest import project_on
 from tests.patience import PATIENCE
 
@@ -96,7 +96,7 @@ async def filled(database: Database, counts: Sequence[int], *, apart: bool = Fal
     await made.index(ALL).prepare(made.space, DIMENSION)
     for class_id, chunks in of_class.items():
         await add(made, class_id, chunks)
-        await database.run(_TOTAL, {"class": class_id, "chunks": len(chunks)})
+        await database.execute(_TOTAL, {"class": class_id, "chunks": len(chunks)})
     return made
 
 
@@ -105,8 +105,8 @@ async def add(
 ) -> None:
     document = new_id()
     key = {"id": document, "class": class_id, "project": made.project}
-    await made.database.run(_DOCUMENT, key)
-    await made.database.run(_CHUNK, {"document": document, "class": class_id, "ids": list(chunks)})
+    await made.database.execute(_DOCUMENT, key)
+    await made.database.execute(_CHUNK, {"document": document, "class": class_id, "ids": list(chunks)})
     await made.index(ALL).put(
         made.space,
         [
@@ -142,7 +142,7 @@ async def standing(database: Database) -> list[tuple[bool, int]]:
 @pytest.fixture
 async def one_connection(database_url: str) -> AsyncIterator[Database]:
     """A database behind one connection, so that its statistics are this connection's own."""
-    async with connected(database_url, most_connections=1) as opened:
+    async with connect(database_url, most_connections=1) as opened:
         yield opened
 
 
@@ -186,7 +186,7 @@ async def test_each_way_has_its_plan_whoever_asked_before_and_how_often(
     made = await filled(one_connection, [2900, 100])
     many, few = made.classes
     await made.index(NONE).build(made.space)
-    await one_connection.run("ANALYZE", {})
+    await one_connection.execute("ANALYZE", {})
     often = (
         15  # psycopg prepares what comes for the fifth time, PostgreSQL may keep a plan five later
     )
@@ -208,7 +208,7 @@ async def test_what_the_approximate_scan_gives_up_on_is_searched_exactly(
     database_url: str,
 ) -> None:
     little = make_conninfo(database_url, options="-c work_mem=64kB")
-    async with connected(little, most_connections=1) as database:
+    async with connect(little, most_connections=1) as database:
         made = await filled(database, [4000, 40], apart=True)
         _, few = made.classes
         await made.index(NONE).build(made.space)
@@ -228,7 +228,7 @@ async def test_in_a_large_space_more_is_searched_exactly(one_connection: Databas
     await index.build(made.space)
     await index.nearest(made.space, question(), reader, limit=20)
     assert (await scans(one_connection))["hnsw"] == 1
-    await one_connection.run(
+    await one_connection.execute(
         "UPDATE pg_class SET reltuples = 1.5e6 WHERE relname = %(table)s",
         {"table": f"chunk_vectors_{made.space}"},
     )
@@ -246,7 +246,7 @@ async def test_what_is_nobodys_or_has_changed_hands_is_seen_by_nobody_who_may_no
     staged = {ChunkId(new_id()): question()}
     await add(made, ClassId(0), staged)
     moved = made.nearest(question(), first, limit=1)[0]
-    await database.run(
+    await database.execute(
         "UPDATE document_chunks SET class_id = %(class)s WHERE chunk_id = %(chunk)s",
         {"class": second, "chunk": moved},
     )
@@ -268,7 +268,7 @@ async def test_after_building_what_comes_goes_and_moves_is_followed(
     await add(made, first, {new: question()})
     assert (await ids(made, most_exact, made.reader(first)))[0] == new
 
-    await database.run(
+    await database.execute(
         "UPDATE document_chunks SET class_id = %(class)s WHERE chunk_id = %(chunk)s",
         {"class": second, "chunk": new},
     )
@@ -367,11 +367,11 @@ async def test_ingestion_builds_the_index_by_itself(database: Database) -> None:
     grown = replace(project.way, vectors=PostgresVectors(database, most_exact=20))
     for way, letters in ((project.way, 30), (grown, 31)):
         assert await standing(database) == []
-        shelf = Shelf(
+        shelf = InMemorySource(
             documents=tuple(
-                written(f"{at}.txt", f"Letter {at} on pumps.", ["team:a"]) for at in range(letters)
+                make_document(f"{at}.txt", f"Letter {at} on pumps.", ["team:a"]) for at in range(letters)
             )
         )
         await project.kb.enqueue(shelf)
-        await drain(way, project.kb.project_id, lambda outcome: None)
+        await run_until_done(way, project.kb.project_id, lambda outcome: None)
     assert [valid for valid, _ in await standing(database)] == [True]

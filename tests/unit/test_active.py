@@ -3,7 +3,7 @@
 import pytest
 
 from lightwell.answer.active import active_parts, are_quoted
-from lightwell.answer.writing import checked
+from lightwell.answer.writing import verify_reply
 from tests.passages import chunk, passage
 
 TERMS = (
@@ -41,7 +41,7 @@ SAID = "Nordwind Energie receives a discount of 18 percent on all items"
 )
 def test_what_the_passage_does_not_have_takes_the_sentence_with_it(added: str) -> None:
     evidence = [passage(chunk(TERMS))]
-    kept = checked(f"{SAID} {added} [1].", evidence)
+    kept = verify_reply(f"{SAID} {added} [1].", evidence)
     assert [each.text for each in kept if active_parts(each.text)] == []
     assert not are_quoted(f"{SAID} {added}", [TERMS])
 
@@ -61,5 +61,5 @@ def test_what_the_passage_has_stands(text: str) -> None:
 
 
 def test_a_sentence_with_an_address_of_its_passage_is_kept() -> None:
-    kept = checked("The terms are at https://halden.example/terms [1].", [passage(chunk(TERMS))])
+    kept = verify_reply("The terms are at https://halden.example/terms [1].", [passage(chunk(TERMS))])
     assert [each.text for each in kept] == ["The terms are at https://halden.example/terms."]

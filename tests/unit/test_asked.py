@@ -1,35 +1,35 @@
-from lightwell.retrieve.asked import held_names, possible_names
+from lightwell.retrieve.asked import match_names, candidate_names
 
 
 def test_a_name_of_several_words_may_be_written_small() -> None:
-    assert "gross margin" in possible_names("What is the gross margin of Nordwind?")
+    assert "gross margin" in candidate_names("What is the gross margin of Nordwind?")
 
 
 def test_a_single_small_word_is_no_name() -> None:
-    assert "margin" not in possible_names("What is the margin of Nordwind?")
-    assert "nordwind" in possible_names("What is the margin of Nordwind?")
+    assert "margin" not in candidate_names("What is the margin of Nordwind?")
+    assert "nordwind" in candidate_names("What is the margin of Nordwind?")
 
 
 def test_identifiers_and_addresses_may_be_names() -> None:
-    names = possible_names("Did ada@halden.example close ENG-42?")
+    names = candidate_names("Did ada@halden.example close ENG-42?")
     assert {"ada@halden.example", "eng 42"} & {*names} == {"ada@halden.example", "eng 42"}
 
 
 def test_words_in_one_are_taken_apart() -> None:
-    assert "li hua" in possible_names("What does LiHua think?")
+    assert "li hua" in candidate_names("What does LiHua think?")
 
 
 def test_the_longest_known_name_wins_and_no_word_serves_twice() -> None:
     known = {"nordwind", "nordwind energie", "energie"}
-    assert held_names("Who buys for Nordwind Energie and for Nordwind?", known) == (
+    assert match_names("Who buys for Nordwind Energie and for Nordwind?", known) == (
         "nordwind energie",
         "nordwind",
     )
 
 
 def test_a_possessive_names_its_owner() -> None:
-    assert held_names("What is Plover's budget?", {"plover"}) == ("plover",)
+    assert match_names("What is Plover's budget?", {"plover"}) == ("plover",)
 
 
 def test_a_question_of_small_words_holds_no_name() -> None:
-    assert possible_names("why?") == ()
+    assert candidate_names("why?") == ()

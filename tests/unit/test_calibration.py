@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from lightwell.domain.evidence import ENOUGH
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve.signals import Candidates, Corpus
-from lightwell.retrieve.weights import RELEVANCE, weights
+from lightwell.retrieve.weights import RELEVANCE, load_weights
 
 TERMS = ("nordwind", "discount", "receive")
 
@@ -36,17 +36,17 @@ def relevance(candidates: Candidates, *, chunks: int = 40) -> list[float]:
     corpus = Corpus(
         chunks=chunks, mean_length=50.0, term_counts=counts, entity_counts=np.array([1.0])
     )
-    opening = fusion.opened(candidates, corpus, weights())
-    scores = fusion.fused(opening, {}, weights())
-    return calibration.relevance(opening, scores).tolist()
+    opening = fusion.first_pass(candidates, corpus, load_weights())
+    scores = fusion.fuse(opening, {}, load_weights())
+    return calibration.calibrated_relevance(opening, scores).tolist()
 
 
 def test_in_a_small_store_a_passage_that_says_it_all_is_evidence() -> None:
-    assert relevance(found([0.65, 0.2], [[3, 2, 1], [0, 0, 0]]))[0] >= ENOUGH
+    assert relevance(found([0.65, 0.2], [[3, 2, 1], [0, 0, 0]]))[0] >= SUFFICIENT_RELEVANCE
 
 
 def test_in_a_small_store_the_best_of_what_says_nothing_is_no_evidence() -> None:
-    assert max(relevance(found([0.35, 0.2], [[1, 0, 0], [0, 0, 1]]))) < ENOUGH
+    assert max(relevance(found([0.35, 0.2], [[1, 0, 0], [0, 0, 1]]))) < SUFFICIENT_RELEVANCE
 
 
 def test_being_the_only_passage_is_no_evidence() -> None:
@@ -108,13 +108,13 @@ def test_a_link_to_what_completes_it_raises_a_relevance() -> None:
     )
     scores = np.array([1.0, 0.5])
     plain, together = (
-        calibration.relevance(fusion.opened(each, corpus, weights()), scores)
+        calibration.calibrated_relevance(fusion.first_pass(each, corpus, load_weights()), scores)
         for each in (apart, linked)
     )
     assert (together > plain).all()
 
 
 def test_no_measure_counts_against_a_passage() -> None:
-    fitted = weights().relevance
+    fitted = load_weights().relevance
     assert fitted.weights.shape == (len(RELEVANCE),)
     assert (fitted.weights >= 0).all()

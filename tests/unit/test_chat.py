@@ -8,11 +8,11 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.chat import Counted, cited, recent, response
+from lightwell.answer.chat import TokenCountingModel, cited_documents, recent_messages, build_response
 from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.context import Budget
-from lightwell.answer.graph import lines
-from lightwell.answer.quotes import citation, quote
+from lightwell.answer.graph import graph_facts
+from lightwell.answer.quotes import make_citation, make_quote
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
     NO_INFORMATION,
@@ -20,7 +20,7 @@ from lightwell.domain.chat import (
     ChatResponse,
     Role,
     SearchResult,
-    as_json,
+    chat_response_json,
     conversation_id,
     user_message,
 )
@@ -36,7 +36,7 @@ from lightwell.domain.evidence import (
 )
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
-from lightwell.domain.questions import question
+from lightwell.domain.questions import make_question
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
 
@@ -72,7 +72,7 @@ def said(text: str, sources: Sequence[SearchResult], count: int | None = None) -
 
 def check(given: ChatResponse, expected: str) -> None:
     """Compare as text, so that the order of keys and every null count."""
-    assert json.dumps(as_json(given), indent=2) == expected.strip()
+    assert json.dumps(chat_response_json(given), indent=2) == expected.strip()
 
 
 def test_no_matching_documents_leave_an_empty_list_of_sources() -> None:
@@ -214,7 +214,7 @@ def retrieval(
     *evidence: Evidence, entities: tuple[Entity, ...] = (), relations: tuple[Relation, ...] = ()
 ) -> Retrieval:
     return Retrieval(
-        question=question("What?"),
+        question=make_question("What?"),
         weights={},
         evidence=evidence,
         best=0.9,
@@ -230,7 +230,7 @@ def answer(text: str, *quoted: tuple[Evidence, int, int], model: str = EXTRACTS)
         question="What?",
         text=text,
         citations=tuple(
-            citation(place, quote(each, start, end))
+            make_citation(place, make_quote(each, start, end))
             for place, (each, start, end) in enumerate(quoted, start=1)
         ),
         confidence=Confidence.HIGH if quoted else Confidence.INSUFFICIENT,
@@ -241,9 +241,9 @@ def answer(text: str, *quoted: tuple[Evidence, int, int], model: str = EXTRACTS)
     )
 
 
-def responded(given: Answer, found: Retrieval, counted: Counted | None = None) -> ChatResponse:
-    graph = lines(given, found, Budget())
-    return response(given, found, [ASKED], milliseconds=12, counted=counted, graph=graph)
+def responded(given: Answer, found: Retrieval, counted: TokenCountingModel | None = None) -> ChatResponse:
+    graph = graph_facts(given, found, Budget())
+    return build_response(given, found, [ASKED], milliseconds=12, counted=counted, graph=graph)
 
 
 def test_marks_are_the_places_of_the_sources() -> None:
@@ -267,7 +267,7 @@ def test_marks_are_the_places_of_the_sources() -> None:
     assert given.sources[0].chunk_text == "Pumps are blue. They hum."
     assert given.sources[0].distance == 0.1235
     assert given.messages[-1].content == given.response
-    assert cited(given) == (one.chunk.document_id, two.chunk.document_id)
+    assert cited_documents(given) == (one.chunk.document_id, two.chunk.document_id)
 
 
 def test_a_joined_passage_is_the_chunk_that_is_quoted() -> None:
@@ -337,7 +337,7 @@ def test_what_a_model_was_told_of_what_it_names_is_the_last_source() -> None:
         source="LightRAG Answer",
         distance=None,
     )
-    assert cited(given) == (leaks.chunk.document_id,)
+    assert cited_documents(given) == (leaks.chunk.document_id,)
     half = responded(answer("Osprey finds leaks. [1]", (leaks, 0, 31), model="gpt-4"), found)
     assert from_graph(half) == ["Based on the knowledge graph:\nOsprey (project): Finds leaks."]
 
@@ -359,7 +359,7 @@ def test_the_graph_is_no_source_of_extracts_nor_of_nothing() -> None:
 
 
 async def test_tokens_are_those_of_this_request() -> None:
-    model = Counted(ScriptedModel(["three little words", "two words"]))
+    model = TokenCountingModel(ScriptedModel(["three little words", "two words"]))
     nothing = responded(answer(INSUFFICIENT), retrieval(), model)
     assert (nothing.prompt_eval_count, nothing.eval_count) == (None, None)
     asked = [Message(role="user", content="Say something.")]
@@ -388,7 +388,7 @@ def test_a_conversation_called_otherwise_is_not_found() -> None:
 def test_the_history_begins_with_a_question_and_keeps_to_its_budget() -> None:
     long = ChatMessage(role=Role.USER, content="pump " * 1500)
     reply = ChatMessage(role=Role.ASSISTANT, content="dam " * 600)
-    assert recent([ASKED, reply]) == (ASKED, reply)
-    assert recent([long, reply, ASKED, reply]) == (ASKED, reply)
-    assert recent([long, long]) == (long,)
-    assert recent([reply]) == ()
+    assert recent_messages([ASKED, reply]) == (ASKED, reply)
+    assert recent_messages([long, reply, ASKED, reply]) == (ASKED, reply)
+    assert recent_messages([long, long]) == (long,)
+    assert recent_messages([reply]) == ()

@@ -3,17 +3,17 @@
 import pytest
 
 from lightwell.answer.facts import (
-    Day,
+    PartialDate,
     Figure,
     clauses,
-    contradict,
-    dates_named,
-    days,
+    differ_in_negation,
+    find_date_texts,
+    find_dates,
     figures,
     names,
 )
 from lightwell.answer.quotes import LONGEST_SNIPPET
-from lightwell.answer.writing import checked
+from lightwell.answer.writing import verify_reply
 from lightwell.domain.evidence import Evidence
 from tests.passages import chunk, passage
 
@@ -47,7 +47,7 @@ def given() -> list[Evidence]:
 
 
 def stands(reply: str) -> list[str]:
-    return [statement.text for statement in checked(reply, given(), "What of Castell?")]
+    return [statement.text for statement in verify_reply(reply, given(), "What of Castell?")]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_what_the_source_does_not_say_falls(reply: str) -> None:
 
 def test_of_several_citations_those_stay_that_carry() -> None:
     passages = [passage(chunk(CONTRACT)), passage(chunk(OUTAGE, 2))]
-    (one,) = checked("Nordwind receives a discount of 18 percent [2][1][9].", passages)
+    (one,) = verify_reply("Nordwind receives a discount of 18 percent [2][1][9].", passages)
     assert [quote.evidence.chunk.title for quote in one.quotes] == ["Document 1"]
 
 
@@ -170,7 +170,7 @@ def test_of_several_citations_those_stay_that_carry() -> None:
 def test_a_true_sentence_with_the_wrong_number_cites_what_carries_it(
     reply: str, title: str
 ) -> None:
-    (one,) = checked(reply, given())
+    (one,) = verify_reply(reply, given())
     assert {quote.evidence.chunk.title for quote in one.quotes} == {title}
 
 
@@ -181,7 +181,7 @@ def test_of_what_carries_a_wrongly_numbered_sentence_the_best_is_cited() -> None
         "The contract's term is three years.",
     ]
     passages = [passage(chunk(text, number)) for number, text in enumerate(texts, 1)]
-    (one,) = checked("The term of the contract is three years [1].", passages)
+    (one,) = verify_reply("The term of the contract is three years [1].", passages)
     assert [quote.evidence.chunk.title for quote in one.quotes] == ["Document 3"]
 
 
@@ -191,18 +191,18 @@ def test_of_what_carries_a_wrongly_numbered_sentence_the_best_is_cited() -> None
 def test_what_the_cited_passage_says_otherwise_is_not_sought_elsewhere(cited: str) -> None:
     old = passage(chunk("Nordwind has a discount of 20 percent.", 2))
     reply = "Nordwind has a discount of 20 percent [1]."
-    assert checked(reply, [passage(chunk(cited)), old]) == []
-    assert len(checked(reply, [passage(chunk("The moon is green.")), old])) == 1
+    assert verify_reply(reply, [passage(chunk(cited)), old]) == []
+    assert len(verify_reply(reply, [passage(chunk("The moon is green.")), old])) == 1
 
 
 def test_two_passages_may_carry_what_neither_does_alone() -> None:
     order = passage(chunk("Nordwind Energie ordered 1,200 sensors of the type Tarn."))
     project = passage(chunk("Project Osprey delivers the Tarn. Priya Raman leads it.", 2))
     reply = "Project Osprey delivers the Tarn sensors that Nordwind Energie ordered [1][2]."
-    (one,) = checked(reply, [order, project])
+    (one,) = verify_reply(reply, [order, project])
     assert [quote.evidence.chunk.title for quote in one.quotes] == ["Document 1", "Document 2"]
-    assert checked(reply.replace("Osprey", "Plover"), [order, project]) == []
-    assert checked(reply.replace("[1][2]", "[1]"), [order, project]) == []
+    assert verify_reply(reply.replace("Osprey", "Plover"), [order, project]) == []
+    assert verify_reply(reply.replace("[1][2]", "[1]"), [order, project]) == []
 
 
 def test_marks_at_the_end_of_a_paragraph_stand_for_what_they_carry_of_it() -> None:
@@ -215,7 +215,7 @@ def test_marks_at_the_end_of_a_paragraph_stand_for_what_they_carry_of_it() -> No
 
 def test_a_figure_further_on_brings_its_own_quotation() -> None:
     reply = "Nordwind receives a discount of 18 percent, and orders end on 1 May 2027 [1]."
-    (one,) = checked(reply, [passage(chunk(CONTRACT))])
+    (one,) = verify_reply(reply, [passage(chunk(CONTRACT))])
     assert [quote.text for quote in one.quotes] == [
         "Nordwind receives a discount of 18 percent on all items.",
         "Orders end on 1 May 2027 and are not extended.",
@@ -233,7 +233,7 @@ def test_a_figure_further_on_brings_its_own_quotation() -> None:
     ],
 )  # fmt: skip
 def test_what_stands_beside_is_not_borrowed(source: str, reply: str) -> None:
-    assert checked(reply, [passage(chunk(source))]) == []
+    assert verify_reply(reply, [passage(chunk(source))]) == []
 
 
 TURNED = (
@@ -260,8 +260,8 @@ def test_small_words_rows_and_neighbours_of_figures_are_not_changed(
 ) -> None:
     stood = [passage(chunk(source, title="Contract with Nordwind"))]
     question = "What holds for Heron?"
-    assert [each for each in true if not checked(f"{each} [1]", stood, question)] == []
-    assert [each for each in false if checked(f"{each} [1]", stood, question)] == []
+    assert [each for each in true if not verify_reply(f"{each} [1]", stood, question)] == []
+    assert [each for each in false if verify_reply(f"{each} [1]", stood, question)] == []
 
 
 def test_half_a_name_is_not_lent_by_the_title() -> None:
@@ -269,7 +269,7 @@ def test_half_a_name_is_not_lent_by_the_title() -> None:
     given = [passage(chunk(text, title="Contract with Nordwind Energie"))]
     for name, count in (("Nordwind Energie", 1), ("Nordwind", 1), ("Nordwind Logistik", 0)):
         reply = f"{name} receives a discount of 18 percent [1]."
-        assert len(checked(reply, given, "What does Nordwind get?")) == count
+        assert len(verify_reply(reply, given, "What does Nordwind get?")) == count
 
 
 def test_a_reply_ends_where_it_says_that_evidence_lacks() -> None:
@@ -279,7 +279,7 @@ def test_a_reply_ends_where_it_says_that_evidence_lacks() -> None:
 
 def test_a_statement_on_a_long_sentence_cites_the_part_that_carries_it() -> None:
     source = "word " * 300 + "the discount is 18 percent " + "word " * 300
-    (one,) = checked("The discount is 18 percent [1].", [passage(chunk(source))])
+    (one,) = verify_reply("The discount is 18 percent [1].", [passage(chunk(source))])
     assert "the discount is 18 percent" in one.quotes[0].text
     assert len(one.quotes[0].text) <= LONGEST_SNIPPET
 
@@ -302,7 +302,7 @@ def test_an_order_in_a_document_takes_no_other_paragraph_with_it() -> None:
 )  # fmt: skip
 def test_what_cannot_be_found_out(reply: str, source: str) -> None:
     """What our words promise is not more than this: who finds one of these out may move the line up."""
-    assert len(checked(reply, [passage(chunk(source))])) == 1
+    assert len(verify_reply(reply, [passage(chunk(source))])) == 1
 
 
 # ── facts ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -333,11 +333,11 @@ def test_figures(text: str, found: set[tuple[str, str]]) -> None:
     "text", ["2026-05-03", "3 May 2026", "May 3, 2026", "3. Mai 2026", "03.05.2026", "le 3 mai 2026", "3rd of May, 2026", "3 May\n2026"],
 )  # fmt: skip
 def test_a_day_is_the_same_however_it_is_written(text: str) -> None:
-    assert days(text) == (Day(year=2026, month=5, day=3),)
+    assert find_dates(text) == (PartialDate(year=2026, month=5, day=3),)
 
 
 def test_dates_are_named_as_they_are_written() -> None:
-    assert dates_named("By Friday 22 May\n2026 or Q3 2026; we may meet on Monday, 3. Mai, in May 2027.") == (
+    assert find_date_texts("By Friday 22 May\n2026 or Q3 2026; we may meet on Monday, 3. Mai, in May 2027.") == (
         "Friday", "22 May 2026", "Q3 2026", "Monday", "3. Mai", "May 2027",
     )  # fmt: skip
 
@@ -364,5 +364,5 @@ def test_names_are_what_is_written_as_names() -> None:
     ],
 )
 def test_denial_turned_round(one: str, other: str, turned: bool) -> None:  # noqa: FBT001
-    assert contradict(clauses(one), clauses(other)) is turned
-    assert contradict(clauses(other), clauses(one)) is turned
+    assert differ_in_negation(clauses(one), clauses(other)) is turned
+    assert differ_in_negation(clauses(other), clauses(one)) is turned

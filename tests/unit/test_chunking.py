@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lightwell.domain.documents import ChunkDraft, Format, Page, ParsedDocument
 from lightwell.domain.errors import Invalid, Unreadable
 from lightwell.domain.tokens import token_count
-from lightwell.ingest.chunking import checked, chunk_hash, chunks, embedded_text
+from lightwell.ingest.chunking import validate_chunk, chunk_hash, chunks, embedded_text
 from lightwell.ingest.language import language_of
 from lightwell.ingest.parse import parse
 from tests.generation import examples
@@ -151,14 +151,14 @@ def test_each_chunk_has_its_own_language_and_a_short_one_its_documents() -> None
 
 def test_a_hand_made_chunk_is_checked() -> None:
     (draft,) = chunks(markdown(words(200)))
-    assert checked(draft) is draft
+    assert validate_chunk(draft) is draft
     for wrong, message in (
         (replace(draft, text=" "), "Chunk content cannot be empty"),
         (replace(draft, tokens=99), "Chunk must be 100-2000 tokens"),
         (replace(draft, tokens=2001), "Chunk must be 100-2000 tokens"),
     ):
         with pytest.raises(Invalid) as caught:
-            checked(wrong)
+            validate_chunk(wrong)
         assert str(caught.value) == message
 
 

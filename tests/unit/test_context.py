@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.answer.context import Budget, Context, context, entity_line, relation_line
-from lightwell.answer.quotes import citation, quotes
-from lightwell.answer.writing import messages
+from lightwell.answer.context import Budget, Context, select_context, entity_line, relation_line
+from lightwell.answer.quotes import make_citation, split_into_quotes
+from lightwell.answer.writing import build_messages
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import Entity, Predicate, Relation
@@ -35,7 +35,7 @@ def relation(source: str, target: str, description: str) -> Relation:
 
 
 def shown(*given: Evidence, tokens: int = 4000, **graph: tuple[Entity, ...]) -> Context:
-    return context(
+    return select_context(
         found(ASKED, *given, entities=graph.get("entities", ())), Budget(most_tokens=tokens)
     )
 
@@ -64,14 +64,14 @@ def test_what_the_graph_says_is_shown_in_order_within_its_share() -> None:
     said = entity("Osprey", "A project.\nIt delivers Tarn.")
     silent, endless = entity("Plover", "  "), entity("Heron", "word " * 2000)
     owns = relation("Osprey", "Tarn", "delivers it")
-    made = context(
+    made = select_context(
         found(ASKED, chunk("The sensor is green."), entities=(silent, endless, said), relations=(owns,)),
         Budget(most_tokens=1000),
     )  # fmt: skip
     assert (made.entities, made.relations) == ((said,), (owns,))
     assert entity_line(said) == "- Osprey (term): A project. It delivers Tarn."
     assert relation_line(owns) == "- Osprey → Tarn (PART_OF): delivers it"
-    content = messages(ASKED, made)[1].content
+    content = build_messages(ASKED, made)[1].content
     assert content.index("- Osprey (term)") < content.index("- Osprey →") < content.index("[1]\n")
     assert "Plover" not in content
 
@@ -120,7 +120,7 @@ def test_the_best_passage_is_always_there_cut_around_its_best_unit() -> None:
     assert only.chunk.text.endswith(".")
     best = only.highlights[0]
     assert only.chunk.text[best.start : best.end] == "Priya leads the project for Nordwind."
-    cited = citation(1, quotes(only)[0])
+    cited = make_citation(1, split_into_quotes(only)[0])
     assert text[cited.locator.start - 100 :].startswith(cited.snippet)
 
 
@@ -154,5 +154,5 @@ def test_a_budget_is_kept_and_the_choice_is_the_same_each_time(
     assert made.tokens <= tokens
     assert made == shown(*given_, tokens=tokens, entities=entities)
     assert bool(made.passages) == bool(given_)
-    sent = messages(ASKED, made)[1].content
+    sent = build_messages(ASKED, made)[1].content
     assert token_count(sent) <= made.tokens + token_count(ASKED) + 40

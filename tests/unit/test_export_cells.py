@@ -18,7 +18,7 @@ from lightwell.curate.cells import (
     COLUMNS,
     LONGEST_CELL,
     cells,
-    fitting,
+    fit_cell,
     harmless,
     legible,
     like_a_formula,
@@ -160,8 +160,8 @@ def test_what_was_made_harmless_can_be_undone(text: str) -> None:
 def test_a_long_text_is_cut_to_what_a_cell_holds(letter: str) -> None:
     units = 1 if letter == "a" else 2
     whole = letter * (LONGEST_CELL // units)
-    assert fitting(whole) == whole
-    cut = fitting(whole + letter)
+    assert fit_cell(whole) == whole
+    cut = fit_cell(whole + letter)
     assert len(cut.encode("utf-16-le")) // 2 <= LONGEST_CELL
     assert len(cut.encode("utf-16-le")) // 2 >= LONGEST_CELL - 1
     assert cut.startswith(letter * 15_000)

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lightwell.models.failures import asked_wait
+from lightwell.models.failures import requested_wait
 
 TODAY = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -36,4 +36,4 @@ TODAY = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
     ],
 )
 def test_the_wait_an_endpoint_asks_for(headers: dict[str, str], seconds: float | None) -> None:
-    assert asked_wait(headers, TODAY) == seconds
+    assert requested_wait(headers, TODAY) == seconds

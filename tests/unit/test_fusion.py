@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lightwell.retrieve import fusion
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
-from lightwell.retrieve.weights import LINKS, OPENING, weights
+from lightwell.retrieve.weights import LINKS, OPENING, load_weights
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4)
 
@@ -57,10 +57,10 @@ def moved(candidates: Candidates, places: list[int]) -> Candidates:
 
 def scores(candidates: Candidates, corpus: Corpus) -> dict[str, float]:
     """Return the fused scores by key, in their order; every passage's text names the third title."""
-    opening = fusion.opened(candidates, corpus, weights())
+    opening = fusion.first_pass(candidates, corpus, load_weights())
     texts = {int(place): "it speaks of Title 3" for place in opening.wanted}
-    values = fusion.fused(opening, texts, weights())
-    places = fusion.order(values, candidates.keys)
+    values = fusion.fuse(opening, texts, load_weights())
+    places = fusion.rank(values, candidates.keys)
     return {candidates.keys[at]: float(values[at]) for at in places}
 
 
@@ -86,11 +86,11 @@ def test_equal_reciprocal_ranks_are_ordered_by_key() -> None:
 
 
 def test_equal_scores_are_ordered_by_key() -> None:
-    assert fusion.order(np.array([0.5, 0.9, 0.5]), ["b", "c", "a"]).tolist() == [1, 2, 0]
+    assert fusion.rank(np.array([0.5, 0.9, 0.5]), ["b", "c", "a"]).tolist() == [1, 2, 0]
 
 
 def test_a_difference_below_nine_decimals_is_none() -> None:
-    assert fusion.order(np.array([0.5, 0.5 + 1e-12]), ["a", "b"]).tolist() == [0, 1]
+    assert fusion.rank(np.array([0.5, 0.5 + 1e-12]), ["a", "b"]).tolist() == [0, 1]
 
 
 @given(st.integers(0, 50), st.randoms(use_true_random=False))
@@ -113,11 +113,11 @@ def test_candidates_alike_in_everything_score_alike() -> None:
 
 def test_a_passage_whose_title_the_best_one_names_rises() -> None:
     candidates, corpus = asked(3)
-    opening = fusion.opened(candidates, corpus, weights())
+    opening = fusion.first_pass(candidates, corpus, load_weights())
     best = int(opening.wanted[0])
-    last = int(fusion.order(opening.scores, candidates.keys)[-1])
-    silent = fusion.fused(opening, {}, weights())
-    speaking = fusion.fused(opening, {best: f"see {candidates.titles[last]}."}, weights())
+    last = int(fusion.rank(opening.scores, candidates.keys)[-1])
+    silent = fusion.fuse(opening, {}, load_weights())
+    speaking = fusion.fuse(opening, {best: f"see {candidates.titles[last]}."}, load_weights())
     assert speaking[last] > silent[last]
 
 
@@ -146,8 +146,8 @@ def test_the_passage_that_holds_the_missing_half_comes_second() -> None:
 
 def test_nothing_found_is_ranked_as_nothing() -> None:
     candidates, corpus = asked(1)
-    opening = fusion.opened(moved(candidates, []), corpus, weights())
-    assert fusion.fused(opening, {}, weights()).shape == (0,)
+    opening = fusion.first_pass(moved(candidates, []), corpus, load_weights())
+    assert fusion.fuse(opening, {}, load_weights()).shape == (0,)
     assert opening.wanted.tolist() == []
 
 
@@ -161,7 +161,7 @@ def test_a_question_without_known_words_or_names_is_ranked_by_meaning() -> None:
 
 
 def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
-    shipped = weights()
+    shipped = load_weights()
     assert shipped.opening.shape == (len(OPENING),)
     assert shipped.fused.shape == (len(OPENING) + len(LINKS),)
 
@@ -184,9 +184,9 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
         term_counts=np.array([2.0, 2.0]),
         entity_counts=np.array([3.0]),
     )
-    opening = fusion.opened(candidates, corpus, weights())
+    opening = fusion.first_pass(candidates, corpus, load_weights())
     first_alone = np.array([1.0, 0.0, 0.0])
-    table = fusion.second_look(opening, first_alone, fusion.titles_in(opening, {}))
+    table = fusion.second_pass_features(opening, first_alone, fusion.named_titles(opening, {}))
     _, repeats, adds = table[:, len(OPENING) + LINKS.index("pair_by_names")]
     assert adds == pytest.approx(2 * repeats)
     assert repeats > 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from lightwell.domain.errors import StoreFailed
-from lightwell.records.gathered import Gathered
+from lightwell.records.gathered import Coalescer
 
 
 class Rounds:
@@ -30,7 +30,7 @@ class Rounds:
 
 async def test_what_comes_while_one_round_is_under_way_goes_together_in_the_next() -> None:
     rounds = Rounds()
-    double = Gathered[int, int](rounds)
+    double = Coalescer[int, int](rounds)
     first = [asyncio.create_task(double(number)) for number in (1, 2)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -44,7 +44,7 @@ async def test_what_comes_while_one_round_is_under_way_goes_together_in_the_next
 
 async def test_a_caller_that_gives_up_spoils_nothing_for_the_others() -> None:
     rounds = Rounds()
-    double = Gathered[int, int](rounds)
+    double = Coalescer[int, int](rounds)
     gone, stays = asyncio.create_task(double(1)), asyncio.create_task(double(2))
     await asyncio.sleep(0)
     gone.cancel()
@@ -56,7 +56,7 @@ async def test_a_caller_that_gives_up_spoils_nothing_for_the_others() -> None:
 async def test_a_round_that_fails_fails_for_all_in_it_and_for_no_other() -> None:
     rounds = Rounds()
     rounds.free.set()
-    double = Gathered[int, int](rounds)
+    double = Coalescer[int, int](rounds)
     failed = await asyncio.gather(double(13), double(1), return_exceptions=True)
     assert [type(each) for each in failed] == [StoreFailed, StoreFailed]
     assert await double(1) == 2

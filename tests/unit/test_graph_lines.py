@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.answer.context import Budget
-from lightwell.answer.graph import Line, lines
-from lightwell.domain.chat import Saying
+from lightwell.answer.graph import GraphFact, graph_facts
+from lightwell.domain.chat import GraphClaim
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import EntityId, RelationId
 from tests.passages import found
@@ -66,10 +66,10 @@ RELATIONS = (
 )
 
 
-def carrying(text: str) -> tuple[Line, ...]:
+def carrying(text: str) -> tuple[GraphFact, ...]:
     """Return what the graph answers where no passage does; each term of the question weighs the same."""
     made = found(text, entities=ENTITIES, relations=RELATIONS)
-    return lines(asyncio.run(Answers(model=None).compose(made)), made, Budget())
+    return graph_facts(asyncio.run(AnswerGenerator(model=None).answer(made)), made, Budget())
 
 
 def said(text: str) -> list[str]:
@@ -127,7 +127,7 @@ def test_what_nobody_can_answer_stays_unanswered(text: str) -> None:
 def test_a_line_knows_all_that_it_says() -> None:
     (line,) = carrying("When must Nordwind Energie be told about Merlin?")
     assert line.sayings == (
-        Saying(subject=UUID(int=99), text=RELATIONS[0].description),
-        Saying(subject=UUID(int=16), text="Nordwind Energie"),
-        Saying(subject=UUID(int=6), text="Merlin"),
+        GraphClaim(subject=UUID(int=99), text=RELATIONS[0].description),
+        GraphClaim(subject=UUID(int=16), text="Nordwind Energie"),
+        GraphClaim(subject=UUID(int=6), text="Merlin"),
     )

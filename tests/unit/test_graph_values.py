@@ -11,7 +11,7 @@ from lightwell.domain.graph import (
     MergeStrategy,
     Predicate,
     Relation,
-    brought_together,
+    combine_descriptions,
 )
 from lightwell.domain.ids import EntityId, RelationId
 
@@ -66,9 +66,9 @@ def test_a_summary_needs_a_model() -> None:
 
 
 def test_what_says_nothing_is_not_kept_before_what_does() -> None:
-    assert brought_together(MergeStrategy.KEEP_FIRST, [("",), (), ("a", "b")]) == ("a", "b")
-    assert brought_together(MergeStrategy.KEEP_LONGEST, []) == ()
-    assert brought_together(MergeStrategy.CONCATENATE, [("a",), ("b", "a")]) == ("a", "b")
+    assert combine_descriptions(MergeStrategy.KEEP_FIRST, [("",), (), ("a", "b")]) == ("a", "b")
+    assert combine_descriptions(MergeStrategy.KEEP_LONGEST, []) == ()
+    assert combine_descriptions(MergeStrategy.CONCATENATE, [("a",), ("b", "a")]) == ("a", "b")
 
 
 @pytest.mark.parametrize("sourced", [ACME, replace(USES, sources=("a#0", "b#0"))])

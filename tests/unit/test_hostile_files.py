@@ -14,7 +14,7 @@ from lightwell.ingest.parse import docx as word
 from lightwell.ingest.parse import parse
 from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.pipeline import title_of
-from lightwell.testing.shelf import written
+from lightwell.testing.shelf import make_document
 
 
 def html(source: str) -> ParsedDocument:
@@ -121,7 +121,7 @@ def test_a_file_of_a_folder_named_index_is_called_as_its_folder() -> None:
 
     untitled = ChunkedDocument(title="", author="", updated_at=None, chunks=())
     titles = {
-        name: title_of(written(name, "", []), untitled)
+        name: title_of(make_document(name, "", []), untitled)
         for name in ("benefits/index.md", "team/README.md", "a b/_index.md", "x/notes.md")
     }
     assert titles == {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import ModelBusy
-from lightwell.models.breaker import Breaker, Fuse
+from lightwell.models.breaker import Breaker, BreakerLimits
 from lightwell.models.limiter import Limiter, Limits, Priority, Slot
 from lightwell.testing.clock import ManualClock, settle
 from tests.generation import examples
@@ -33,7 +33,7 @@ class Desk:
         await settle()
 
     async def finish(
-        self, name: str, verdict: Callable[[Slot], None] = lambda slot: slot.answered()
+        self, name: str, verdict: Callable[[Slot], None] = lambda slot: slot.record_success()
     ) -> None:
         self.verdicts[name].set_result(verdict)
         await settle()
@@ -53,7 +53,7 @@ class Desk:
 
 
 def fails(slot: Slot) -> None:
-    slot.failed("the connection was refused")
+    slot.record_failure("the connection was refused")
 
 
 async def test_no_more_calls_than_slots_are_under_way() -> None:
@@ -93,7 +93,7 @@ async def test_leave_that_comes_with_the_cancellation_is_not_lost() -> None:
     desk = Desk(Limits(concurrency=1))
     for name in "abc":
         await desk.call(name)
-    desk.verdicts["a"].set_result(lambda slot: slot.answered())
+    desk.verdicts["a"].set_result(lambda slot: slot.record_success())
     while desk.limiter.waiting == 2:  # noqa: ASYNC110 - the very turn of the loop matters here
         await asyncio.sleep(0)
     desk.tasks["b"].cancel()
@@ -130,7 +130,7 @@ async def test_tokens_that_were_not_used_are_given_back() -> None:
     desk = Desk(Limits(tokens_per_minute=600))
     await desk.call("a", tokens=250)
     await desk.call("b", tokens=10)
-    await desk.finish("a", lambda slot: slot.answered(tokens=40))
+    await desk.finish("a", lambda slot: slot.record_success(tokens=40))
     assert desk.entered == ["a", "b"]
 
 
@@ -146,7 +146,7 @@ async def test_a_small_call_does_not_overtake_a_large_one() -> None:
 async def test_a_pause_that_the_endpoint_asks_for_holds_for_everyone() -> None:
     desk = Desk(Limits(concurrency=2))
     await desk.call("a")
-    await desk.finish("a", lambda slot: slot.told_to_wait(7))
+    await desk.finish("a", lambda slot: slot.paused(7))
     await desk.call("b")
     await desk.clock.advance(6.9)
     assert desk.entered == ["a"]
@@ -160,7 +160,7 @@ async def test_nobody_sits_through_a_pause_longer_than_a_person_would_wait() -> 
     await desk.call("a")
     await desk.call("waiting", QUESTION)
     await desk.call("ingestion")
-    await desk.finish("a", lambda slot: slot.told_to_wait(40))
+    await desk.finish("a", lambda slot: slot.paused(40))
     await desk.call("asked now", QUESTION)
     assert set(desk.refused) == {"waiting", "asked now"}
     assert "12:00:40 UTC" in desk.refused["asked now"]
@@ -173,7 +173,7 @@ async def test_a_pause_of_hours_turns_everyone_away_with_the_hour() -> None:
     desk = Desk(Limits())
     await desk.call("a")
     await desk.call("b")
-    await desk.finish("a", lambda slot: slot.told_to_wait(7200))
+    await desk.finish("a", lambda slot: slot.paused(7200))
     await desk.finish("b")
     await desk.call("c")
     assert desk.limiter.state == "open"
@@ -185,7 +185,7 @@ async def test_a_pause_of_hours_turns_everyone_away_with_the_hour() -> None:
 
 
 async def test_after_failures_in_a_row_nobody_calls_and_the_message_says_until_when() -> None:
-    desk = Desk(Limits(concurrency=1, fuse=Fuse(failures=3, rest=10)))
+    desk = Desk(Limits(concurrency=1, breaker=BreakerLimits(failures=3, rest=10)))
     for name in "abcd":
         await desk.call(name)
     for name in "abc":
@@ -198,15 +198,15 @@ async def test_after_failures_in_a_row_nobody_calls_and_the_message_says_until_w
 
 
 async def test_an_answer_between_failures_keeps_the_fuse_whole() -> None:
-    desk = Desk(Limits(fuse=Fuse(failures=2)))
-    for name, verdict in {"a": fails, "b": Slot.answered, "c": fails}.items():
+    desk = Desk(Limits(breaker=BreakerLimits(failures=2)))
+    for name, verdict in {"a": fails, "b": Slot.record_success, "c": fails}.items():
         await desk.call(name)
         await desk.finish(name, verdict)
     assert desk.limiter.state == "closed"
 
 
 async def test_after_the_rest_one_call_probes_and_the_others_wait_for_it() -> None:
-    desk = Desk(Limits(fuse=Fuse(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
     await desk.call("a")
     await desk.finish("a", fails)
     await desk.clock.advance(10)
@@ -219,7 +219,7 @@ async def test_after_the_rest_one_call_probes_and_the_others_wait_for_it() -> No
 
 
 async def test_a_probe_that_fails_turns_the_others_away_and_doubles_the_rest() -> None:
-    desk = Desk(Limits(fuse=Fuse(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
     await desk.call("a")
     await desk.finish("a", fails)
     await desk.clock.advance(10)
@@ -230,7 +230,7 @@ async def test_a_probe_that_fails_turns_the_others_away_and_doubles_the_rest() -
 
 
 async def test_an_old_call_that_fails_while_another_probes_says_nothing_new() -> None:
-    desk = Desk(Limits(fuse=Fuse(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
     for name in ("a", "old"):
         await desk.call(name)
     await desk.finish("a", fails)
@@ -243,7 +243,7 @@ async def test_an_old_call_that_fails_while_another_probes_says_nothing_new() ->
 
 
 async def test_a_cancelled_probe_lets_another_probe() -> None:
-    desk = Desk(Limits(fuse=Fuse(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
     await desk.call("a")
     await desk.finish("a", fails)
     await desk.clock.advance(10)
@@ -272,10 +272,10 @@ async def _again(desk: Desk, place: int) -> None:
 
 
 def test_the_rest_grows_up_to_its_longest() -> None:
-    breaker = Breaker(Fuse(failures=1, rest=10, longest_rest=25))
+    breaker = Breaker(BreakerLimits(failures=1, rest=10, longest_rest=25))
     now, rests = 0.0, list[float]()
     for _ in range(4):
-        breaker.failed(now)
+        breaker.record_failure(now)
         rests.append(breaker.rest_left(now))
         now += rests[-1]
     assert rests == [10, 20, 25, 25]
@@ -312,7 +312,7 @@ async def test_whatever_comes_and_goes_the_limits_hold_and_everyone_is_served(
             starts.append((clock.now(), cost))
             assert limiter.in_flight <= concurrency
             await clock.sleep(seconds)
-            slot.answered(tokens=cost)
+            slot.record_success(tokens=cost)
 
     tasks: list[asyncio.Task[None]] = []
     for priority, cost, seconds, patience in calls:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.domain.evidence import ENOUGH
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.domain.measures import (
-    Took,
+    QuestionTime,
     Trial,
     auroc,
-    parted,
+    split_by,
     percentile,
     recall,
     reciprocal_rank,
@@ -27,7 +27,7 @@ TRIAL = Trial(
     found=("x", "a", "y", "z", "b"),
     best=0.9,
     best_without=0.2,
-    took=Took(wall=20.0, cpu=10.0, bare_wall=8.0, bare_cpu=4.0),
+    took=QuestionTime(wall=20.0, cpu=10.0, bare_wall=8.0, bare_cpu=4.0),
 )
 
 
@@ -83,7 +83,7 @@ def test_all_gold_documents_must_be_within_the_first_five() -> None:
 
 
 def test_exactly_enough_is_enough() -> None:
-    edge = replace(TRIAL, best=ENOUGH, best_without=ENOUGH)
+    edge = replace(TRIAL, best=SUFFICIENT_RELEVANCE, best_without=SUFFICIENT_RELEVANCE)
     assert (summary([edge]).answered, summary([edge]).refused) == (1.0, 0.0)
 
 
@@ -102,7 +102,7 @@ def test_no_questions_have_no_numbers() -> None:
 
 def test_trials_are_parted_in_the_order_of_the_words() -> None:
     other = replace(TRIAL, kind="comparison")
-    assert list(parted([TRIAL, other, TRIAL], lambda each: each.kind).items()) == [
+    assert list(split_by([TRIAL, other, TRIAL], lambda each: each.kind).items()) == [
         ("comparison", [other]),
         ("two-hop", [TRIAL, TRIAL]),
     ]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.models.local import WINDOW, MiniLM, verified, windows
+from lightwell.models.local import WINDOW, MiniLM, read_verified, windows
 
 LONG = " ".join(f"The lease of room {number} ends in winter." for number in range(120))
 
@@ -89,9 +89,9 @@ async def test_foreign_weights_are_refused(tmp_path: Path) -> None:
     foreign = tmp_path / "model.onnx"
     foreign.write_bytes(b"something else")
     with pytest.raises(ModelFailed, match=r"model\.onnx is not the file"):
-        verified(foreign, hashlib.sha256(b"the weights").hexdigest())
+        read_verified(foreign, hashlib.sha256(b"the weights").hexdigest())
     with pytest.raises(ModelFailed, match="install Lightwell again"):
-        verified(tmp_path / "gone.onnx", "")
+        read_verified(tmp_path / "gone.onnx", "")
 
 
 @given(st.lists(st.integers(), max_size=3 * WINDOW + 5))

@@ -8,12 +8,12 @@ import pytest
 from pydantic import SecretStr
 
 from lightwell.domain.errors import ModelBusy, ModelFailed, SchemaDeclined
-from lightwell.models.endpoint import Connection, Endpoint, Patience, connected, shown
+from lightwell.models.endpoint import Connection, Endpoint, RetryPolicy, connect, without_secrets
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
 from lightwell.testing.clock import HurriedClock
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 
 KEY = "sk-very-secret-1234"
 TEXT = "The merger with Borealis is confidential."
@@ -30,7 +30,7 @@ def endpoint(url: str, *, timeout_seconds: float = 5, attempts: int = 5) -> Endp
         api_key=SecretStr(KEY),
         model="owl",
         timeout_seconds=timeout_seconds,
-        patience=Patience(attempts=attempts),
+        retry_policy=RetryPolicy(attempts=attempts),
     )
 
 
@@ -40,7 +40,7 @@ async def chatting(
 ) -> AsyncGenerator[OpenAIChat]:
     with fake.running():
         there = endpoint(fake.base_url, timeout_seconds=timeout_seconds)
-        async with connected(there, clock=clock or HurriedClock()) as connection:
+        async with connect(there, clock=clock or HurriedClock()) as connection:
             yield OpenAIChat(connection, priority=Priority.QUESTION)
 
 
@@ -88,13 +88,13 @@ async def test_what_the_environment_means_for_another_endpoint_is_not_sent(
 
 
 async def test_a_reply_cut_at_its_limit_says_so() -> None:
-    async with chatting(FakeEndpoint(behaves=Behaves(finish_reason="length"))) as chat:
+    async with chatting(FakeEndpoint(behaviour=Behaviour(finish_reason="length"))) as chat:
         assert not (await chat.reply(ASKED, most_tokens=2)).complete
 
 
 async def test_usage_is_counted_here_when_the_endpoint_does_not_tell() -> None:
     raw = json.dumps({"choices": [{"message": {"content": "Two words"}}]}).encode()
-    async with chatting(FakeEndpoint(behaves=Behaves(raw=raw))) as chat:
+    async with chatting(FakeEndpoint(behaviour=Behaviour(raw=raw))) as chat:
         reply = await chat.reply(ASKED, most_tokens=50)
     assert (reply.complete, reply.usage.output_tokens) == (True, 2)
     assert reply.usage.input_tokens > 5
@@ -126,7 +126,7 @@ async def test_what_an_endpoint_declines_is_left_out_from_then_on() -> None:
 async def test_a_schema_that_cannot_be_left_out_is_asked_without_no_more() -> None:
     fake = FakeEndpoint(declines=frozenset({"response_format", "temperature"}))
     with fake.running():
-        async with connected(endpoint(fake.base_url), clock=HurriedClock()) as connection:
+        async with connect(endpoint(fake.base_url), clock=HurriedClock()) as connection:
             chat = OpenAIChat(connection, priority=Priority.QUESTION, holds_to_schema=True)
             for _ in range(2):
                 with pytest.raises(SchemaDeclined):
@@ -138,7 +138,7 @@ async def test_a_schema_that_cannot_be_left_out_is_asked_without_no_more() -> No
 
 async def test_trouble_that_passes_is_waited_out() -> None:
     clock = HurriedClock()
-    fake = FakeEndpoint(script=[Behaves(status=500), Behaves(status=502), Behaves(hangs_up=True)])
+    fake = FakeEndpoint(script=[Behaviour(status=500), Behaviour(status=502), Behaviour(hangs_up=True)])
     async with chatting(fake, clock) as chat:
         assert (await chat.reply(ASKED, most_tokens=50)).text == "understood"
     assert len(fake.requests) == 4
@@ -149,7 +149,7 @@ async def test_trouble_that_passes_is_waited_out() -> None:
 
 async def test_the_wait_that_the_endpoint_asks_for_is_kept() -> None:
     clock = HurriedClock()
-    busy = Behaves(status=429, headers={"Retry-After": "7"})
+    busy = Behaviour(status=429, headers={"Retry-After": "7"})
     async with chatting(FakeEndpoint(script=[busy, busy]), clock) as chat:
         await chat.reply(ASKED, most_tokens=50)
     assert clock.slept == [pytest.approx(7), pytest.approx(7)]
@@ -157,21 +157,21 @@ async def test_the_wait_that_the_endpoint_asks_for_is_kept() -> None:
 
 async def test_a_wait_of_nothing_is_not_taken_at_its_word() -> None:
     clock = HurriedClock()
-    busy = Behaves(status=429, headers={"Retry-After": "0"})
+    busy = Behaviour(status=429, headers={"Retry-After": "0"})
     async with chatting(FakeEndpoint(script=[busy] * 3), clock) as chat:
         await chat.reply(ASKED, most_tokens=50)
     assert [slept >= 0.25 for slept in clock.slept] == [True] * 3
 
 
 async def test_nobody_waits_an_hour_for_an_answer() -> None:
-    busy = Behaves(status=429, headers={"Retry-After": "3600"})
-    error = await failure(FakeEndpoint(behaves=busy))
+    busy = Behaviour(status=429, headers={"Retry-After": "3600"})
+    error = await failure(FakeEndpoint(behaviour=busy))
     assert isinstance(error, ModelBusy)
     assert "is left alone until 13:00" in str(error)
 
 
 async def test_a_garbled_answer_is_asked_for_again() -> None:
-    fake = FakeEndpoint(script=[Behaves(raw=b"<html>"), Behaves(raw=b'{"choices": []}')])
+    fake = FakeEndpoint(script=[Behaviour(raw=b"<html>"), Behaviour(raw=b'{"choices": []}')])
     async with chatting(fake) as chat:
         assert (await chat.reply(ASKED, most_tokens=50)).text == "understood"
 
@@ -179,29 +179,29 @@ async def test_a_garbled_answer_is_asked_for_again() -> None:
 @pytest.mark.parametrize(
     ("behaves", "asked", "message"),
     [
-        (Behaves(status=401), 1, "answered 401: check LIGHTWELL_CHAT_API_KEY"),
-        (Behaves(status=404), 1, "answered 404: there is no model 'owl' at this URL"),
-        (Behaves(status=400), 1, "answered 400: it does not take this request"),
-        (Behaves(status=500), 5, "answered 500: the server has an internal error"),
-        (Behaves(hangs_up=True), 5, "cannot be reached: is it running"),
-        (Behaves(raw=b"{}"), 5, "something else than expected"),
-        (Behaves(raw=b'{"choices": []}'), 5, "something else than expected"),
-        (Behaves(refusal="I would rather not."), 1, "refused to answer"),
-        (Behaves(finish_reason="content_filter"), 1, "refused to answer"),
+        (Behaviour(status=401), 1, "answered 401: check LIGHTWELL_CHAT_API_KEY"),
+        (Behaviour(status=404), 1, "answered 404: there is no model 'owl' at this URL"),
+        (Behaviour(status=400), 1, "answered 400: it does not take this request"),
+        (Behaviour(status=500), 5, "answered 500: the server has an internal error"),
+        (Behaviour(hangs_up=True), 5, "cannot be reached: is it running"),
+        (Behaviour(raw=b"{}"), 5, "something else than expected"),
+        (Behaviour(raw=b'{"choices": []}'), 5, "something else than expected"),
+        (Behaviour(refusal="I would rather not."), 1, "refused to answer"),
+        (Behaviour(finish_reason="content_filter"), 1, "refused to answer"),
         (
-            Behaves(status=429, complaint={"code": "insufficient_quota"}),
+            Behaviour(status=429, complaint={"code": "insufficient_quota"}),
             1,
             "answered 429 (insufficient_quota): the account has no credit left",
         ),
         (
-            Behaves(status=400, complaint={"code": TEXT, "message": f"{KEY} {TEXT}"}),
+            Behaviour(status=400, complaint={"code": TEXT, "message": f"{KEY} {TEXT}"}),
             1,
             "answered 400: it does not take this request",
         ),
     ],
 )
-async def test_a_failure_says_how_to_mend_it(behaves: Behaves, asked: int, message: str) -> None:
-    fake = FakeEndpoint(behaves=behaves)
+async def test_a_failure_says_how_to_mend_it(behaves: Behaviour, asked: int, message: str) -> None:
+    fake = FakeEndpoint(behaviour=behaves)
     error = await failure(fake)
     assert message in str(error)
     assert fake.url in str(error)
@@ -215,7 +215,7 @@ async def test_an_empty_reply_is_a_failure() -> None:
 async def test_an_endpoint_that_is_not_there_is_named() -> None:
     with FakeEndpoint().running() as gone:
         url = gone.base_url
-    async with connected(endpoint(url), clock=HurriedClock()) as connection:
+    async with connect(endpoint(url), clock=HurriedClock()) as connection:
         chat = OpenAIChat(connection, priority=Priority.QUESTION)
         with pytest.raises(ModelFailed, match=f"{url} cannot be reached: is it running"):
             await chat.reply(ASKED, most_tokens=50)
@@ -225,21 +225,21 @@ async def test_an_endpoint_that_is_not_there_is_named() -> None:
 
 
 async def test_an_endpoint_that_is_too_slow_is_named() -> None:
-    slow = FakeEndpoint(behaves=Behaves(latency=0.3))
+    slow = FakeEndpoint(behaviour=Behaviour(latency=0.3))
     error = await failure(slow, timeout_seconds=0.05)
     assert "did not answer within 0.05 s" in str(error)
     assert "LIGHTWELL_ENDPOINT_TIMEOUT_SECONDS" in str(error)
 
 
 def test_a_url_is_shown_without_its_secrets() -> None:
-    assert shown("https://ada:pw@host:8000/v1/?key=1") == "https://host:8000/v1"
+    assert without_secrets("https://ada:pw@host:8000/v1/?key=1") == "https://host:8000/v1"
 
 
 async def test_a_question_overtakes_waiting_extraction() -> None:
-    fake = FakeEndpoint(behaves=Behaves(latency=0.05))
+    fake = FakeEndpoint(behaviour=Behaviour(latency=0.05))
     with fake.running():
         there = Endpoint(base_url=fake.base_url, api_key=SecretStr(""), model="owl", concurrency=1)
-        async with connected(there) as connection:
+        async with connect(there) as connection:
             await _three_extractions_and_a_question(connection)
     order = [json.dumps(request.body["messages"]) for request in fake.requests]
     assert ["question" in one for one in order] == [False, True, False, False]
@@ -260,7 +260,7 @@ async def _three_extractions_and_a_question(connection: Connection) -> None:
 
 
 async def test_a_stream_comes_word_by_word() -> None:
-    fake = FakeEndpoint(lambda body: "One two\nthree", behaves=Behaves(pace=0.05))
+    fake = FakeEndpoint(lambda body: "One two\nthree", behaviour=Behaviour(pace=0.05))
     async with chatting(fake) as chat:
         parts = [part async for part in chat.stream(ASKED, most_tokens=50)]
     assert parts == ["One", " two", "\nthree"]
@@ -270,7 +270,7 @@ async def test_a_stream_comes_word_by_word() -> None:
 async def test_a_stream_is_tried_again_until_its_first_word() -> None:
     fake = FakeEndpoint(
         lambda body: "One two",
-        script=[Behaves(status=503), Behaves(status=429, headers={"retry-after-ms": "20"})],
+        script=[Behaviour(status=503), Behaviour(status=429, headers={"retry-after-ms": "20"})],
         declines=frozenset({"max_tokens"}),
     )
     async with chatting(fake) as chat:
@@ -281,18 +281,18 @@ async def test_a_stream_is_tried_again_until_its_first_word() -> None:
 @pytest.mark.parametrize(
     ("behaves", "message"),
     [
-        (Behaves(halves=True), "its reply broke off"),
-        (Behaves(refusal="No."), "refused to answer"),
-        (Behaves(finish_reason="content_filter"), "refused to answer"),
-        (Behaves(raw=b"data: {broken\n\n"), "something else than expected"),
-        (Behaves(status=401), "check LIGHTWELL_CHAT_API_KEY"),
+        (Behaviour(halves=True), "its reply broke off"),
+        (Behaviour(refusal="No."), "refused to answer"),
+        (Behaviour(finish_reason="content_filter"), "refused to answer"),
+        (Behaviour(raw=b"data: {broken\n\n"), "something else than expected"),
+        (Behaviour(status=401), "check LIGHTWELL_CHAT_API_KEY"),
     ],
 )
 async def test_a_stream_that_fails_says_so_and_frees_its_slot(
-    behaves: Behaves, message: str
+    behaves: Behaviour, message: str
 ) -> None:
-    with FakeEndpoint(lambda body: "One two", behaves=behaves).running() as fake:
-        async with connected(endpoint(fake.base_url), clock=HurriedClock()) as connection:
+    with FakeEndpoint(lambda body: "One two", behaviour=behaves).running() as fake:
+        async with connect(endpoint(fake.base_url), clock=HurriedClock()) as connection:
             chat = OpenAIChat(connection, priority=Priority.QUESTION)
             with pytest.raises(ModelFailed, match=message) as caught:
                 _ = [part async for part in chat.stream(ASKED, most_tokens=50)]

@@ -10,10 +10,10 @@ from pydantic import SecretStr
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.tokens import token_count
-from lightwell.models.endpoint import Endpoint, connected
-from lightwell.models.openai_embedder import OpenAIEmbedder, Space, cut
+from lightwell.models.endpoint import Endpoint, connect
+from lightwell.models.openai_embedder import OpenAIEmbedder, Space, truncate_to_tokens
 from lightwell.testing.clock import HurriedClock
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 
 TEXTS = [f"note {number} about the budget" for number in range(10)]
@@ -32,7 +32,7 @@ async def embedding(
             setting="LIGHTWELL_EMBEDDING",
             concurrency=concurrency,
         )
-        async with connected(there, clock=HurriedClock()) as connection:
+        async with connect(there, clock=HurriedClock()) as connection:
             yield OpenAIEmbedder(connection, space)
 
 
@@ -53,7 +53,7 @@ async def test_vectors_come_in_the_order_of_the_texts_with_length_one() -> None:
 
 
 async def test_texts_go_in_batches_and_batches_side_by_side() -> None:
-    fake = FakeEndpoint(behaves=Behaves(latency=0.05))
+    fake = FakeEndpoint(behaviour=Behaviour(latency=0.05))
     async with embedding(fake, SMALL, concurrency=2) as embedder:
         await embedder.documents(TEXTS)
     assert sorted(map(str, sent(fake))) == sorted(map(str, [TEXTS[:4], TEXTS[4:8], TEXTS[8:]]))
@@ -69,7 +69,7 @@ async def test_no_texts_cost_no_call() -> None:
 
 async def test_numbers_are_taken_as_well_as_base64() -> None:
     raw = json.dumps({"data": [{"index": 0, "embedding": [3.0, 4.0]}]}).encode()
-    fake = FakeEndpoint(behaves=Behaves(raw=raw))
+    fake = FakeEndpoint(behaviour=Behaviour(raw=raw))
     async with embedding(fake, Space(dimension=2)) as embedder:
         assert (await embedder.query("a")).tolist() == [[np.float32(0.6), np.float32(0.8)]]
 
@@ -86,7 +86,7 @@ async def test_a_dimension_is_asked_for_only_when_vectors_are_to_be_shortened() 
 
 
 async def test_what_a_batch_left_out_is_asked_for_again() -> None:
-    fake = FakeEndpoint(script=[Behaves(halves=True)])
+    fake = FakeEndpoint(script=[Behaviour(halves=True)])
     async with embedding(fake, SMALL) as embedder:
         vectors = await embedder.documents(TEXTS[:4])
     assert sent(fake) == [TEXTS[:4], TEXTS[2:4]]
@@ -94,7 +94,7 @@ async def test_what_a_batch_left_out_is_asked_for_again() -> None:
 
 
 async def test_trouble_repeats_only_the_batch_that_had_it() -> None:
-    fake = FakeEndpoint(script=[Behaves(), Behaves(status=500), Behaves()])
+    fake = FakeEndpoint(script=[Behaviour(), Behaviour(status=500), Behaviour()])
     async with embedding(fake, SMALL, concurrency=1) as embedder:
         vectors = await embedder.documents(TEXTS)
     assert len(fake.requests) == 4
@@ -133,7 +133,7 @@ async def test_a_text_too_long_is_cut_and_an_empty_one_is_not_sent_empty() -> No
 async def test_vectors_that_cannot_be_used_are_refused(
     raw: dict[str, object], message: str
 ) -> None:
-    fake = FakeEndpoint(behaves=Behaves(raw=json.dumps(raw).encode()))
+    fake = FakeEndpoint(behaviour=Behaviour(raw=json.dumps(raw).encode()))
     async with embedding(fake, Space(dimension=2)) as embedder:
         with pytest.raises(ModelFailed, match=message):
             await embedder.documents(["a"])
@@ -147,7 +147,7 @@ async def test_the_dimension_that_is_wrong_names_the_setting() -> None:
 
 @given(st.text(max_size=60), st.integers(1, 20))
 def test_a_cut_text_is_a_beginning_that_fits(text: str, most_tokens: int) -> None:
-    short = cut(text, most_tokens)
+    short = truncate_to_tokens(text, most_tokens)
     assert text.startswith(short)
     assert token_count(short) <= most_tokens
     assert short == text or token_count(text) > most_tokens

@@ -12,8 +12,8 @@ from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.ports import Vectors
-from lightwell.retrieve.reading import MOST_COMPARED, Reading, measures, read
-from lightwell.retrieve.weights import READING, weights
+from lightwell.retrieve.reading import MOST_COMPARED, RerankQuery, rerank_features, rerank_locally
+from lightwell.retrieve.weights import READING, load_weights
 from lightwell.testing.models import HashEmbedder
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -53,19 +53,19 @@ def passage(text: str, *, title: str = "Contract", number: int = 1) -> Evidence:
     return Evidence(chunk=chunk, relevance=0.5, score=0.0, cosine_distance=None)
 
 
-async def asked() -> Reading:
+async def asked() -> RerankQuery:
     vector = await HashEmbedder().query("What discount does Nordwind receive?")
-    return Reading(vector=vector[0], weights=WEIGHTS, names=frozenset({"nordwind"}))
+    return RerankQuery(vector=vector[0], weights=WEIGHTS, names=frozenset({"nordwind"}))
 
 
 async def relevance(entry: Evidence) -> float:
-    return (await read(HashEmbedder(), await asked(), [entry]))[0].relevance
+    return (await rerank_locally(HashEmbedder(), await asked(), [entry]))[0].relevance
 
 
 async def test_a_passage_is_as_relevant_whatever_else_was_found() -> None:
     others = [passage(f"{DISCOUNT} And once more, {n}.", number=n) for n in range(2, 9)]
-    [alone] = await read(HashEmbedder(), await asked(), [passage(DISCOUNT)])
-    beside = await read(HashEmbedder(), await asked(), [*others, passage(DISCOUNT)])
+    [alone] = await rerank_locally(HashEmbedder(), await asked(), [passage(DISCOUNT)])
+    beside = await rerank_locally(HashEmbedder(), await asked(), [*others, passage(DISCOUNT)])
     assert beside[-1] == alone
     assert [each.chunk for each in beside[:-1]] == [each.chunk for each in others]
 
@@ -83,7 +83,7 @@ async def test_a_passage_about_somebody_else_is_less_relevant() -> None:
 
 
 async def test_the_best_unit_comes_first_and_is_a_slice_of_the_passage() -> None:
-    [entry] = await read(HashEmbedder(), await asked(), [passage(DISCOUNT)])
+    [entry] = await rerank_locally(HashEmbedder(), await asked(), [passage(DISCOUNT)])
     best = entry.highlights[0]
     assert DISCOUNT[best.start : best.end] == "Nordwind receives a discount of nine percent."
     assert best.cover == pytest.approx(1.0)
@@ -92,26 +92,26 @@ async def test_the_best_unit_comes_first_and_is_a_slice_of_the_passage() -> None
 async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_compared() -> None:
     embedder = Counting()
     filler = " ".join(f"Item {n} is of another kind." for n in range(40))
-    [entry] = await read(embedder, await asked(), [passage(f"{filler} {DISCOUNT}")])
+    [entry] = await rerank_locally(embedder, await asked(), [passage(f"{filler} {DISCOUNT}")])
     assert embedder.asked == len(entry.highlights) == MOST_COMPARED
     assert entry.highlights[0].cover == pytest.approx(1.0)
 
 
 async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
     bare = await asked()
-    named = dict(zip(READING, measures(bare, passage("Soup.", title="Discount")), strict=True))
+    named = dict(zip(READING, rerank_features(bare, passage("Soup.", title="Discount")), strict=True))
     assert named == {"passage": 0, "cover": 0, "similarity": 0, "title": 1, "missing": 1}
     nobody = replace(bare, names=frozenset[str]())
-    assert measures(nobody, passage("Soup."))[READING.index("missing")] == 0
+    assert rerank_features(nobody, passage("Soup."))[READING.index("missing")] == 0
 
 
 async def test_nothing_speaks_to_nothing() -> None:
-    assert await read(HashEmbedder(), await asked(), []) == ()
-    [entry] = await read(HashEmbedder(), await asked(), [passage("")])
+    assert await rerank_locally(HashEmbedder(), await asked(), []) == ()
+    [entry] = await rerank_locally(HashEmbedder(), await asked(), [passage("")])
     assert entry.highlights == ()
 
 
 def test_only_what_is_missing_counts_against_a_passage() -> None:
-    fitted = dict(zip(READING, weights().reading.weights, strict=True))
+    fitted = dict(zip(READING, load_weights().reading.weights, strict=True))
     assert fitted.pop("missing") < 0
     assert np.all(np.array(list(fitted.values())) >= 0)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef, new_id
-from lightwell.retrieve.passages import MOST_TOKENS, Passage, grouped, joined
+from lightwell.retrieve.passages import MOST_TOKENS, Passage, group_chunks, join_passage
 
 TEXT = "One speaks of wells.\n\nTwo speaks of light.\n\nThree speaks of neither."
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -47,7 +47,7 @@ async def changed(chunk: Chunk, start: int, end: int) -> str:
 
 
 def group(*ranked: Chunk, limit: int = 5) -> list[Passage]:
-    return grouped([each.id for each in ranked], {each.id: each for each in ranked}, limit=limit)
+    return group_chunks([each.id for each in ranked], {each.id: each for each in ranked}, limit=limit)
 
 
 def test_neighbours_are_one_passage_in_the_order_of_the_document() -> None:
@@ -74,7 +74,7 @@ def test_a_neighbour_joins_although_the_passages_are_counted_out() -> None:
 
 async def test_a_joined_passage_is_the_documents_own_text_and_knows_its_places() -> None:
     first, second = chunk(0), chunk(1)
-    whole, members = await joined(group(second, first)[0], text_of)
+    whole, members = await join_passage(group(second, first)[0], text_of)
     assert whole.text == TEXT[:42]
     assert whole.id == second.id
     assert members == (first, second)
@@ -85,9 +85,9 @@ async def test_a_joined_passage_is_the_documents_own_text_and_knows_its_places()
 
 async def test_a_document_that_changed_meanwhile_leaves_the_best_chunk_alone() -> None:
     first, second = chunk(0), chunk(1)
-    assert await joined(group(second, first)[0], changed) == (second, ())
+    assert await join_passage(group(second, first)[0], changed) == (second, ())
 
 
 async def test_a_single_chunk_stays_as_it_is() -> None:
     only = replace(chunk(0))
-    assert await joined(group(only)[0], changed) == (only, ())
+    assert await join_passage(group(only)[0], changed) == (only, ())

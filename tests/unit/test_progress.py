@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from lightwell.entrypoints.cli.progress import following
+from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.show import file_name
 from lightwell.ingest.way import Outcome, Progress, Step
 
@@ -15,12 +15,12 @@ LONG = "file:///x/long.txt"
 
 def lines(*told: Progress | Outcome) -> list[str]:
     console = Console(file=io.StringIO(), force_terminal=False, width=200)
-    with following(console) as shown:
+    with show_progress(console) as shown:
         for each in told:
             if isinstance(each, Progress):
                 shown.progress(each)
             else:
-                shown.tell(each)
+                shown.advance(each)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 

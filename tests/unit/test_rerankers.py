@@ -15,10 +15,10 @@ from lightwell.models.rerankers import (
     RemoteReranker,
     RerankEndpoint,
     Scores,
-    reranking,
+    reranker_request,
 )
 from lightwell.testing.clock import HurriedClock
-from lightwell.testing.endpoint import Behaves, FakeEndpoint
+from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 
 QUESTION = "budget of the Atlas project"
 PASSAGES = ["cats sleep", "the Atlas budget", "budget of the Atlas project", "cats purr"]
@@ -39,7 +39,7 @@ async def reranker(
 ) -> AsyncGenerator[RemoteReranker]:
     with fake.running():
         here = replace(there or endpoint(), base_url=fake.url)
-        async with reranking(
+        async with reranker_request(
             here, calibration=calibration, meter=meter, clock=HurriedClock()
         ) as one:
             yield one
@@ -114,7 +114,7 @@ async def test_a_server_with_one_model_need_not_be_told_its_name() -> None:
 )
 async def test_what_a_call_costs_is_noted_as_told_or_as_sent(raw: bytes, tokens: int) -> None:
     meter = Meter()
-    async with reranker(FakeEndpoint(behaves=Behaves(raw=raw)), meter=meter) as one:
+    async with reranker(FakeEndpoint(behaviour=Behaviour(raw=raw)), meter=meter) as one:
         await one.rerank("two words", ["cats sleep"])
     assert [(each.operation_type, each.model_name) for each in meter.usages] == [
         (OperationType.RERANK, "owl-rank")
@@ -150,20 +150,20 @@ async def test_no_passages_cost_no_call() -> None:
 @pytest.mark.parametrize(
     ("behaves", "message"),
     [
-        (Behaves(latency=1), "did not answer within 0.5 s: .* LIGHTWELL_RERANK_TIMEOUT_MS"),
-        (Behaves(status=401), "answered 401: check LIGHTWELL_RERANK_API_KEY"),
-        (Behaves(status=500), "answered 500"),
-        (Behaves(hangs_up=True), "cannot be reached"),
-        (Behaves(raw=b"nonsense"), "not the JSON it should be"),
-        (Behaves(raw=b'[{"index": 0, "score": NaN}]'), "not the JSON it should be"),
-        (Behaves(raw=b'[{"index": 0, "score": 1}]'), "not one score for each passage"),
-        (Behaves(raw=b'{"results": []}'), "not one score for each passage"),
+        (Behaviour(latency=1), "did not answer within 0.5 s: .* LIGHTWELL_RERANK_TIMEOUT_MS"),
+        (Behaviour(status=401), "answered 401: check LIGHTWELL_RERANK_API_KEY"),
+        (Behaviour(status=500), "answered 500"),
+        (Behaviour(hangs_up=True), "cannot be reached"),
+        (Behaviour(raw=b"nonsense"), "not the JSON it should be"),
+        (Behaviour(raw=b'[{"index": 0, "score": NaN}]'), "not the JSON it should be"),
+        (Behaviour(raw=b'[{"index": 0, "score": 1}]'), "not one score for each passage"),
+        (Behaviour(raw=b'{"results": []}'), "not one score for each passage"),
     ],
 )
 async def test_a_reranker_that_fails_is_asked_once_and_says_why(
-    behaves: Behaves, message: str
+    behaves: Behaviour, message: str
 ) -> None:
-    fake = FakeEndpoint(behaves=behaves)
+    fake = FakeEndpoint(behaviour=behaves)
     there = replace(endpoint(), timeout_seconds=0.5 if behaves.latency else 5)
     async with reranker(fake, there) as one:
         with pytest.raises(ModelFailed, match=message):
@@ -172,7 +172,7 @@ async def test_a_reranker_that_fails_is_asked_once_and_says_why(
 
 
 async def test_a_reranker_that_keeps_failing_is_not_asked_any_more() -> None:
-    fake = FakeEndpoint(behaves=Behaves(latency=0.03))
+    fake = FakeEndpoint(behaviour=Behaviour(latency=0.03))
     async with reranker(fake, replace(endpoint(), timeout_seconds=0.01)) as one:
         for _ in range(5):
             with pytest.raises(ModelFailed, match="did not answer"):
@@ -204,7 +204,7 @@ def test_a_base_url_may_bring_part_of_the_path(base_url: str, dialect: Dialect, 
 )
 def test_a_provider_needs_no_url_and_no_model(dialect: Dialect, url: str, model: str) -> None:
     there = RerankEndpoint(dialect=dialect, api_key=SecretStr("sk-1"))
-    assert (there.url, there.named) == (url, model)
+    assert (there.url, there.model_name) == (url, model)
 
 
 @pytest.mark.parametrize("dialect", [Dialect.COHERE, Dialect.JINA])

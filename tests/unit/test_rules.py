@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.documents import ChunkDraft, Section
-from lightwell.domain.graph import MentionType, Predicate, normalized
+from lightwell.domain.graph import MentionType, Predicate, normalize_name
 from lightwell.domain.ids import ChunkId
 from lightwell.ingest import rules
-from lightwell.ports import ChunkToRead
+from lightwell.ports import ExtractionInput
 
 
 def chunk(
     text: str, title: str = "", *, section: tuple[str, ...] = (), below: str = "", index: int = 0
-) -> ChunkToRead:
+) -> ExtractionInput:
     draft = ChunkDraft(
         index=index,
         start=0,
@@ -28,13 +28,13 @@ def chunk(
         has_table=False,
         language="en",
     )
-    return ChunkToRead(
+    return ExtractionInput(
         id=ChunkId(uuid.UUID(int=index)), document_title=title, draft=draft, is_first=index == 0
     )
 
 
 def kinds(text: str, title: str = "") -> dict[str, str]:
-    return {mention.name: mention.kind for mention in rules.read(chunk(text, title)).mentions}
+    return {mention.name: mention.kind for mention in rules.extract_by_rules(chunk(text, title)).mentions}
 
 
 def check(text: str, expected: str, never: str = "") -> None:
@@ -150,7 +150,7 @@ def test_what_a_text_defines_or_heads_is_a_term(text: str, expected: str, never:
 def test_headings_over_a_chunk_and_within_it_are_terms_even_where_the_text_lost_their_marks() -> (
     None
 ):
-    said = rules.read(
+    said = rules.extract_by_rules(
         chunk("twenty days", section=("Handbook", "Annual leave"), below="Bank holidays")
     )
     assert [mention.name for mention in said.mentions] == ["Annual leave", "Bank holidays"]
@@ -162,26 +162,26 @@ def test_code_inside_fences_names_nothing() -> None:
 
 
 def test_a_chat_names_its_speakers_and_takes_joined_names_apart() -> None:
-    said = rules.read(
+    said = rules.extract_by_rules(
         chunk("Time: 20260105_11:00\nLiHua: Hey Adam!\nAdamSmith: Awesome!\nThrall: Note: Bye!\n")
     )
     assert [mention.name for mention in said.mentions] == ["Li Hua", "Adam", "Adam Smith", "Thrall"]
     assert said.mentions[0].attributes == {"aliases": "LiHua"}
-    assert [(one.subject, one.object) for one in said.statements] == [("Li Hua", "Adam")]
+    assert [(one.subject, one.object) for one in said.relation_mentions] == [("Li Hua", "Adam")]
 
 
 def test_a_title_is_metadata_of_the_first_chunk_and_its_bare_name_is_told_too() -> None:
-    first = rules.read(chunk("a song by Jim Reeves", "Hello Love (song)"))
+    first = rules.extract_by_rules(chunk("a song by Jim Reeves", "Hello Love (song)"))
     assert [(one.name, one.kind, one.type) for one in first.mentions[:2]] == [
         ("Hello Love (song)", "document", MentionType.METADATA),
         ("Hello Love", "document", MentionType.METADATA),
     ]
-    later = rules.read(chunk("a song by Jim Reeves", "Hello Love (song)", index=1))
+    later = rules.extract_by_rules(chunk("a song by Jim Reeves", "Hello Love (song)", index=1))
     assert [one.name for one in later.mentions] == ["Jim Reeves"]
 
 
 def test_one_name_is_one_mention_with_its_count_and_its_most_telling_kind() -> None:
-    said = rules.read(chunk("Ask Ada Lovelace. Dr. Ada Lovelace knows. ADA LOVELACE's word."))
+    said = rules.extract_by_rules(chunk("Ask Ada Lovelace. Dr. Ada Lovelace knows. ADA LOVELACE's word."))
     [mention] = said.mentions
     assert (mention.name, mention.kind, mention.count) == ("Ada Lovelace", "person", 3)
 
@@ -194,28 +194,28 @@ def test_a_name_broken_over_two_lines_of_running_text_is_one() -> None:
 
 def test_statements_hold_what_shares_sentences_the_strongest_first() -> None:
     text = "Ada met Bob. Ada met Bob. Ada saw Carl in Rome. The river was wide."
-    said = rules.read(chunk(text))
-    assert [(one.subject, one.object, one.weight) for one in said.statements] == [
+    said = rules.extract_by_rules(chunk(text))
+    assert [(one.subject, one.object, one.weight) for one in said.relation_mentions] == [
         ("Ada", "Bob", 2.0),
         ("Carl", "Rome", 1.0),
         ("Ada", "Carl", 1.0),
         ("Ada", "Rome", 1.0),
     ]
-    assert {(one.predicate, one.confidence, one.keywords) for one in said.statements} == {
+    assert {(one.predicate, one.confidence, one.keywords) for one in said.relation_mentions} == {
         (Predicate.RELATED_TO, 0.5, "")
     }
 
 
 def test_a_chunk_of_many_names_keeps_the_most_frequent_then_the_first() -> None:
     many = [f"X{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
-    said = rules.read(chunk(" met ".join(["z", *many, many[50], many[50]]), "The title"))
+    said = rules.extract_by_rules(chunk(" met ".join(["z", *many, many[50], many[50]]), "The title"))
     assert [one.name for one in said.mentions[:3]] == ["The title", many[50], many[0]]
-    assert (len(said.mentions), len(said.statements)) == (40, 12)
+    assert (len(said.mentions), len(said.relation_mentions)) == (40, 12)
 
 
 async def test_the_extractor_reads_chunks_in_order_and_each_by_itself() -> None:
     chunks = [chunk("Doors broke."), chunk("She sells Doors.", index=1)]
-    said = await rules.Rules().extract(chunks)
+    said = await rules.RuleExtractor().extract(chunks)
     assert [[one.name for one in each.mentions] for each in said] == [[], ["Doors"]]
 
 
@@ -232,13 +232,13 @@ _PIECES = st.sampled_from(
     title=st.one_of(st.text(max_size=40), st.just("Hello Love (song)")),
 )
 def test_any_text_is_read_and_what_is_said_holds_together(text: str, title: str) -> None:
-    said = rules.read(chunk(text, title))
+    said = rules.extract_by_rules(chunk(text, title))
     names = [mention.name for mention in said.mentions]
-    assert len({normalized(name) for name in names}) == len(names) <= 40
+    assert len({normalize_name(name) for name in names}) == len(names) <= 40
     assert all(
-        normalized(name) and one.count >= 1 for name, one in zip(names, said.mentions, strict=True)
+        normalize_name(name) and one.count >= 1 for name, one in zip(names, said.mentions, strict=True)
     )
-    assert len(said.statements) <= 12
-    assert {end for one in said.statements for end in (one.subject, one.object)} <= set(names)
-    assert all(one.subject != one.object and one.weight >= 1 for one in said.statements)
-    assert rules.read(chunk(text, title)) == said
+    assert len(said.relation_mentions) <= 12
+    assert {end for one in said.relation_mentions for end in (one.subject, one.object)} <= set(names)
+    assert all(one.subject != one.object and one.weight >= 1 for one in said.relation_mentions)
+    assert rules.extract_by_rules(chunk(text, title)) == said

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 import lightwell
 from lightwell.domain.errors import Invalid, LightwellError
-from lightwell.records.database import connected, pending_migrations
-from lightwell.records.health import examination
+from lightwell.records.database import connect, pending_migrations
+from lightwell.records.health import examine_database
 from lightwell.settings import Settings, settings_from_environment
 
 
@@ -109,10 +109,10 @@ def test_a_dot_env_of_another_user_is_refused(folder: Path) -> None:
 )
 async def test_a_malformed_database_url_is_refused_and_none_of_it_told(url: str) -> None:
     async def opened() -> None:
-        async with connected(url):
+        async with connect(url):
             raise AssertionError
 
-    for attempt in (opened(), pending_migrations(url), examination(url)):
+    for attempt in (opened(), pending_migrations(url), examine_database(url)):
         with pytest.raises(LightwellError) as caught:
             await attempt
         told = "".join(traceback.format_exception(caught.value))

@@ -77,13 +77,13 @@ def test_one_more_term_never_covers_less(held: list[bool], more: int) -> None:
 
 def test_a_rare_name_of_the_question_counts_more_than_a_common_one() -> None:
     both = candidates([[0], [0]], mentions=[[1, 0], [0, 1]], named=(0, 1))
-    rare, common = signals.names_held(both, corpus([1], [2, 80]))
+    rare, common = signals.name_coverage(both, corpus([1], [2, 80]))
     assert rare > common
     assert rare + common == pytest.approx(1.0)
 
 
 def test_without_names_in_the_question_none_are_held() -> None:
-    assert signals.names_held(candidates([[1]], mentions=[[1]]), corpus([1], [1])).tolist() == [0]
+    assert signals.name_coverage(candidates([[1]], mentions=[[1]]), corpus([1], [1])).tolist() == [0]
 
 
 def test_rare_shared_names_link_and_common_ones_do_not() -> None:
@@ -99,7 +99,7 @@ def test_a_name_in_one_chunk_alone_links_nothing() -> None:
 
 def test_a_pair_covers_what_either_covers() -> None:
     impacts = np.array([[2.0, 0.0], [0.0, 3.0], [1.0, 0.0]])
-    assert signals.gains(impacts, np.array([0])).tolist() == [[2.0, 5.0, 2.0]]
+    assert signals.pair_coverage(impacts, np.array([0])).tolist() == [[2.0, 5.0, 2.0]]
 
 
 def test_titles_are_found_as_whole_words_whatever_their_marks_and_case() -> None:
@@ -108,23 +108,23 @@ def test_titles_are_found_as_whole_words_whatever_their_marks_and_case() -> None
         for title in ("Mercury (planet)", "Merc", "Ärger-Haus", "Own")
     ]
     text = "An ARGER HAUS near mercury. Own."
-    assert signals.titles_named(titles, text, besides=titles[3]).tolist() == [1, 0, 1, 0]
+    assert signals.title_matches(titles, text, besides=titles[3]).tolist() == [1, 0, 1, 0]
 
 
 def test_a_title_of_two_letters_is_never_found() -> None:
-    assert not signals.titles_named([signals.matchable_title("It")], "it is", besides="").any()
+    assert not signals.title_matches([signals.matchable_title("It")], "it is", besides="").any()
 
 
 @given(NUMBERS)
 def test_spread_lies_between_nothing_and_one(values: list[float]) -> None:
-    spread = signals.spread(np.array(values))
+    spread = signals.min_max(np.array(values))
     assert spread.min() >= 0
     assert spread.max() <= 1
 
 
 @given(NUMBERS)
 def test_nearness_gives_the_best_one_and_equal_values_the_same(values: list[float]) -> None:
-    nearness = signals.nearness(np.array([*values, values[0]]))
+    nearness = signals.reciprocal_rank(np.array([*values, values[0]]))
     assert nearness.max() == 1
     assert nearness[0] == nearness[-1]
     assert nearness.min() > 0
@@ -148,4 +148,4 @@ def test_nearness_gives_the_best_one_and_equal_values_the_same(values: list[floa
 def test_a_question_calls_a_document_by_what_its_title_begins_with(
     title: str, question: str, due: float
 ) -> None:
-    assert signals.called([title], question).tolist() == [due]
+    assert signals.designation_matches([title], question).tolist() == [due]

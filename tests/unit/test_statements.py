@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lightwell.answer.compose import EXTRACTS, Answers
-from lightwell.answer.statements import MOST_STATEMENTS, in_other_words, with_more
+from lightwell.answer.compose import EXTRACTS, AnswerGenerator
+from lightwell.answer.statements import MOST_STATEMENTS, paraphrase_question, merge_retrievals
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Confidence, Retrieval
 from lightwell.domain.statements import Statements
@@ -38,7 +38,7 @@ def asked(*chunks: Chunk, text: str = PROMISES, relevance: float = 0.9) -> Retri
 
 async def listed(retrieval: Retrieval, *replies: str) -> Statements:
     model = ScriptedModel(replies) if replies else None
-    return await Answers(model=model).statements(retrieval)
+    return await AnswerGenerator(model=model).statements(retrieval)
 
 
 async def test_promises_with_a_date_are_listed_newest_first_and_nothing_else() -> None:
@@ -94,12 +94,12 @@ async def test_a_pronoun_stands_for_whom_the_sentence_before_names(relevance: fl
 
 
 def test_what_was_said_is_looked_for_in_other_words_too() -> None:
-    other = in_other_words(PROMISES).split()
+    other = paraphrase_question(PROMISES).split()
     assert {"versprochen", *terms("promis")} <= {*other}
     assert not {*other} & {*terms("promise deadlines decided")}
-    assert in_other_words("Who leads Osprey?") == ""
+    assert paraphrase_question("Who leads Osprey?") == ""
     one = asked(PLAN, CALL)
-    more = with_more(one, asked(CALL, AGAIN, relevance=0.7))
+    more = merge_retrievals(one, asked(CALL, AGAIN, relevance=0.7))
     assert [each.chunk for each in more.evidence] == [PLAN, CALL, AGAIN]
     assert [each.relevance for each in more.evidence] == [0.9, 0.9, 0.0]
     assert more.best == one.best
@@ -169,13 +169,13 @@ async def test_a_model_that_finds_nothing_leaves_the_list_empty(reply: str) -> N
 
 async def test_no_model_is_asked_where_there_is_nothing_to_list() -> None:
     model = ScriptedModel(["We promised a written plan [1]."])
-    made = await Answers(model=model).statements(asked(text="What of Mars?", relevance=0.1))
+    made = await AnswerGenerator(model=model).statements(asked(text="What of Mars?", relevance=0.1))
     assert (made.statements, made.model, model.sent) == ((), "scripted", [])
 
 
 async def test_what_the_model_is_sent_asks_for_a_list() -> None:
     model = ScriptedModel(["INSUFFICIENT"])
-    await Answers(model=model).statements(asked(CALL))
+    await AnswerGenerator(model=model).statements(asked(CALL))
     system, user = model.sent[0].messages
     assert "one statement per line" in system.content
     assert user.content.startswith("Evidence:\n\n[1]\n~~~\nCastell call")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
-from lightwell.answer.compose import QUOTED_INSTEAD, Answers
-from lightwell.answer.sentences import Pieces, cited
+from lightwell.answer.compose import QUOTED_INSTEAD, AnswerGenerator
+from lightwell.answer.sentences import SentenceBuffer, split_citation_marks
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Confidence, Retrieval
 from lightwell.domain.questions import Mode
@@ -74,7 +74,7 @@ def retrieval(*, relevance: float = 0.9, mode: Mode = Mode.MIX) -> Retrieval:
     return found(ASKED, *passages, mode=mode)
 
 
-async def events(answers: Answers, asked: Retrieval) -> list[StreamChunk]:
+async def events(answers: AnswerGenerator, asked: Retrieval) -> list[StreamChunk]:
     return [event async for event in answers.stream(asked)]
 
 
@@ -93,7 +93,7 @@ def comparable(answer: Answer) -> tuple[object, ...]:
 
 async def test_each_sentence_is_followed_by_the_citations_it_brings() -> None:
     reply = "Nordwind receives a discount of 18 percent [1]. It is fair [1]. The discount is 18 percent [1]. The gateway was down for 31 hours [2]."
-    told = await events(Answers(model=ScriptedModel([reply])), retrieval())
+    told = await events(AnswerGenerator(model=ScriptedModel([reply])), retrieval())
     assert [
         event.content or (event.citation.id if event.citation else event.type) for event in told
     ] == [
@@ -116,8 +116,8 @@ async def test_the_tokens_are_the_answers_text_however_the_reply_comes(
     cuts = data.draw(st.lists(st.integers(0, len(reply)), max_size=len(reply)))
     places = [0, *sorted(cuts), len(reply)]
     model = Piecewise([reply[a:b] for a, b in pairwise(places)])
-    whole = await Answers(model=model).compose(retrieval())
-    told = await events(Answers(model=model), retrieval())
+    whole = await AnswerGenerator(model=model).answer(retrieval())
+    told = await events(AnswerGenerator(model=model), retrieval())
     assert tokens(told) == whole.text
     assert comparable(final(told)) == comparable(whole)
 
@@ -138,21 +138,21 @@ async def test_the_tokens_are_the_answers_text_however_the_reply_comes(
 def test_a_reply_is_cut_where_its_sentences_end(
     reply: str, sentences: list[tuple[str, tuple[int, ...]]]
 ) -> None:
-    pieces = Pieces()
-    parts = [part for sign in reply for part in pieces.take(sign)] + [pieces.rest()]
+    pieces = SentenceBuffer()
+    parts = [part for sign in reply for part in pieces.feed(sign)] + [pieces.flush()]
     assert "".join(parts) == reply
-    assert [each for part in parts for each in cited(part)] == sentences
+    assert [each for part in parts for each in split_citation_marks(part)] == sentences
 
 
 async def test_a_sentence_is_sent_as_soon_as_the_next_one_begins() -> None:
     coming = ["Nordwind receives 18 percent [1]. ", "The", " term is three years [1]."]
-    stream = Answers(model=Piecewise(coming, ModelFailed("later"))).stream(retrieval())
+    stream = AnswerGenerator(model=Piecewise(coming, ModelFailed("later"))).stream(retrieval())
     first = await anext(stream)
     assert first.content == "Nordwind receives 18 percent. [1]"
 
 
 async def test_metadata_is_what_the_specification_asks_for() -> None:
-    answers = Answers(model=ScriptedModel(["Nordwind receives 18 percent [1]."]))
+    answers = AnswerGenerator(model=ScriptedModel(["Nordwind receives 18 percent [1]."]))
     told = await events(answers, retrieval())
     metadata, answer = told[-2].metadata, final(told)
     assert metadata is not None
@@ -164,7 +164,7 @@ async def test_metadata_is_what_the_specification_asks_for() -> None:
 
 
 async def test_where_nothing_stands_the_stream_quotes_the_documents() -> None:
-    told = await events(Answers(model=Piecewise(["Nordwind owns", " the moon [1]."])), retrieval())
+    told = await events(AnswerGenerator(model=Piecewise(["Nordwind owns", " the moon [1]."])), retrieval())
     assert [event.type for event in told] == ["token", "citation", "metadata", "done"]
     assert tokens(told) == final(told).text
     assert tokens(told).startswith("Nordwind receives a discount of 18 percent")
@@ -173,7 +173,7 @@ async def test_where_nothing_stands_the_stream_quotes_the_documents() -> None:
 
 @pytest.mark.parametrize("reply", ["The moon is not mentioned.", "INSUFFICIENT", ""])
 async def test_where_no_sentence_stands_the_stream_says_so(reply: str) -> None:
-    told = await events(Answers(model=Piecewise([reply])), retrieval())
+    told = await events(AnswerGenerator(model=Piecewise([reply])), retrieval())
     assert [event.type for event in told] == ["token", "metadata", "done"]
     assert tokens(told) == INSUFFICIENT
     assert told[1].metadata is not None
@@ -182,16 +182,16 @@ async def test_where_no_sentence_stands_the_stream_says_so(reply: str) -> None:
 
 
 async def test_without_a_model_or_enough_evidence_the_stream_is_the_same() -> None:
-    told = await events(Answers(model=None), retrieval())
-    assert tokens(told) == (await Answers(model=None).compose(retrieval())).text != INSUFFICIENT
-    too_little = await events(Answers(model=ScriptedModel(["x"])), retrieval(relevance=0.3))
+    told = await events(AnswerGenerator(model=None), retrieval())
+    assert tokens(told) == (await AnswerGenerator(model=None).answer(retrieval())).text != INSUFFICIENT
+    too_little = await events(AnswerGenerator(model=ScriptedModel(["x"])), retrieval(relevance=0.3))
     assert tokens(too_little) == INSUFFICIENT
 
 
 async def test_a_model_that_fails_in_the_middle_is_a_note_and_never_answer_text() -> None:
     failure = ModelFailed("the endpoint broke off")
     model = Piecewise(["Nordwind receives 18 percent [1]. The term", " is three"], failure)
-    told = await events(Answers(model=model), retrieval())
+    told = await events(AnswerGenerator(model=model), retrieval())
     assert [event.type for event in told] == ["token", "citation", "metadata", "done"]
     assert final(told).notes[-1] == "The answer breaks off here: the endpoint broke off"
     assert "broke" not in tokens(told)
@@ -200,7 +200,7 @@ async def test_a_model_that_fails_in_the_middle_is_a_note_and_never_answer_text(
 
 async def test_a_reader_who_goes_away_ends_the_call() -> None:
     model = Piecewise(["Nordwind receives 18 percent [1]. ", "The term is three years [1]. ", "x"])
-    stream = Answers(model=model).stream(retrieval())
+    stream = AnswerGenerator(model=model).stream(retrieval())
     await anext(stream)
     await stream.aclose()
     assert model.closed
@@ -208,7 +208,7 @@ async def test_a_reader_who_goes_away_ends_the_call() -> None:
 
 async def test_past_the_documents_the_reply_is_streamed_without_what_looks_like_citations() -> None:
     model = Piecewise(["Discounts are usual [", "1]. They", " vary. [2]\n"])
-    told = await events(Answers(model=model), retrieval(mode=Mode.BYPASS))
+    told = await events(AnswerGenerator(model=model), retrieval(mode=Mode.BYPASS))
     assert tokens(told) == f"{NOT_FROM_DOCUMENTS}\n\nDiscounts are usual. They vary."
     assert final(told).text == tokens(told)
     assert [event.type for event in told] == ["token", "token", "metadata", "done"]
@@ -216,4 +216,4 @@ async def test_past_the_documents_the_reply_is_streamed_without_what_looks_like_
 
 async def test_past_the_documents_there_must_be_a_model_before_anything_is_sent() -> None:
     with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):
-        Answers(model=None).stream(retrieval(mode=Mode.BYPASS))
+        AnswerGenerator(model=None).stream(retrieval(mode=Mode.BYPASS))

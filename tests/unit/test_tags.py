@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from lightwell.connectors._file_settings import of_front_matter
+from lightwell.connectors._file_settings import parse_front_matter
 from lightwell.domain.access import Tags, tags_of
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli import people
 
 
 def in_front_matter(word: str) -> Tags | None:
-    return of_front_matter({"acl_tags": [word]}).acl_tags
+    return parse_front_matter({"acl_tags": [word]}).acl_tags
 
 
 WAYS: list[Callable[[str], Tags | None]] = [

@@ -7,8 +7,8 @@ import pytest
 from lightwell.domain.access import tags_of
 from lightwell.domain.chat import user_message
 from lightwell.domain.errors import Invalid
-from lightwell.domain.questions import Mode, question, sought
-from lightwell.domain.texts import well_formed
+from lightwell.domain.questions import Mode, make_question, require_retrieval_mode
+from lightwell.domain.texts import require_text
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,17 @@ from lightwell.domain.texts import well_formed
 )
 def test_what_no_text_holds_is_named(text: str, told: str) -> None:
     with pytest.raises(Invalid) as caught:
-        well_formed(text, "The name")
+        require_text(text, "The name")
     assert str(caught.value).startswith(told)
 
 
 def test_any_text_is_well_formed() -> None:
-    assert well_formed("Café 🚰 \n 漢", "The name") == "Café 🚰 \n 漢"
+    assert require_text("Café 🚰 \n 漢", "The name") == "Café 🚰 \n 漢"
 
 
 READS: list[tuple[Callable[[str], object], str]] = [
-    (lambda text: question(text), "The question"),
-    (lambda text: question("What?", topic=text), "The topic"),
+    (lambda text: make_question(text), "The question"),
+    (lambda text: make_question("What?", topic=text), "The topic"),
     (lambda text: user_message(text), "The message"),
     (lambda text: tags_of([text]), "The access tag"),
 ]
@@ -44,6 +44,6 @@ def test_every_word_that_comes_in_is_looked_at(read: Callable[[str], object], wh
 
 
 def test_a_mode_that_looks_nowhere_finds_nothing() -> None:
-    assert sought(question("What?")).mode is Mode.MIX
+    assert require_retrieval_mode(make_question("What?")).mode is Mode.MIX
     with pytest.raises(Invalid, match="looks nowhere"):
-        sought(question("What?", mode=Mode.BYPASS))
+        require_retrieval_mode(make_question("What?", mode=Mode.BYPASS))

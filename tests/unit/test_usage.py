@@ -7,7 +7,7 @@ import pytest
 
 from lightwell.domain.errors import BudgetSpent, Invalid, ModelRefused
 from lightwell.domain.usage import OperationType, Price, TokenUsage, summary
-from lightwell.models.meter import Meter, Metered
+from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
 
@@ -48,7 +48,7 @@ async def test_a_meter_notes_replies_streams_and_refusals() -> None:
         ModelRefused("no", said="never", input_tokens=7, output_tokens=2),
         "bye now",
     ]
-    model = Metered(inner=ScriptedModel(said), meter=meter, operation=QUERY)
+    model = MeteredModel(inner=ScriptedModel(said), meter=meter, operation=QUERY)
     await model.reply(ASKED, most_tokens=10)
     with pytest.raises(ModelRefused):
         await model.reply(ASKED, most_tokens=10)
@@ -62,7 +62,7 @@ async def test_a_meter_notes_replies_streams_and_refusals() -> None:
 
 async def test_calls_at_once_never_exceed_the_budget_together() -> None:
     meter = Meter(budget=100)
-    model = Metered(
+    model = MeteredModel(
         inner=ScriptedModel(lambda _: "word" + " word" * 9, latency=0.01),
         meter=meter,
         operation=INGESTION,
@@ -76,11 +76,11 @@ async def test_calls_at_once_never_exceed_the_budget_together() -> None:
         return True
 
     done = await asyncio.gather(*(ask() for _ in range(20)))
-    assert meter.spent <= 100
+    assert meter.spent_tokens <= 100
     assert sum(done) == len(meter.usages) == (100 - 25) // 15 + 1
 
 
 async def test_a_question_is_answered_whatever_the_budget() -> None:
     meter = Meter(budget=1)
-    model = Metered(inner=ScriptedModel(["yes"]), meter=meter, operation=QUERY)
+    model = MeteredModel(inner=ScriptedModel(["yes"]), meter=meter, operation=QUERY)
     assert (await model.reply(ASKED, most_tokens=10)).text == "yes"

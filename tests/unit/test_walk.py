@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from lightwell.retrieve.signals import Floats
-from lightwell.retrieve.walk import transitions, walk
+from lightwell.retrieve.walk import transitions, personalized_pagerank
 
 GRAPHS = st.integers(1, 6).flatmap(
     lambda chunks: st.integers(1, 5).flatmap(
@@ -38,7 +38,7 @@ def steps(
 @given(GRAPHS)
 def test_walks_dwell_somewhere_all_of_the_time(graph: tuple[list[list[bool]], list[float]]) -> None:
     mentions, restarts = graph
-    dwelling = walk(steps(mentions), np.array(restarts)[:, None])
+    dwelling = personalized_pagerank(steps(mentions), np.array(restarts)[:, None])
     assert (dwelling >= 0).all()
     assert dwelling.sum() == pytest.approx(1.0 if sum(restarts) > 0 else 0.0)
 
@@ -50,9 +50,9 @@ def test_the_order_of_chunks_does_not_matter(
     mentions, restarts = graph
     shuffled = [*range(len(mentions))]
     random.shuffle(shuffled)
-    plain = walk(steps(mentions), np.array(restarts)[:, None])[:, 0]
+    plain = personalized_pagerank(steps(mentions), np.array(restarts)[:, None])[:, 0]
     tail = [*range(len(mentions), len(restarts))]
-    moved = walk(
+    moved = personalized_pagerank(
         steps([mentions[at] for at in shuffled]),
         np.array(restarts)[[*shuffled, *tail]][:, None],
     )[:, 0]
@@ -67,13 +67,13 @@ def test_each_step_from_a_node_with_edges_goes_somewhere() -> None:
 def test_a_named_entity_leads_to_its_chunk_and_then_to_the_chunk_beyond() -> None:
     # chunk 0 mentions entities 0 and 1, chunk 1 mentions 1, chunk 2 mentions 2.
     mentions = [[True, True, False], [False, True, False], [False, False, True]]
-    near, beyond, apart = walk(steps(mentions), np.array([[0, 0, 0, 1, 0, 0]]).T)[:3, 0]
+    near, beyond, apart = personalized_pagerank(steps(mentions), np.array([[0, 0, 0, 1, 0, 0]]).T)[:3, 0]
     assert near > beyond > apart == 0
 
 
 def test_a_relation_leads_from_entity_to_entity() -> None:
     mentions = [[True, False], [False, True]]
     restarts = np.array([[1.0, 0, 0, 0]]).T
-    assert walk(steps(mentions), restarts)[1, 0] == 0
+    assert personalized_pagerank(steps(mentions), restarts)[1, 0] == 0
     related = steps(mentions, np.array([[0.0, 2.0], [2.0, 0.0]]))
-    assert walk(related, restarts)[1, 0] > 0
+    assert personalized_pagerank(related, restarts)[1, 0] > 0

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from lightwell.answer.bearers import is_address_of, likely_addresses
-from lightwell.answer.candidates import Heard, candidates, meant_by
+from lightwell.answer.bearers import address_matches_name, likely_address_prefixes
+from lightwell.answer.candidates import Subject, list_candidates, possible_subjects
 from lightwell.domain.access import Reader
 from lightwell.domain.candidates import MOST_CANDIDATES, Candidates
-from lightwell.domain.graph import Entity, normalized
+from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.terms import STOP_WORDS
 from lightwell.records import briefs, fitting
 from lightwell.records.database import Database
@@ -30,9 +30,9 @@ async def ambiguous_names(
     """
     found: list[Candidates] = []
     for name in names_in(question)[:MOST_NAMES]:
-        meant = await _meant(database, reader, name)
+        meant = await _possible_entities(database, reader, name)
         if len(meant) > 1 and not _says_which(question, name, meant):
-            several = await candidates(database, reader, meant[:MOST_CANDIDATES])
+            several = await list_candidates(database, reader, meant[:MOST_CANDIDATES])
             found.append(Candidates(name=name, candidates=several))
     return tuple(found)
 
@@ -56,34 +56,34 @@ def names_in(question: str) -> list[str]:
     return list(dict.fromkeys(_POSSESSIVE.sub("", " ".join(run)) for run in named))
 
 
-async def _meant(database: Database, reader: Reader, name: str) -> list[Heard]:
-    found = await fitting.fitting(database, reader, name)
+async def _possible_entities(database: Database, reader: Reader, name: str) -> list[Subject]:
+    found = await fitting.match_entities(database, reader, name)
     fits = found.entities if found.exactly else _named_by_part(name, found.entities)
     if len(fits) == 1 and not await _may_be_several_people(database, reader, fits[0]):
         return []
-    return await meant_by(database, reader, fits)
+    return await possible_subjects(database, reader, fits)
 
 
-def _named_by_part(name: str, found: Sequence[Entity]) -> list[Entity]:
+def _named_by_part(name: str, entities: Sequence[Entity]) -> list[Entity]:
     """Return the entities whose names hold the name as whole words; names that are only similar are not meant."""
-    words = {*normalized(name).split()}
+    words = {*normalize_name(name).split()}
     return [
         each
-        for each in found
-        if each.kind not in fitting.TITLES and words <= {*normalized(each.name).split()}
+        for each in entities
+        if each.kind not in fitting.TITLES and words <= {*normalize_name(each.name).split()}
     ]
 
 
 async def _may_be_several_people(database: Database, reader: Reader, entity: Entity) -> bool:
     """Return whether the reader's passages hold several e-mail addresses that are made of the entity's name."""
-    likely = likely_addresses(entity.name)
-    known = await briefs.addresses(database, reader, sorted(set(likely))) if likely else []
-    return len([each for each in known if is_address_of(each, entity.name)]) > 1
+    likely = likely_address_prefixes(entity.name)
+    known = await briefs.find_addresses(database, reader, sorted(set(likely))) if likely else []
+    return len([each for each in known if address_matches_name(each, entity.name)]) > 1
 
 
-def _says_which(question: str, name: str, meant: Iterable[Heard]) -> bool:
+def _says_which(question: str, name: str, subjects: Iterable[Subject]) -> bool:
     """Return whether the question names one of the candidates in full, or by an e-mail address."""
-    whole, own = f" {normalized(question)} ", normalized(name)
-    longer = {normalized(each.entity.name) for each in meant} - {own}
-    addresses = {one for each in meant if each.bearer is not None for one in each.bearer.addresses}
+    whole, own = f" {normalize_name(question)} ", normalize_name(name)
+    longer = {normalize_name(each.entity.name) for each in subjects} - {own}
+    addresses = {one for each in subjects if each.namesake is not None for one in each.namesake.addresses}
     return any(f" {each} " in whole for each in longer) or any(one in whole for one in addresses)

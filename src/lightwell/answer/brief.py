@@ -9,14 +9,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer import bearers, lines, ties
-from lightwell.answer.candidates import Heard, candidates, heard_of, meant_by
-from lightwell.answer.compose import EXTRACTS, quoted_instead_of
-from lightwell.answer.lines import Draft, Marks, Part, Told
+from lightwell.answer.candidates import Subject, list_candidates, collect_passages, possible_subjects
+from lightwell.answer.compose import EXTRACTS, note_of_fallback
+from lightwell.answer.lines import DraftLine, CitationMarks, Part, CandidateSentence
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import Brief, Line, named
+from lightwell.domain.briefs import Brief, BriefLine, checked_name
 from lightwell.domain.candidates import MOST_CANDIDATES, Candidates
 from lightwell.domain.errors import ModelFailed, NotFound
-from lightwell.domain.evidence import ENOUGH, Confidence, Retrieval, confidence
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Confidence, Retrieval, confidence
 from lightwell.ports import ChatModel
 from lightwell.records import fitting
 from lightwell.records.database import Database
@@ -45,39 +45,39 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
     Nobody is taken for somebody else: a name that no entity has exactly, but some nearly, leads to candidates, and so does
     one whose bearers have different e-mail addresses. `NAME <ADDRESS>`, also of a reference, picks one of these.
     """
-    asked, address = bearers.picked(named(name))
-    found = await fitting.fitting(library.database, library.reader, asked)
-    meant = await meant_by(library.database, library.reader, found.entities, address)
+    asked, address = bearers.parse_name_with_address(checked_name(name))
+    found = await fitting.match_entities(library.database, library.reader, asked)
+    meant = await possible_subjects(library.database, library.reader, found.entities, address)
     if not meant:
         raise NotFound(f"There is no entity {name!r} that you may see")
     if len(meant) == 1 and (found.exactly or address is not None):
         return await _brief(library, meant[0])
-    several = await candidates(library.database, library.reader, meant[:MOST_CANDIDATES])
+    several = await list_candidates(library.database, library.reader, meant[:MOST_CANDIDATES])
     return Candidates(name=name, candidates=several)
 
 
-async def _brief(library: Library, meant: Heard) -> Brief:
-    address = meant.bearer.address if meant.bearer else ""
-    found = await library.search(f"{meant.entity.name} {address}".strip())
-    heard, model = meant, None
-    if meant.bearer is None:  # else a passage may speak of the others, too
-        heard = await heard_of(library.database, library.reader, meant.entity, found)
+async def _brief(library: Library, subject: Subject) -> Brief:
+    address = subject.namesake.address if subject.namesake else ""
+    found = await library.search(f"{subject.entity.name} {address}".strip())
+    heard, model = subject, None
+    if subject.namesake is None:  # else a passage may speak of the others, too
+        heard = await collect_passages(library.database, library.reader, subject.entity, found)
         model = library.model
-    heard = _judged(heard, found)
-    drafts = lines.chosen(heard.entity, heard.told)
+    heard = _with_relevance(heard, found)
+    drafts = lines.extract_lines(heard.entity, heard.sentences)
     notes: tuple[str, ...] = ()
     if model is not None and drafts:
         try:
-            drafts = await lines.written(
+            drafts = await lines.generate_lines(
                 model, heard.entity, heard.passages, drafts, most_tokens=library.most_tokens
             )
         except ModelFailed as error:
-            model, notes = None, (quoted_instead_of(error),)
-    kept, marks = lines.within(drafts)
+            model, notes = None, (note_of_fallback(error),)
+    kept, marks = lines.limit_citations(drafts)
     made = _lines(kept, marks)
-    tied = await _tied(library, heard) if made else ties.NONE
-    people = tuple(ties.with_how(each, heard.told, marks) for each in tied.people)
-    links = tuple(ties.with_how(each, heard.told, marks) for each in tied.links)
+    tied = await _related_entities(library, heard) if made else ties.NONE
+    people = tuple(ties.add_evidence(each, heard.sentences, marks) for each in tied.people)
+    links = tuple(ties.add_evidence(each, heard.sentences, marks) for each in tied.links)
     relevance = max((each.score for each in marks.citations), default=0.0)
     return Brief(
         entity=heard.entity,
@@ -94,43 +94,43 @@ async def _brief(library: Library, meant: Heard) -> Brief:
     )
 
 
-def _confidence(heard: Heard, relevance: float) -> Confidence:
+def _confidence(subject: Subject, relevance: float) -> Confidence:
     """Return the word for the relevance, low at least, since each line names the entity; low for what says not whom it is of."""
-    is_said_of_nobody = heard.bearer is not None and not heard.bearer.addresses
-    if relevance < ENOUGH or is_said_of_nobody:
+    is_said_of_nobody = subject.namesake is not None and not subject.namesake.addresses
+    if relevance < SUFFICIENT_RELEVANCE or is_said_of_nobody:
         return Confidence.LOW
     return confidence(relevance)
 
 
-def _judged(heard: Heard, found: Retrieval) -> Heard:
+def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
     """Return what is heard with the relevance that each passage was found to have, 0 for those that were not found."""
-    known = {one.id: each.relevance for each in found.evidence for one in each.published}
+    known = {one.id: each.relevance for each in retrieval.evidence for one in each.published}
 
-    def judged(each: Told) -> Told:
+    def judged(each: CandidateSentence) -> CandidateSentence:
         evidence = each.quote.evidence
         evidence = replace(evidence, relevance=known.get(evidence.chunk.id, 0.0))
         return replace(each, quote=replace(each.quote, evidence=evidence))
 
-    passages = (replace(each, relevance=known.get(each.chunk.id, 0.0)) for each in heard.passages)
-    return replace(heard, passages=tuple(passages), told=tuple(judged(each) for each in heard.told))
+    passages = (replace(each, relevance=known.get(each.chunk.id, 0.0)) for each in subject.passages)
+    return replace(subject, passages=tuple(passages), told=tuple(judged(each) for each in subject.sentences))
 
 
-def _lines(drafts: Sequence[Draft], marks: Marks) -> dict[Part, tuple[Line, ...]]:
-    made: dict[Part, tuple[Line, ...]] = {}
+def _lines(drafts: Sequence[DraftLine], marks: CitationMarks) -> dict[Part, tuple[BriefLine, ...]]:
+    made: dict[Part, tuple[BriefLine, ...]] = {}
     for draft in drafts:
         line = marks.line(draft.text, draft.quotes, draft.said_at)
         made[draft.part] = (*made.get(draft.part, ()), line)
     return made
 
 
-async def _tied(library: Library, heard: Heard) -> ties.Ties:
+async def _related_entities(library: Library, subject: Subject) -> ties.RelatedEntities:
     """Return the ties; of one bearer of a name, only those that what is said of him names."""
-    tied = await ties.ties(
-        library.database, library.reader, heard.entity, heard.passages, heard.told
+    tied = await ties.find_related(
+        library.database, library.reader, subject.entity, subject.passages, subject.sentences
     )
-    if heard.bearer is None:
+    if subject.namesake is None:
         return tied
-    return ties.Ties(
-        people=tuple(each for each in tied.people if ties.naming(each, heard.told)),
-        links=tuple(each for each in tied.links if ties.naming(each, heard.told)),
+    return ties.RelatedEntities(
+        people=tuple(each for each in tied.people if ties.sentences_naming(each, subject.sentences)),
+        links=tuple(each for each in tied.links if ties.sentences_naming(each, subject.sentences)),
     )

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from lightwell.answer.sentences import Pieces, unmarked
+from lightwell.answer.sentences import SentenceBuffer, strip_citation_marks
 from lightwell.answer.streaming import Part
 from lightwell.answer.writing import Prompt
 from lightwell.domain.evidence import Answer, Confidence, Retrieval
@@ -22,21 +22,21 @@ def messages(retrieval: Retrieval) -> list[Message]:
     ]
 
 
-async def told(
+async def stream_unverified(
     retrieval: Retrieval, model: str, reply: AsyncGenerator[str, None]
 ) -> AsyncGenerator[Part, None]:
     """Yield the fixed sentence and the reply as it comes, without what looks like citations; then the answer."""
-    pieces = Pieces()
+    pieces = SentenceBuffer()
     said, sent = "", ""
     async with aclosing(reply):
         async for piece in reply:
-            for part in pieces.take(piece):
-                said += unmarked(part)
+            for part in pieces.feed(piece):
+                said += strip_citation_marks(part)
                 ready = f"{NOT_FROM_DOCUMENTS}\n\n{said.strip()}"
                 if ready != sent:
                     yield ready[len(sent) :]
                 sent = ready
-    whole = f"{NOT_FROM_DOCUMENTS}\n\n{(said + unmarked(pieces.rest())).strip()}"
+    whole = f"{NOT_FROM_DOCUMENTS}\n\n{(said + strip_citation_marks(pieces.flush())).strip()}"
     yield whole[len(sent) :]
     yield _answer(retrieval, model, whole)
 

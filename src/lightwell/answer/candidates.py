@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer import bearers, lines
-from lightwell.answer.bearers import Bearer
-from lightwell.answer.lines import Told
-from lightwell.answer.telling import CUES, may_be_named, names
+from lightwell.answer.bearers import Namesake
+from lightwell.answer.lines import CandidateSentence
+from lightwell.answer.telling import CUES, is_plausible_name, entity_names
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import Spoken
+from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.candidates import Candidate
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
@@ -25,134 +25,134 @@ _SHORTEST_LOOKED_FOR = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class Subject:
     """Who or what may be meant, with what is heard of it.
 
     `called` are the entity's names, `bearer` the one of several people with them who is meant, None where they are one.
     """
 
     entity: Entity
-    called: tuple[str, ...]
-    passages: tuple[Spoken, ...]
-    told: Sequence[Told]
-    bearer: Bearer | None = None
+    names: tuple[str, ...]
+    passages: tuple[EntityPassage, ...]
+    sentences: Sequence[CandidateSentence]
+    namesake: Namesake | None = None
 
 
-async def meant_by(
-    database: Database, reader: Reader, found: Sequence[Entity], address: str | None = None
-) -> list[Heard]:
+async def possible_subjects(
+    database: Database, reader: Reader, entities: Sequence[Entity], address: str | None = None
+) -> list[Subject]:
     """Return whom or what the entities that fit a name stand for: an entity of several people is several.
 
     With an address, "" for none, it is the owner of that address alone.
     """
     return [
         each
-        for entity in found
-        if entity.kind != _SAID_BY_RULES or may_be_named(entity.name)
-        for each in split_by_person(await heard_of(database, reader, entity), address)
+        for entity in entities
+        if entity.kind != _SAID_BY_RULES or is_plausible_name(entity.name)
+        for each in split_by_person(await collect_passages(database, reader, entity), address)
     ]
 
 
-async def heard_of(
-    database: Database, reader: Reader, entity: Entity, found: Retrieval | None = None
-) -> Heard:
+async def collect_passages(
+    database: Database, reader: Reader, entity: Entity, retrieval: Retrieval | None = None
+) -> Subject:
     """Return what names the entity, with what was found for its name where that says it in a longer one or a title."""
     called = (entity.name, *await entities.aliases(database, reader, entity))
-    short = await fitting.short_for(database, reader, entity)
+    short = await fitting.longer_names(database, reader, entity)
     longer = [each.name for each in short.longer] if short.alone else []
-    parts = {part for name in called for own in bearers.spellings(name) for part in own[1:][-1:]}
+    parts = {part for name in called for own in bearers.ascii_spellings(name) for part in own[1:][-1:]}
     parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
-    also = await briefs.addressed(database, reader, entity.id, sorted(parts)) if parts else []
-    also += _chunks(found) if found else []
+    also = await briefs.passages_with_address(database, reader, entity.id, sorted(parts)) if parts else []
+    also += _chunks(retrieval) if retrieval else []
     passages = await briefs.passages(database, reader, entity.id, CUES, also)
-    told = lines.told(passages, names(called, longer))
+    told = lines.candidate_sentences(passages, entity_names(called, longer))
     spoken = {each.quote.evidence.chunk.id for each in told}
-    return Heard(
+    return Subject(
         entity=entity,
-        called=called,
-        passages=tuple(each for each in passages if each.often or each.chunk.id in spoken),
-        told=told,
+        names=called,
+        passages=tuple(each for each in passages if each.mention_count or each.chunk.id in spoken),
+        sentences=told,
     )
 
 
-def _chunks(found: Retrieval) -> list[ChunkId]:
-    return [one.id for each in found.evidence for one in each.published]
+def _chunks(retrieval: Retrieval) -> list[ChunkId]:
+    return [one.id for each in retrieval.evidence for one in each.published]
 
 
-def split_by_person(heard: Heard, address: str | None) -> list[Heard]:
+def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
     """Return what is heard, apart for each of the people whose addresses come with the name where they are several.
 
     With an address, "" for none, it is that of its owner alone.
     """
-    borne = bearers.parted(heard.called, heard.passages, heard.told)
+    borne = bearers.split_by_address(subject.names, subject.passages, subject.sentences)
     if len([each for each in borne if each.addresses]) <= 1:
         known = {one for each in borne for one in each.addresses}
-        return [heard] if address is None or address in known else []
+        return [subject] if address is None or address in known else []
     picked = [
         each
         for each in borne
         if address is None or address in each.addresses or address == each.address
     ]
-    return [_of_one(heard, each) for each in picked]
+    return [_for_namesake(subject, each) for each in picked]
 
 
-def _of_one(heard: Heard, bearer: Bearer) -> Heard:
-    chunks = {each.quote.evidence.chunk.id for each in bearer.told}
+def _for_namesake(subject: Subject, namesake: Namesake) -> Subject:
+    chunks = {each.quote.evidence.chunk.id for each in namesake.sentences}
     entity = replace(
-        heard.entity,
-        ref=f"{heard.entity.ref}<{bearer.address}>",
-        description=", ".join(bearer.addresses),
+        subject.entity,
+        ref=f"{subject.entity.ref}<{namesake.address}>",
+        description=", ".join(namesake.addresses),
         chunk_count=len(chunks),
     )
-    passages = tuple(each for each in heard.passages if each.chunk.id in chunks)
-    return replace(heard, entity=entity, passages=passages, told=bearer.told, bearer=bearer)
+    passages = tuple(each for each in subject.passages if each.chunk.id in chunks)
+    return replace(subject, entity=entity, passages=passages, told=namesake.sentences, bearer=namesake)
 
 
-async def candidates(
-    database: Database, reader: Reader, meant: Sequence[Heard]
+async def list_candidates(
+    database: Database, reader: Reader, subjects: Sequence[Subject]
 ) -> tuple[Candidate, ...]:
     """Return a candidate for each, with the fields in which they differ."""
-    entity_ids = [each.entity.id for each in meant]
+    entity_ids = [each.entity.id for each in subjects]
     known = await briefs.attributes(database, reader, entity_ids)
-    apart = [_apart(each, known.get(each.entity.id, {})) for each in meant]
+    apart = [_distinguishing_fields(each, known.get(each.entity.id, {})) for each in subjects]
     same = {
         field
         for field, value in apart[0].items()
-        if len(meant) > 1 and all(each.get(field) == value for each in apart)
+        if len(subjects) > 1 and all(each.get(field) == value for each in apart)
     }
     return tuple(
         Candidate(
             entity=heard.entity,
-            apart={field: value for field, value in each.items() if value and field not in same},
+            distinguishing={field: value for field, value in each.items() if value and field not in same},
         )
-        for heard, each in zip(meant, apart, strict=True)
+        for heard, each in zip(subjects, apart, strict=True)
     )
 
 
-def _apart(heard: Heard, attributes: Mapping[str, str]) -> dict[str, str]:
-    latest = max((each.said_at for each in heard.passages), default=None)
-    own = {"kind": heard.entity.kind}
-    if heard.bearer is not None:
-        email = heard.entity.description or _NOT_SAID
-        attributes = {"email": email, "documents": _documents(heard)}
+def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> dict[str, str]:
+    latest = max((each.said_at for each in subject.passages), default=None)
+    own = {"kind": subject.entity.kind}
+    if subject.namesake is not None:
+        email = subject.entity.description or _NOT_SAID
+        attributes = {"email": email, "documents": _documents(subject)}
     return {
         **own,
         **{field: value for field, value in sorted(attributes.items()) if field not in own},
-        "description": _saying(heard),
-        "passages": str(heard.entity.chunk_count),
+        "description": _defining_line(subject),
+        "passages": str(subject.entity.chunk_count),
         "latest": "" if latest is None else f"{latest:%Y-%m-%d}",
     }
 
 
-def _documents(heard: Heard) -> str:
-    titles = dict.fromkeys(each.quote.evidence.chunk.title for each in heard.told)
+def _documents(subject: Subject) -> str:
+    titles = dict.fromkeys(each.quote.evidence.chunk.title for each in subject.sentences)
     return "; ".join([*titles][:_MOST_DOCUMENTS]) + ("; …" if len(titles) > _MOST_DOCUMENTS else "")
 
 
-def _saying(heard: Heard) -> str:
+def _defining_line(subject: Subject) -> str:
     """Return one line that says what the entity is."""
-    described = heard.entity.description if heard.bearer is None else ""
-    said = described.split(DESCRIPTION_SEPARATOR)[0] or lines.best_saying(heard.told)
+    described = subject.entity.description if subject.namesake is None else ""
+    said = described.split(DESCRIPTION_SEPARATOR)[0] or lines.best_definition(subject.sentences)
     plain = " ".join(said.split())
     if len(plain) <= _LONGEST_SAYING:
         return plain

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from lightwell.answer.compose import EXTRACTS
-from lightwell.answer.graph import Line
+from lightwell.answer.graph import GraphFact
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
     NO_INFORMATION,
@@ -31,7 +31,7 @@ _MARKS = re.compile(r"(?<!\S)(?:\[\d+\])+$", re.MULTILINE)
 _MARK = re.compile(r"\[\d+\]")
 
 
-class Counted:
+class TokenCountingModel:
     """A chat model, and how many tokens this one request has sent it and had from it."""
 
     def __init__(self, inner: ChatModel) -> None:
@@ -68,7 +68,7 @@ class Counted:
             self.said += token_count("".join(said))
 
 
-def recent(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+def recent_messages(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     """Return the last messages that fit the budget, from a question on."""
     left = MOST_REMEMBERED
     kept: list[ChatMessage] = []
@@ -82,14 +82,14 @@ def recent(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     return tuple(reversed(kept))
 
 
-def response(
+def build_response(
     answer: Answer,
     retrieval: Retrieval,
-    said: Sequence[ChatMessage],
+    history: Sequence[ChatMessage],
     *,
     milliseconds: int,
-    counted: Counted | None,
-    graph: Sequence[Line] = (),
+    counted: TokenCountingModel | None,
+    graph: Sequence[GraphFact] = (),
 ) -> ChatResponse:
     """Return the answer to the last of the messages `said` as S4 has it; `[n]` in it is the n-th source.
 
@@ -101,7 +101,7 @@ def response(
     asked = counted is not None and counted.asked > 0
     return ChatResponse(
         response=text,
-        messages=(*said, ChatMessage(role=Role.ASSISTANT, content=text)),
+        messages=(*history, ChatMessage(role=Role.ASSISTANT, content=text)),
         sources=(*passages.values(), *_from_graph(graph)),
         model=EXTRACTS if only_graph else answer.model,
         total_duration=milliseconds,
@@ -110,11 +110,11 @@ def response(
     )
 
 
-def courteous_response(reply: str, said: Sequence[ChatMessage]) -> ChatResponse:
+def courteous_response(reply: str, history: Sequence[ChatMessage]) -> ChatResponse:
     """Return a reply that stands on nothing, for a message that asks nothing."""
     return ChatResponse(
         response=reply,
-        messages=(*said, ChatMessage(role=Role.ASSISTANT, content=reply)),
+        messages=(*history, ChatMessage(role=Role.ASSISTANT, content=reply)),
         sources=(),
         model=EXTRACTS,
         total_duration=0,
@@ -123,9 +123,9 @@ def courteous_response(reply: str, said: Sequence[ChatMessage]) -> ChatResponse:
     )
 
 
-def cited(given: ChatResponse) -> tuple[DocumentId, ...]:
+def cited_documents(response: ChatResponse) -> tuple[DocumentId, ...]:
     """Return the documents that the response stands on, each once."""
-    found = (DocumentId(each.id) for each in given.sources if each.id is not None)
+    found = (DocumentId(each.id) for each in response.sources if each.id is not None)
     return tuple(dict.fromkeys(found))
 
 
@@ -156,22 +156,22 @@ def _passage(chunk: Chunk, distance: float | None) -> SearchResult:
         id=chunk.document_id,
         chunk_text=chunk.text,
         chunk_index=chunk.index,
-        source=_label(chunk),
+        source=_document_label(chunk),
         distance=None if distance is None else round(min(1.0, max(0.0, distance)), 4),
     )
 
 
-def _label(chunk: Chunk) -> str:
+def _document_label(chunk: Chunk) -> str:
     """Return what people call the document: a file's name, else its title."""
     name = unquote(PurePosixPath(urlsplit(chunk.url).path).name)
     return (name or chunk.title if chunk.system == "file" else chunk.title or name) or chunk.url
 
 
 def _text(answer: Answer) -> str:
-    return NO_INFORMATION if answer.text == INSUFFICIENT else _marked(answer)
+    return NO_INFORMATION if answer.text == INSUFFICIENT else _renumber_marks(answer)
 
 
-def _marked(answer: Answer) -> str:
+def _renumber_marks(answer: Answer) -> str:
     """Return the answer's text with the marks at its lines' ends numbered as the sources are."""
     marks = _chunk_marks(answer)
     places = {each.id: f"[{marks[each.chunk_id]}]" for each in answer.citations}
@@ -183,11 +183,11 @@ def _marked(answer: Answer) -> str:
     return _MARKS.sub(renumbered, answer.text)
 
 
-def _lines(graph: Sequence[Line]) -> str:
+def _lines(graph: Sequence[GraphFact]) -> str:
     return "\n".join(f"{line.text} [1]" for line in graph)
 
 
-def _from_graph(graph: Sequence[Line]) -> list[SearchResult]:
+def _from_graph(graph: Sequence[GraphFact]) -> list[SearchResult]:
     if not graph:
         return []
     text = "\n".join((FROM_GRAPH, *(line.text for line in graph)))

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lightwell.answer import facts
-from lightwell.answer.facts import Clause, Day, Figure
-from lightwell.answer.orders import is_order
-from lightwell.answer.quotes import Quote, quotes
-from lightwell.answer.senses import is_altered
+from lightwell.answer.facts import Clause, PartialDate, Figure
+from lightwell.answer.orders import is_injection
+from lightwell.answer.quotes import Quote, split_into_quotes
+from lightwell.answer.senses import changes_modality
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.terms import terms
 
@@ -53,14 +53,14 @@ class _Claim:
 
     text: str
     content: frozenset[str]
-    figures: tuple[tuple[Figure | Day, frozenset[str]], ...]
+    figures: tuple[tuple[Figure | PartialDate, frozenset[str]], ...]
     names: tuple[frozenset[str], ...]
     known: frozenset[str]
     clauses: tuple[Clause, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Pick:
+class _BestQuote:
     """The quote of a source that says most of a claim."""
 
     source: Source
@@ -76,11 +76,11 @@ class _Pick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Said:
+class _QuoteFacts:
     """What a quote says, with what it stands under; `own` are the figures and dates of its own words."""
 
-    figures: frozenset[Figure | Day]
-    own: frozenset[Figure | Day]
+    figures: frozenset[Figure | PartialDate]
+    own: frozenset[Figure | PartialDate]
     terms: frozenset[str]
 
 
@@ -89,8 +89,8 @@ def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
     around = frozenset(terms(_heading(evidence)))
     given = tuple(
         each
-        for each in quotes(evidence)
-        if with_orders or not is_order(evidence.chunk.text, each.start)
+        for each in split_into_quotes(evidence)
+        if with_orders or not is_injection(evidence.chunk.text, each.start)
     )
     return Source(
         evidence=evidence,
@@ -100,51 +100,51 @@ def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
     )
 
 
-def known_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
+def collect_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
     """Return the terms of all names that the question and the passages hold."""
     texts = [question, *(each.evidence.chunk.text for each in sources)]
     texts.extend(_heading(each.evidence) for each in sources)
     return frozenset[str]().union(*(name for text in texts for name in facts.names(text)))
 
 
-def carried(statement: str, cited: Sequence[Source], known: frozenset[str]) -> tuple[Quote, ...]:
+def supporting_quotes(statement: str, sources: Sequence[Source], known: frozenset[str]) -> tuple[Quote, ...]:
     """Return the quotes that carry a statement, the cited passages in order; () when they do not.
 
     Of several passages those stay that carry it by themselves; where none does, all of them may carry it together.
     """
     claim = _claim(statement, known)
-    alone = [quote for each in cited for quote in _carried(claim, [each], LEAST_SUPPORT)]
-    if alone or len(cited) < 2:
+    alone = [quote for each in sources for quote in _supporting(claim, [each], LEAST_SUPPORT)]
+    if alone or len(sources) < 2:
         return tuple(alone)
-    return tuple(_carried(claim, cited, LEAST_JOINT_SUPPORT))
+    return tuple(_supporting(claim, sources, LEAST_JOINT_SUPPORT))
 
 
-def carried_elsewhere(
-    statement: str, cited: Sequence[Source], given: Sequence[Source], known: frozenset[str]
+def supporting_quotes_elsewhere(
+    statement: str, sources: Sequence[Source], other_sources: Sequence[Source], known: frozenset[str]
 ) -> tuple[Quote, ...]:
     """Return the quotes of the one given passage that best carries what the cited ones do not; () when none does.
 
     It must carry it by itself, with as many words as several together need, and no cited passage may say otherwise.
     """
     claim = _claim(statement, known)
-    if any(_says_otherwise(claim, each) for each in cited):
+    if any(_contradicts(claim, each) for each in sources):
         return ()
-    others = [each for each in given if each not in cited]
-    found = [_carried(claim, [each], LEAST_JOINT_SUPPORT) for each in others]
-    return tuple(max(found, key=lambda quotes: _held_words(claim, quotes), default=()))
+    others = [each for each in other_sources if each not in sources]
+    found = [_supporting(claim, [each], LEAST_JOINT_SUPPORT) for each in others]
+    return tuple(max(found, key=lambda quotes: _shared_terms(claim, quotes), default=()))
 
 
-def _says_otherwise(claim: _Claim, source: Source) -> bool:
+def _contradicts(claim: _Claim, source: Source) -> bool:
     """Return whether a passage speaks of the same and has another figure, or denies it."""
     pick = _best(claim, source)
     if pick is None or _support(claim, [pick]) < LEAST_SUPPORT:
         return False
     figures = [figure for figure, _ in claim.figures]
-    others = _said(pick.quote).own.difference(figures)
-    return _is_turned(claim, pick.quote) or any(_rivals(others, figure) for figure in figures)
+    others = _facts_of(pick.quote).own.difference(figures)
+    return _is_negated_or_altered(claim, pick.quote) or any(_has_conflicting_fact(others, figure) for figure in figures)
 
 
-def _held_words(claim: _Claim, quotes: Sequence[Quote]) -> int:
+def _shared_terms(claim: _Claim, quotes: Sequence[Quote]) -> int:
     return len(claim.content & frozenset[str]().union(*(each.terms for each in quotes)))
 
 
@@ -153,20 +153,20 @@ def _claim(statement: str, known: frozenset[str]) -> _Claim:
     return _Claim(
         text=statement,
         content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
-        figures=tuple(facts.placed(statement)),
+        figures=tuple(facts.facts_with_context(statement)),
         names=facts.names(statement, known),
         known=known,
         clauses=facts.clauses(statement),
     )
 
 
-def _carried(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quote]:
+def _supporting(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quote]:
     picks = [pick for each in sources if (pick := _best(claim, each)) is not None]
     if len(picks) < len(sources) or _support(claim, picks) < _least(claim, least):
         return []
-    if not _names_stand(claim, picks) or any(_is_turned(claim, each.quote) for each in picks):
+    if not _names_are_supported(claim, picks) or any(_is_negated_or_altered(claim, each.quote) for each in picks):
         return []
-    further = _further(claim, picks)
+    further = _quotes_for_missing_facts(claim, picks)
     if further is None:
         return []
     return list({each.place: each for each in (*(pick.quote for pick in picks), *further)}.values())
@@ -175,7 +175,7 @@ def _carried(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quo
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _best(claim: _Claim, source: Source) -> _Pick | None:
+def _best(claim: _Claim, source: Source) -> _BestQuote | None:
     """Return the quote that has most of the statement's words, and of equals most of its figures."""
     shares = [
         _share(claim.content, quote.terms, _near(source, place))
@@ -185,18 +185,18 @@ def _best(claim: _Claim, source: Source) -> _Pick | None:
     if not most:
         return None
     equals = [place for place, share in enumerate(shares) if share == most]
-    held = {place: _held(claim, source.quotes[place]) for place in equals}
-    return _Pick(source=source, place=max(equals, key=lambda place: (held[place], -place)))
+    held = {place: _shared_share(claim, source.quotes[place]) for place in equals}
+    return _BestQuote(source=source, place=max(equals, key=lambda place: (held[place], -place)))
 
 
-def _held(claim: _Claim, quote: Quote) -> int:
-    said = _said(quote)
-    return sum(_holds(said.figures, figure) for figure, _ in claim.figures)
+def _shared_share(claim: _Claim, quote: Quote) -> int:
+    said = _facts_of(quote)
+    return sum(_states(said.figures, figure) for figure, _ in claim.figures)
 
 
-def _support(claim: _Claim, picks: Sequence[_Pick]) -> float:
-    own = frozenset[str]().union(*(each.quote.terms for each in picks))
-    near = frozenset[str]().union(*(each.near for each in picks))
+def _support(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> float:
+    own = frozenset[str]().union(*(each.quote.terms for each in best_quotes))
+    near = frozenset[str]().union(*(each.near for each in best_quotes))
     return _share(claim.content, own, near)
 
 
@@ -218,107 +218,107 @@ def _near(source: Source, place: int) -> frozenset[str]:
 # ── figures and dates ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _further(claim: _Claim, picks: Sequence[_Pick]) -> list[Quote] | None:
+def _quotes_for_missing_facts(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> list[Quote] | None:
     """Return the quotes that bring what figures and dates the picked ones lack; None when one is wrong."""
-    said = [_said(each.quote) for each in picks]
+    said = [_facts_of(each.quote) for each in best_quotes]
     mine = frozenset(figure for figure, _ in claim.figures)
     further: list[Quote] = []
     for wanted, beside in claim.figures:
-        held = any(_holds(each.figures, wanted) for each in said)
-        if held and any(_is_elsewhere(wanted, beside, each.quote) for each in picks):
+        held = any(_states(each.figures, wanted) for each in said)
+        if held and any(_is_elsewhere(wanted, beside, each.quote) for each in best_quotes):
             return None
         if held:
             continue
-        if any(_rivals(each.own - mine, wanted) for each in said):
+        if any(_has_conflicting_fact(each.own - mine, wanted) for each in said):
             return None
-        bringing = _bringing(wanted, beside or claim.content, [each.source for each in picks])
+        bringing = _quote_with_figure(wanted, beside or claim.content, [each.source for each in best_quotes])
         if bringing is None:
             return None
         further.append(bringing)
     return further
 
 
-def _is_elsewhere(wanted: Figure | Day, beside: frozenset[str], quote: Quote) -> bool:
+def _is_elsewhere(fact: Figure | PartialDate, beside: frozenset[str], quote: Quote) -> bool:
     """Return whether it is another figure of the quote that counts what this one does, or stands beside its words."""
-    placed = facts.placed(quote.text)
-    mine = [(each, near) for each, near in placed if facts.agree(wanted, each)]
-    others = [near for each, near in placed if facts.rival(wanted, each)]
+    placed = facts.facts_with_context(quote.text)
+    mine = [(each, near) for each, near in placed if facts.may_be_equal(fact, each)]
+    others = [near for each, near in placed if facts.conflict(fact, each)]
     if not mine or not others:
         return False
-    if not any(facts.counts_alike(wanted, each) for each, _ in mine):
+    if not any(facts.count_same_unit(fact, each) for each, _ in mine):
         return True
     own = frozenset[str]().union(*(near for _, near in mine))
     theirs = frozenset[str]().union(*others)
     return not beside & (own - theirs) and bool(beside & (theirs - own))
 
 
-def _bringing(
-    wanted: Figure | Day, beside: frozenset[str], sources: Sequence[Source]
+def _quote_with_figure(
+    fact: Figure | PartialDate, beside: frozenset[str], sources: Sequence[Source]
 ) -> Quote | None:
     """Return the quote that holds a figure and most of the words beside it, at least half of them."""
     holding = [
         quote
         for each in sources
         for quote in each.quotes
-        if 2 * len(quote.terms & beside) >= len(beside) and _holds(_said(quote).figures, wanted)
+        if 2 * len(quote.terms & beside) >= len(beside) and _states(_facts_of(quote).figures, fact)
     ]
     return max(holding, key=lambda quote: len(quote.terms & beside), default=None)
 
 
-def _said(quote: Quote) -> _Said:
-    text = _around(quote)
-    return _Said(
-        figures=facts.figures(text).union(facts.days(text)),
-        own=facts.figures(quote.text).union(facts.days(quote.text)),
+def _facts_of(quote: Quote) -> _QuoteFacts:
+    text = _quote_in_context(quote)
+    return _QuoteFacts(
+        figures=facts.figures(text).union(facts.find_dates(text)),
+        own=facts.figures(quote.text).union(facts.find_dates(quote.text)),
         terms=quote.terms | frozenset(terms(text)),
     )
 
 
-def _holds(said: frozenset[Figure | Day], wanted: Figure | Day) -> bool:
-    return any(facts.agree(wanted, each) for each in said)
+def _states(said: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -> bool:
+    return any(facts.may_be_equal(fact, each) for each in said)
 
 
-def _rivals(said: frozenset[Figure | Day], wanted: Figure | Day) -> bool:
+def _has_conflicting_fact(said: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -> bool:
     """Return whether another figure or date stands in this one's place."""
-    return any(facts.rival(wanted, each) for each in said)
+    return any(facts.conflict(fact, each) for each in said)
 
 
 # ── names, denial ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _names_stand(claim: _Claim, picks: Sequence[_Pick]) -> bool:
+def _names_are_supported(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bool:
     """Return whether the sources have every name, and the quotes do not give another in a name's place.
 
     A row of a table speaks of what it names, with its head and its headings, and of nobody else.
     German writes every noun with a capital: there only those are names that stand in a passage or the question.
     """
-    whole = frozenset[str]().union(*(each.source.terms for each in picks))
-    is_german = any(each.source.evidence.chunk.language == "de" for each in picks)
+    whole = frozenset[str]().union(*(each.source.terms for each in best_quotes))
+    is_german = any(each.source.evidence.chunk.language == "de" for each in best_quotes)
     wanted = [each for each in claim.names if not is_german or each <= claim.known]
     if not all(name <= whole for name in wanted):
         return False
-    said = frozenset[str]().union(*(_said(each.quote).terms for each in picks))
+    said = frozenset[str]().union(*(_facts_of(each.quote).terms for each in best_quotes))
     absent = [name for name in wanted if not name & said]
-    runs = [run for each in picks for run in facts.names(_around(each.quote), claim.known)]
-    if any(_is_exchanged(name, run) for name in wanted if not name <= said for run in runs):
+    runs = [run for each in best_quotes for run in facts.names(_quote_in_context(each.quote), claim.known)]
+    if any(_is_partly_different(name, run) for name in wanted if not name <= said for run in runs):
         return False
     if is_german or not absent:
         return True
-    if any(each.quote.text.startswith("|") for each in picks):
+    if any(each.quote.text.startswith("|") for each in best_quotes):
         return False
-    return not any(_has_other_names(claim, each.quote) for each in picks) and (
-        len(wanted) == 1 or all(_is_free(name, claim, picks) for name in absent)
+    return not any(_has_other_names(claim, each.quote) for each in best_quotes) and (
+        len(wanted) == 1 or all(_is_free(name, claim, best_quotes) for name in absent)
     )
 
 
-def _is_exchanged(name: frozenset[str], other: frozenset[str]) -> bool:
+def _is_partly_different(name: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether two names share a part and differ in another, as Jonas Weber and Jonas Klein do."""
     return bool(name & other and name - other and other - name)
 
 
-def _is_free(name: frozenset[str], claim: _Claim, picks: Sequence[_Pick]) -> bool:
+def _is_free(name: frozenset[str], claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bool:
     """Return whether a name that the quotes lack stands somewhere in the passages without somebody else."""
-    naming = [quote for each in picks for quote in each.source.quotes if name & _said(quote).terms]
+    naming = [quote for each in best_quotes for quote in each.source.quotes if name & _facts_of(quote).terms]
     return any(not _has_other_names(claim, quote) for quote in naming)
 
 
@@ -327,16 +327,16 @@ def _has_other_names(claim: _Claim, quote: Quote) -> bool:
     return any(not name & mine for name in facts.names(quote.text, claim.known))
 
 
-def _is_turned(claim: _Claim, quote: Quote) -> bool:
+def _is_negated_or_altered(claim: _Claim, quote: Quote) -> bool:
     """Return whether a quote denies what is claimed, or says it otherwise in a small word that matters."""
     denial = facts.clauses(quote.text)
-    if facts.contradict(claim.clauses, denial):
+    if facts.differ_in_negation(claim.clauses, denial):
         return True
     denies = any(each.denies for each in (*claim.clauses, *denial))
-    return is_altered(claim.text, f"{quote.context}\n{quote.text}", denies=denies)
+    return changes_modality(claim.text, f"{quote.context}\n{quote.text}", denies=denies)
 
 
-def _around(quote: Quote) -> str:
+def _quote_in_context(quote: Quote) -> str:
     """Return a quote with what it stands under."""
     return "\n".join((_heading(quote.evidence), quote.context, quote.text))
 

@@ -10,10 +10,10 @@ from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
 from lightwell.answer import bypass, extracts, statements, streaming, writing
-from lightwell.answer.composition import Composition
-from lightwell.answer.context import Budget, context
+from lightwell.answer.composition import AnswerBuilder
+from lightwell.answer.context import Budget, select_context
 from lightwell.answer.streaming import Part
-from lightwell.answer.time_limit import TimeLimited
+from lightwell.answer.time_limit import TimeLimitedModel
 from lightwell.answer.writing import Prompt
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Answer, Retrieval
@@ -42,7 +42,7 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class AnswerGenerator:
     """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts.
 
     `separator` stands between the parts of descriptions that are handed out. One question may spend `seconds` with models. Where the model fails or takes longer, the answer is made of extracts, with
@@ -54,13 +54,13 @@ class Answers:
     seconds: float = 60.0
     separator: str = DESCRIPTION_SEPARATOR
 
-    def limited(self, until: float) -> "Answers":
+    def limited(self, until: float) -> "AnswerGenerator":
         """Return the same with a model whose calls fail at the moment `until` of the event loop."""
         if self.model is None:
             return self
-        return replace(self, model=TimeLimited(inner=self.model, until=until, seconds=self.seconds))
+        return replace(self, model=TimeLimitedModel(inner=self.model, deadline=until, seconds=self.seconds))
 
-    def check(self, mode: Mode) -> None:
+    def require_model_for(self, mode: Mode) -> None:
         """Raise `Invalid` when this mode asks a model alone and there is none."""
         if mode is Mode.BYPASS and self.model is None:
             raise Invalid(
@@ -68,13 +68,13 @@ class Answers:
                 " LIGHTWELL_CHAT_MODEL"
             )
 
-    async def compose(self, retrieval: Retrieval) -> Answer:
+    async def answer(self, retrieval: Retrieval) -> Answer:
         """Return an answer whose every sentence is carried by its citations, or insufficient evidence.
 
         Raises `Invalid` when a model is asked for and there is none, and `ModelFailed` in mode `bypass`.
         """
-        self.check(retrieval.question.mode)
-        async with aclosing(self._parts(retrieval, _at_once)) as parts:
+        self.require_model_for(retrieval.question.mode)
+        async with aclosing(self._parts(retrieval, _complete_reply)) as parts:
             answers = [part async for part in parts if isinstance(part, Answer)]
         return answers[-1]
 
@@ -83,26 +83,26 @@ class Answers:
 
         In mode `bypass` a model that fails is an `error` event. Raises `Invalid` before the first event.
         """
-        self.check(retrieval.question.mode)
-        return streaming.streamed(self._parts(retrieval, _as_it_comes), retrieval.metrics)
+        self.require_model_for(retrieval.question.mode)
+        return streaming.stream_answer(self._parts(retrieval, _streamed_reply), retrieval.metrics)
 
     async def statements(self, retrieval: Retrieval) -> Statements:
         """Return what the documents state about the question as a list, or insufficient evidence."""
-        candidates = statements.stating(retrieval)
+        candidates = statements.statement_quotes(retrieval)
         if self.model is None or not (candidates or retrieval.is_enough):
-            return statements.listed(retrieval, candidates, self._name)
-        shown = context(retrieval, self.budget)
-        sent = writing.messages(retrieval.question.text, shown, Prompt.STATEMENTS)
+            return statements.build_statements(retrieval, candidates, self._name)
+        shown = select_context(retrieval, self.budget)
+        sent = writing.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         try:
             reply = await self.model.reply(sent, most_tokens=MOST_LISTING_TOKENS)
         except ModelFailed as error:
-            listed = statements.listed(retrieval, candidates, EXTRACTS)
-            return replace(listed, notes=(*listed.notes, quoted_instead_of(error)))
-        checker = writing.checker(shown.passages, retrieval.question.text)
-        said = [*checker.take(reply.text), *checker.end()]
-        listed = statements.listed(retrieval, said, self.model.model)
+            listed = statements.build_statements(retrieval, candidates, EXTRACTS)
+            return replace(listed, notes=(*listed.notes, note_of_fallback(error)))
+        checker = writing.reply_verifier(shown.passages, retrieval.question.text)
+        said = [*checker.feed(reply.text), *checker.flush()]
+        listed = statements.build_statements(retrieval, said, self.model.model)
         if checker.failed and candidates:
-            listed = statements.listed(retrieval, candidates, EXTRACTS)
+            listed = statements.build_statements(retrieval, candidates, EXTRACTS)
             listed = replace(listed, notes=(*listed.notes, QUOTED_INSTEAD))
         return replace(listed, context_tokens=shown.tokens)
 
@@ -113,80 +113,80 @@ class Answers:
     async def _parts(self, retrieval: Retrieval, ask: _Asking) -> AsyncGenerator[Part, None]:
         model = self.model
         if model is not None and retrieval.question.mode is Mode.BYPASS:
-            parts = bypass.told(retrieval, model.model, ask(model, bypass.messages(retrieval)))
+            parts = bypass.stream_unverified(retrieval, model.model, ask(model, bypass.messages(retrieval)))
         elif model is not None and retrieval.is_enough:
-            parts = self._written(model, retrieval, ask)
+            parts = self._generated(model, retrieval, ask)
         else:
             parts = self._extracted(retrieval)
         async with aclosing(parts):
             async for part in parts:
                 yield part
 
-    async def _written(
+    async def _generated(
         self, model: ChatModel, retrieval: Retrieval, ask: _Asking
     ) -> AsyncGenerator[Part, None]:
-        shown = context(retrieval, self.budget)
-        checker = writing.checker(shown.passages, retrieval.question.text)
-        made = Composition(retrieval=retrieval, model=model.model, context_tokens=shown.tokens)
+        shown = select_context(retrieval, self.budget)
+        checker = writing.reply_verifier(shown.passages, retrieval.question.text)
+        made = AnswerBuilder(retrieval=retrieval, model=model.model, context_tokens=shown.tokens)
         failure: ModelFailed | None = None
         try:
             async with aclosing(
-                ask(model, writing.messages(retrieval.question.text, shown))
+                ask(model, writing.build_messages(retrieval.question.text, shown))
             ) as reply:
                 async for piece in reply:
-                    for part in made.add(checker.take(piece)):
+                    for part in made.add(checker.feed(piece)):
                         yield part
-            for part in made.add(checker.end()):
+            for part in made.add(checker.flush()):
                 yield part
         except ModelFailed as error:
             _log.info("the model did not finish an answer", error=str(error))
             failure = error
-        _log.info("answer checked", kept=made.count, dropped=checker.dropped)
-        instead, notes = _instead(retrieval, checker, failure, is_begun=made.count > 0)
+        _log.info("answer checked", kept=made.count, dropped=checker.removed_count)
+        instead, notes = _extractive_fallback(retrieval, checker, failure, is_begun=made.count > 0)
         made.model = EXTRACTS if instead else made.model
         for part in made.add(instead):
             yield part
-        for part in made.end((*checker.notes, *notes)):
+        for part in made.finish((*checker.notes, *notes)):
             yield part
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
-        made = Composition(retrieval=retrieval, model=self._name)
+        made = AnswerBuilder(retrieval=retrieval, model=self._name)
         if retrieval.is_enough and self.model is None:
-            for part in made.add(extracts.extracted(retrieval)):
+            for part in made.add(extracts.extract_statements(retrieval)):
                 yield part
-        for part in made.end():
+        for part in made.finish():
             yield part
 
 
-def _instead(
-    retrieval: Retrieval, checker: writing.Checker, failure: ModelFailed | None, *, is_begun: bool
-) -> tuple[Sequence[writing.Statement], tuple[str, ...]]:
+def _extractive_fallback(
+    retrieval: Retrieval, checker: writing.ReplyVerifier, failure: ModelFailed | None, *, is_begun: bool
+) -> tuple[Sequence[writing.VerifiedSentence], tuple[str, ...]]:
     """Return what is quoted where a model said nothing that stands, and the notes that say why."""
     if failure is not None and is_begun:
-        return (), (broken_off(failure),)
+        return (), (note_of_interruption(failure),)
     if failure is None and not checker.failed:
         return (), ()
-    quoted = extracts.extracted(retrieval)
+    quoted = extracts.extract_statements(retrieval)
     if failure is not None:
-        return quoted, (quoted_instead_of(failure) if quoted else str(failure),)
+        return quoted, (note_of_fallback(failure) if quoted else str(failure),)
     return quoted, (QUOTED_INSTEAD,) if quoted else ()
 
 
-def quoted_instead_of(failure: ModelFailed) -> str:
+def note_of_fallback(failure: ModelFailed) -> str:
     """Return the note of an answer that the model was to write, and did not."""
     return f"{str(failure).rstrip('.')}. {_INSTEAD_OF_MODEL}"
 
 
-def broken_off(failure: ModelFailed) -> str:
+def note_of_interruption(failure: ModelFailed) -> str:
     """Return the note of an answer whose model failed after its first sentences."""
     return f"The answer breaks off here: {failure}"
 
 
-async def _at_once(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
+async def _complete_reply(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
     yield (await model.reply(sent, most_tokens=MOST_REPLY_TOKENS)).text
 
 
-async def _as_it_comes(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
+async def _streamed_reply(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
     pieces = model.stream(sent, most_tokens=MOST_REPLY_TOKENS)
     try:
         async for piece in pieces:

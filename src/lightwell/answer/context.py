@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from lightwell.answer.quotes import cover
+from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence, Highlight, Retrieval
 from lightwell.domain.graph import Entity, Relation
@@ -49,7 +49,7 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sayings:
+class GraphContext:
     """What the graph says within its shares; `tokens` counts it as it is shown."""
 
     entities: tuple[Entity, ...]
@@ -67,34 +67,34 @@ class Context:
     tokens: int
 
 
-def context(retrieval: Retrieval, budget: Budget) -> Context:
+def select_context(retrieval: Retrieval, budget: Budget) -> Context:
     """Return what fits: entities and relations that say something in order, and the passages in order of choice.
 
     The passage of the highest relevance comes first and is always there, cut when it alone is too long. Each further one is the most
     relevant for what it adds of the question's terms; look-alikes of a chosen one, and what neither bears on the
     question nor adds to it, are left out.
     """
-    said = sayings(retrieval, budget)
+    said = select_graph_context(retrieval, budget)
     shared = budget.entities + budget.relations + budget.chunks
     room = int(shared * budget.most_tokens) - said.tokens
-    passages = _chosen(retrieval.evidence, retrieval.weights, room)
+    passages = _select_passages(retrieval.evidence, retrieval.weights, room)
     return Context(
         entities=said.entities,
         relations=said.relations,
         passages=passages,
-        tokens=said.tokens + sum(_cost(each) for each in passages),
+        tokens=said.tokens + sum(_token_cost(each) for each in passages),
     )
 
 
-def sayings(retrieval: Retrieval, budget: Budget) -> Sayings:
+def select_graph_context(retrieval: Retrieval, budget: Budget) -> GraphContext:
     """Return what fits of what the graph says: entities and relations that say something, in order."""
-    entities, for_entities = _within(
+    entities, for_entities = _fit_lines(
         retrieval.entities, entity_line, budget.entities * budget.most_tokens
     )
-    relations, for_relations = _within(
+    relations, for_relations = _fit_lines(
         retrieval.relations, relation_line, budget.relations * budget.most_tokens
     )
-    return Sayings(entities=entities, relations=relations, tokens=for_entities + for_relations)
+    return GraphContext(entities=entities, relations=relations, tokens=for_entities + for_relations)
 
 
 def entity_line(entity: Entity) -> str:
@@ -118,7 +118,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _within(
+def _fit_lines(
     said: Iterable[_Said], line: Callable[[_Said], str], most: float
 ) -> tuple[tuple[_Said, ...], int]:
     chosen: list[_Said] = []
@@ -131,15 +131,15 @@ def _within(
     return tuple(chosen), spent
 
 
-def _cost(entry: Evidence) -> int:
+def _token_cost(entry: Evidence) -> int:
     return token_count(passage_text(entry)) + _FRAME
 
 
 # ── the set that covers the question ──────────────────────────────────────────────────────────────────
 
 
-def _chosen(
-    evidence: Sequence[Evidence], weights: Mapping[str, float], room: int
+def _select_passages(
+    evidence: Sequence[Evidence], weights: Mapping[str, float], tokens_left: int
 ) -> tuple[Evidence, ...]:
     held = [frozenset(terms(passage_text(entry))) & weights.keys() for entry in evidence]
     left = list(range(len(evidence)))
@@ -147,41 +147,41 @@ def _chosen(
     chosen: list[Evidence] = []
 
     def worth(place: int) -> float:
-        adds = cover(held[place] - covered, weights) if chosen else 0.0
+        adds = weighted_coverage(held[place] - covered, weights) if chosen else 0.0
         return evidence[place].relevance + adds
 
     while left:
         best = max(left, key=lambda place: (worth(place), -place))
         left.remove(best)
         entry = evidence[best]
-        if chosen and (worth(best) < _LEAST_RELEVANCE or _is_alike(entry, chosen)):
+        if chosen and (worth(best) < _LEAST_RELEVANCE or _is_near_duplicate(entry, chosen)):
             continue
-        fitting = _fitting(entry, room, always=not chosen)
+        fitting = _trim_to_budget(entry, tokens_left, always=not chosen)
         if fitting is not None:
             chosen.append(fitting)
             covered |= held[best]
-            room -= _cost(fitting)
+            tokens_left -= _token_cost(fitting)
     return tuple(chosen)
 
 
-def _is_alike(entry: Evidence, chosen: Sequence[Evidence]) -> bool:
+def _is_near_duplicate(entry: Evidence, evidence: Sequence[Evidence]) -> bool:
     """Return whether one of the chosen says nearly all that this one says, with all its names and numbers."""
-    own = _sayings(entry)
+    own = _facts_in(entry)
     size = sum(map(len, own))
-    telling = _telling(entry)
-    for other in chosen:
-        told = sum(map(len, own & _sayings(other)))
-        if told >= _ALIKE * size and telling <= _telling(other):
+    telling = _capitalised_words(entry)
+    for other in evidence:
+        told = sum(map(len, own & _facts_in(other)))
+        if told >= _ALIKE * size and telling <= _capitalised_words(other):
             return True
     return False
 
 
-def _telling(entry: Evidence) -> frozenset[str]:
+def _capitalised_words(entry: Evidence) -> frozenset[str]:
     """Return the words of a passage that have a capital or a digit."""
     return frozenset(word for word in _WORD.findall(entry.chunk.text) if _TELLING.search(word))
 
 
-def _sayings(entry: Evidence) -> frozenset[str]:
+def _facts_in(entry: Evidence) -> frozenset[str]:
     text = entry.chunk.text
     return frozenset(" ".join(words(text[unit.start : unit.end])) for unit in units(text))
 
@@ -189,20 +189,20 @@ def _sayings(entry: Evidence) -> frozenset[str]:
 # ── a passage cut to fit ──────────────────────────────────────────────────────────────────────────────
 
 
-def _fitting(entry: Evidence, room: int, *, always: bool) -> Evidence | None:
+def _trim_to_budget(entry: Evidence, tokens_left: int, *, always: bool) -> Evidence | None:
     """Return the passage, or as many of its units around the best one as fit; None when that is too little."""
-    if _cost(entry) <= room:
+    if _token_cost(entry) <= tokens_left:
         return entry
-    if room < _LEAST_ROOM and not always:
+    if tokens_left < _LEAST_ROOM and not always:
         return None
     parts = units(entry.chunk.text)
     if not parts:
         return None
-    first, last = _around(entry, parts, room)
-    return _cut_to_words(_cut(entry, parts[first].start, parts[last].end), room)
+    first, last = _around(entry, parts, tokens_left)
+    return _truncate_words(_slice(entry, parts[first].start, parts[last].end), tokens_left)
 
 
-def _around(entry: Evidence, parts: Sequence[Unit], room: int) -> tuple[int, int]:
+def _around(entry: Evidence, parts: Sequence[Unit], tokens_left: int) -> tuple[int, int]:
     """Return the first and the last of the units around the best one that fit together, what follows it first."""
     ends = [part.start for part in parts[1:]] + [len(entry.chunk.text)]
     sizes = [
@@ -210,14 +210,14 @@ def _around(entry: Evidence, parts: Sequence[Unit], room: int) -> tuple[int, int
         for part, end in zip(parts, ends, strict=True)
     ]
     first = last = _best_unit(entry, parts)
-    room -= _cost(_cut(entry, 0, 0)) + sizes[first]
+    tokens_left -= _token_cost(_slice(entry, 0, 0)) + sizes[first]
     while True:
-        if last + 1 < len(parts) and sizes[last + 1] <= room:
+        if last + 1 < len(parts) and sizes[last + 1] <= tokens_left:
             last += 1
-            room -= sizes[last]
-        elif first > 0 and sizes[first - 1] <= room:
+            tokens_left -= sizes[last]
+        elif first > 0 and sizes[first - 1] <= tokens_left:
             first -= 1
-            room -= sizes[first]
+            tokens_left -= sizes[first]
         else:
             return first, last
 
@@ -227,7 +227,7 @@ def _best_unit(entry: Evidence, parts: Sequence[Unit]) -> int:
     return next((place for place, part in enumerate(parts) if part.end > start), 0)
 
 
-def _cut(entry: Evidence, start: int, end: int) -> Evidence:
+def _slice(entry: Evidence, start: int, end: int) -> Evidence:
     """Return `text[start:end]` of the passage as a passage that still knows where it stands."""
     chunk = entry.chunk
     text = chunk.text[start:end]
@@ -248,10 +248,10 @@ def _cut(entry: Evidence, start: int, end: int) -> Evidence:
     )
 
 
-def _cut_to_words(entry: Evidence, room: int) -> Evidence:
+def _truncate_words(entry: Evidence, tokens_left: int) -> Evidence:
     """Return the passage with its last words left out until it fits; one word always stays."""
     ends = [match.end() for match in _RUN.finditer(entry.chunk.text)]
-    while len(ends) > 1 and _cost(entry) > room:
+    while len(ends) > 1 and _token_cost(entry) > tokens_left:
         ends = ends[: len(ends) * 3 // 4]
-        entry = _cut(entry, 0, ends[-1])
+        entry = _slice(entry, 0, ends[-1])
     return entry

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from lightwell.answer import facts
 
 
-def day_named(text: str) -> datetime | None:
+def first_date(text: str) -> datetime | None:
     """Return the first day, or month, of a year that the text names, at its beginning in UTC; None for none."""
-    for day in facts.days(text):
+    for day in facts.find_dates(text):
         try:
             return datetime(day.year, day.month, day.day or 1, tzinfo=UTC)
         except ValueError:

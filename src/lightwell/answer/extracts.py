@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lightwell.answer import facts
-from lightwell.answer.kinds import Kind, Wanted, kinds_held, spoken_for, wanted
-from lightwell.answer.orders import asks_what_is_said, is_order
-from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, cover, narrowed, quotes
-from lightwell.answer.shown import shown
-from lightwell.answer.writing import Statement
+from lightwell.answer.kinds import AnswerType, ExpectedAnswer, answer_types_in, terms_answered_by_type, expected_answer
+from lightwell.answer.orders import asks_for_message_content, is_injection
+from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, weighted_coverage, narrow, split_into_quotes
+from lightwell.answer.shown import render_quote
+from lightwell.answer.writing import VerifiedSentence
 from lightwell.domain.documents import Chunk
-from lightwell.domain.evidence import ENOUGH, Evidence, Retrieval
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
 from lightwell.domain.terms import terms, words
 
 MOST_QUOTES = 4
@@ -64,7 +64,7 @@ class Candidate:
         return self.worth + _FIT_COUNTS * self.fits
 
 
-def extracted(retrieval: Retrieval) -> list[Statement]:
+def extract_statements(retrieval: Retrieval) -> list[VerifiedSentence]:
     """Return up to four units of the evidence that together cover the question, the best first; [] where none stands in a passage that is enough.
 
     A unit that holds what the question asks for (a day, a figure, a person) goes before one that does not. A further one
@@ -72,59 +72,59 @@ def extracted(retrieval: Retrieval) -> list[Statement]:
     is asked for of a name that the best one brought; and it stands in a passage nearly as relevant. Where the question
     names a day, what speaks of another is no answer.
     """
-    heard = _heard(retrieval)
-    found = candidates(heard)
-    chosen = _told(found, heard) or _chosen(found, heard)
+    heard = _without_injections(retrieval)
+    found = quotable_candidates(heard)
+    chosen = _reported_instructions(found, heard) or _select(found, heard)
     if not any(map(_is_enough, chosen)):
-        chosen = _chosen([each for each in found if _is_enough(each)], heard)
+        chosen = _select([each for each in found if _is_enough(each)], heard)
     asked = frozenset(retrieval.weights)
-    return [_statement(narrowed(each.quote, asked)) for each in chosen]
+    return [_statement(narrow(each.quote, asked)) for each in chosen]
 
 
-def candidates(retrieval: Retrieval) -> list[Candidate]:
+def quotable_candidates(retrieval: Retrieval) -> list[Candidate]:
     """Return every unit of the evidence that says something by itself, in the order of the evidence.
 
     An order to a machine does only where the question asks what a message says. Where it does not,
     a passage that bears on the question by an order above all says nothing either.
     """
-    asked = wanted(retrieval.question.text)
+    asked = expected_answer(retrieval.question.text)
     found = [
         candidate
-        for entry in _heard(retrieval).evidence
+        for entry in _without_injections(retrieval).evidence
         for candidate in _candidates(entry, retrieval, asked)
     ]
-    if asks_what_is_said(retrieval.question.text):
+    if asks_for_message_content(retrieval.question.text):
         return found
-    return [each for each in found if not _is_order(each)]
+    return [each for each in found if not _is_injection(each)]
 
 
-def _heard(retrieval: Retrieval) -> Retrieval:
+def _without_injections(retrieval: Retrieval) -> Retrieval:
     """Return the retrieval without the passages that bear on the question by an order above all, unless it is asked for."""
-    if asks_what_is_said(retrieval.question.text):
+    if asks_for_message_content(retrieval.question.text):
         return retrieval
     heard = (
         entry
         for entry in retrieval.evidence
-        if not any(is_order(entry.chunk.text, each.start) for each in entry.highlights[:1])
+        if not any(is_injection(entry.chunk.text, each.start) for each in entry.highlights[:1])
     )
     return replace(retrieval, evidence=tuple(heard))
 
 
-def _told(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _reported_instructions(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
     """Return what an order says that the question asks about, with what else speaks of it; [] where there is no order.
 
     What holds most of the question goes first, and of equals the order, as it stands.
     """
-    orders = [each for each in found if _is_order(each) and _is_relevant(each, retrieval)]
+    orders = [each for each in candidates if _is_injection(each) and _is_relevant(each, retrieval)]
     if not orders:
         return []
-    beside = [each for each in _chosen(found, retrieval) if each.held and not _is_order(each)]
-    told = sorted((*orders, *beside), key=lambda each: -cover(each.held, retrieval.weights))
+    beside = [each for each in _select(candidates, retrieval) if each.held and not _is_injection(each)]
+    told = sorted((*orders, *beside), key=lambda each: -weighted_coverage(each.held, retrieval.weights))
     return told[:MOST_QUOTES]
 
 
-def _is_order(each: Candidate) -> bool:
-    return is_order(each.quote.evidence.chunk.text, each.quote.start)
+def _is_injection(candidate: Candidate) -> bool:
+    return is_injection(candidate.quote.evidence.chunk.text, candidate.quote.start)
 
 
 def is_heading(quote: Quote) -> bool:
@@ -132,17 +132,17 @@ def is_heading(quote: Quote) -> bool:
     return _is_heading(quote, _headings(quote.evidence.chunk))
 
 
-def _candidates(entry: Evidence, retrieval: Retrieval, asked: Wanted) -> list[Candidate]:
+def _candidates(entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer) -> list[Candidate]:
     likeness = {each.start: each.similarity for each in entry.highlights}
     title = frozenset(terms(entry.chunk.title))
     headings = _headings(entry.chunk)
     found: list[Candidate] = []
-    for quote in quotes(entry):
+    for quote in split_into_quotes(entry):
         near = title | frozenset(terms(quote.context))
         bears = (quote.terms | near) & retrieval.weights.keys() or quote.start in likeness
         if bears and len(quote.terms) >= _LEAST_TERMS and not _is_heading(quote, headings):
             found.append(
-                _candidate(quote, near, likeness.get(quote.start, 0.0), retrieval.weights, asked)
+                _candidate(quote, near, likeness.get(quote.start, 0.0), retrieval.weights, expected)
             )
     return found
 
@@ -152,13 +152,13 @@ def _candidate(
     around: frozenset[str],
     similarity: float,
     weights: Mapping[str, float],
-    asked: Wanted,
+    expected: ExpectedAnswer,
 ) -> Candidate:
     held = quote.terms & weights.keys()
     near = (around & weights.keys()) - held
-    kinds = kinds_held(quote.text, asked, context=quote.context)
-    answered = spoken_for(kinds, asked)
-    covered = cover(held | answered, weights) + _CONTEXT_COUNTS * cover(near - answered, weights)
+    kinds = answer_types_in(quote.text, expected, context=quote.context)
+    answered = terms_answered_by_type(kinds, expected)
+    covered = weighted_coverage(held | answered, weights) + _CONTEXT_COUNTS * weighted_coverage(near - answered, weights)
     return Candidate(
         quote=quote,
         held=held,
@@ -187,57 +187,57 @@ def _headings(chunk: Chunk) -> frozenset[str]:
     return frozenset(" ".join(words(each)) for each in titles)
 
 
-def _chosen(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _select(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
     worthy = [
         each
-        for each in _on_the_day(found, retrieval)
+        for each in _on_the_day(candidates, retrieval)
         if each.worth >= _LEAST_WORTH and _is_relevant(each, retrieval)
     ]
     if not worthy:
         return []
     ordered = sorted(worthy, key=lambda each: -each.rank)
     anchor = max(worthy, key=lambda each: each.worth)
-    led_on = [] if anchor.fits else _led_on(anchor, found, retrieval)
+    led_on = [] if anchor.fits else _follow_lead(anchor, candidates, retrieval)
     chosen = [anchor, *led_on] if led_on else ordered[:1]
     for each in ordered:
         if len(chosen) == MOST_QUOTES:
             break
         covered = frozenset[str]().union(*(one.held | one.near for one in chosen))
-        adds = each.rank * cover(each.held - covered, retrieval.weights)
+        adds = each.rank * weighted_coverage(each.held - covered, retrieval.weights)
         is_near_best = each.rank >= _LEAST_SHARE * ordered[0].rank and each.fits >= chosen[0].fits
         if each not in chosen and (is_near_best or adds >= _LEAST_GAIN):
             chosen.append(each)
     return chosen
 
 
-def _is_relevant(each: Candidate, retrieval: Retrieval) -> bool:
+def _is_relevant(candidate: Candidate, retrieval: Retrieval) -> bool:
     """Return whether a unit stands in a passage that is nearly as relevant as the best."""
-    return each.quote.evidence.relevance >= _LEAST_RELEVANCE * retrieval.best
+    return candidate.quote.evidence.relevance >= _LEAST_RELEVANCE * retrieval.best
 
 
-def _is_enough(each: Candidate) -> bool:
-    return each.quote.evidence.relevance >= ENOUGH
+def _is_enough(candidate: Candidate) -> bool:
+    return candidate.quote.evidence.relevance >= SUFFICIENT_RELEVANCE
 
 
-def _on_the_day(found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _on_the_day(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
     """Return the units that may speak of the day that a question names; [] where none names it, with what it stands under.
 
     A question that asks for another day may be answered by one.
     """
     text = retrieval.question.text
-    wanted_days = facts.days(text)
-    if not wanted_days or wanted(text).kinds & {Kind.DAY, Kind.DEADLINE}:
-        return found
+    wanted_days = facts.find_dates(text)
+    if not wanted_days or expected_answer(text).kinds & {AnswerType.DAY, AnswerType.DEADLINE}:
+        return candidates
 
     def names_it(said: str) -> bool:
-        return any(facts.agree(day, each) for day in wanted_days for each in facts.days(said))
+        return any(facts.may_be_equal(day, each) for day in wanted_days for each in facts.find_dates(said))
 
-    if not any(names_it(each.around) for each in found):
+    if not any(names_it(each.around) for each in candidates):
         return []
-    return [each for each in found if names_it(each.quote.text) or not facts.days(each.quote.text)]
+    return [each for each in candidates if names_it(each.quote.text) or not facts.find_dates(each.quote.text)]
 
 
-def _led_on(best: Candidate, found: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _follow_lead(best: Candidate, candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
     """Return the unit that says what is asked for, where the best one leads to it.
 
     It stands in the same document, or has a name which the best one brought and the question lacks; and it has terms of
@@ -248,12 +248,12 @@ def _led_on(best: Candidate, found: list[Candidate], retrieval: Retrieval) -> li
     document = best.quote.evidence.chunk.document_id
 
     def adds(each: Candidate) -> float:
-        own = cover(each.held - best.held, retrieval.weights)
-        return own + _CONTEXT_COUNTS * cover(each.near - best.held, retrieval.weights)
+        own = weighted_coverage(each.held - best.held, retrieval.weights)
+        return own + _CONTEXT_COUNTS * weighted_coverage(each.near - best.held, retrieval.weights)
 
     led = [
         each
-        for each in found
+        for each in candidates
         if each.fits
         and adds(each) >= _LEAST_LED
         and (each.quote.terms & brought or each.quote.evidence.chunk.document_id == document)
@@ -261,5 +261,5 @@ def _led_on(best: Candidate, found: list[Candidate], retrieval: Retrieval) -> li
     return [max(led, key=adds)] if led else []
 
 
-def _statement(quote: Quote) -> Statement:
-    return Statement(text=shown(quote), quotes=(quote,))
+def _statement(quote: Quote) -> VerifiedSentence:
+    return VerifiedSentence(text=render_quote(quote), quotes=(quote,))

@@ -20,7 +20,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
+class PartialDate:
     """A date as far as a text names it; 0 stands for what it leaves open."""
 
     year: int
@@ -70,12 +70,12 @@ _WEEKDAY = (
 _NAMED_DATE = re.compile(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{_WEEKDAY})\b")
 
 
-def days(text: str) -> tuple[Day, ...]:
+def find_dates(text: str) -> tuple[PartialDate, ...]:
     """Return the dates of the calendar that a text names, in order."""
     return tuple(_day(match) for match in _DATE.finditer(text))
 
 
-def dates_named(text: str) -> tuple[str, ...]:
+def find_date_texts(text: str) -> tuple[str, ...]:
     """Return the dates, quarters and days of the week that a text names, as written there, each once, in order."""
     found = [match.span() for match in _DATE.finditer(text)]
     apart = _NAMED_DATE.finditer(_DATE.sub(_blank, text))
@@ -83,10 +83,10 @@ def dates_named(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in found))
 
 
-def _day(match: re.Match[str]) -> Day:
+def _day(match: re.Match[str]) -> PartialDate:
     parts = {name[0]: value for name, value in match.groupdict().items() if value}
     month = parts["m"].casefold()
-    return Day(
+    return PartialDate(
         year=int(parts.get("y", "0")),
         month=_MONTHS.get(month) or int(month),
         day=int(parts.get("d", "0")),
@@ -163,7 +163,7 @@ def figures(text: str) -> frozenset[Figure]:
 
     Small numbers in words count as well, and the years of dates.
     """
-    years = {Figure(value=str(day.year), unit=_OF_A_DATE) for day in days(text) if day.year}
+    years = {Figure(value=str(day.year), unit=_OF_A_DATE) for day in find_dates(text) if day.year}
     return frozenset(years.union(figure for _, figure in _figures(text)))
 
 
@@ -172,9 +172,9 @@ def units(word: str) -> frozenset[str]:
     return frozenset({_UNITS.get(word.casefold()) or next(iter(terms(word)), "")} - {""})
 
 
-def placed(text: str) -> list[tuple[Figure | Day, frozenset[str]]]:
+def facts_with_context(text: str) -> list[tuple[Figure | PartialDate, frozenset[str]]]:
     """Return each figure and date of a text with the terms that stand beside it, units and numbers left out."""
-    found: list[tuple[int, Figure | Day]] = [*_figures(text)]
+    found: list[tuple[int, Figure | PartialDate]] = [*_figures(text)]
     found.extend((match.start(), _day(match)) for match in _DATE.finditer(text))
     return [(each, _beside(text, start)) for start, each in sorted(found, key=lambda one: one[0])]
 
@@ -186,37 +186,37 @@ def _beside(text: str, start: int) -> frozenset[str]:
     return frozenset(terms(" ".join(bare)))
 
 
-def agree(one: Figure | Day, other: Figure | Day) -> bool:
+def may_be_equal(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
     """Return whether two may be the same: equal numbers that do not count different things, dates without a difference."""
     match one, other:
         case Figure(), Figure():
-            return one.value == other.value and _may_count_alike(one.unit, other.unit)
-        case Day(), Day():
+            return one.value == other.value and _may_count_same_unit(one.unit, other.unit)
+        case PartialDate(), PartialDate():
             pairs = ((one.year, other.year), (one.month, other.month), (one.day, other.day))
             return all(mine == others or not mine or not others for mine, others in pairs)
         case _:
             return False
 
 
-def rival(one: Figure | Day, other: Figure | Day) -> bool:
+def conflict(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
     """Return whether two stand in each other's place: different numbers of one thing, or different dates."""
     match one, other:
         case Figure(), Figure():
             return bool(one.unit) and one.unit == other.unit and one.value != other.value
-        case Day(), Day():
-            return not agree(one, other)
+        case PartialDate(), PartialDate():
+            return not may_be_equal(one, other)
         case _:
             return False
 
 
-def counts_alike(one: Figure | Day, other: Figure | Day) -> bool:
+def count_same_unit(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
     """Return whether two figures are said to count the same, as far as they say what; dates always do."""
     if not isinstance(one, Figure) or not isinstance(other, Figure):
         return True
     return one.unit == other.unit or not one.unit or not other.unit
 
 
-def _may_count_alike(one: str, other: str) -> bool:
+def _may_count_same_unit(one: str, other: str) -> bool:
     if _OF_A_DATE in (one, other):
         return one not in _KNOWN_UNITS and other not in _KNOWN_UNITS
     known = one in _KNOWN_UNITS or other in _KNOWN_UNITS
@@ -352,12 +352,12 @@ def clauses(text: str) -> tuple[Clause, ...]:
     return tuple(clause for part in _CLAUSE.split(text) if (clause := _clause(words(part))).terms)
 
 
-def denies(text: str) -> bool:
+def has_negation(text: str) -> bool:
     """Return whether a text denies something, if only by a word such as `nothing`."""
     return _clause(words(text)).denies
 
 
-def contradict(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
+def differ_in_negation(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
     """Return whether one text denies what the other affirms, in as many words."""
     return _denies_what_is_said(one, other) or _denies_what_is_said(other, one)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from lightwell.answer import facts
 from lightwell.answer.compose import EXTRACTS
-from lightwell.answer.context import Budget, sayings
-from lightwell.answer.kinds import Kind, Wanted, kinds_held, spoken_for, wanted
-from lightwell.answer.orders import is_order
-from lightwell.answer.quotes import cover
-from lightwell.domain.chat import Saying
-from lightwell.domain.evidence import ENOUGH, INSUFFICIENT, Answer, Retrieval
+from lightwell.answer.context import Budget, select_graph_context
+from lightwell.answer.kinds import AnswerType, ExpectedAnswer, answer_types_in, terms_answered_by_type, expected_answer
+from lightwell.answer.orders import is_injection
+from lightwell.answer.quotes import weighted_coverage
+from lightwell.domain.chat import GraphClaim
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, INSUFFICIENT, Answer, Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
 from lightwell.domain.terms import terms, words
 
@@ -22,7 +22,7 @@ _WHAT_IT_IS = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class GraphFact:
     """One thing that the graph says; `names` are those of the entity, or of the relation's ends, that it is about.
 
     `sayings` are all that it is put together from.
@@ -31,7 +31,7 @@ class Line:
     names: tuple[str, ...]
     about: str
     said: str
-    sayings: tuple[Saying, ...]
+    sayings: tuple[GraphClaim, ...]
 
     @property
     def text(self) -> str:
@@ -39,34 +39,34 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _MatchedFact:
     """A line, the question's terms that it holds or answers, and whether it holds what is asked for."""
 
-    line: Line
+    line: GraphFact
     terms: frozenset[str]
     fits: bool
 
 
-def lines(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[Line, ...]:
+def graph_facts(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[GraphFact, ...]:
     """Return what a response takes from the graph: all it says where no passage answers, else what a model was told.
 
     Of that, only what is about entities that the answer names.
     """
     if answer.text == INSUFFICIENT:
-        return _carrying(retrieval)
+        return _answering_facts(retrieval)
     if answer.model == EXTRACTS or not answer.citations:
         return ()
-    told = sayings(retrieval, budget)
+    told = select_graph_context(retrieval, budget)
     said = words(answer.text)
     found = [
         line
-        for line in _lines(told.entities, told.relations)
+        for line in _facts(told.entities, told.relations)
         if all(_is_named(name, said) for name in line.names)
     ]
     return tuple(found[:_MOST_LINES])
 
 
-def _carrying(retrieval: Retrieval) -> tuple[Line, ...]:
+def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     """Return the lines about what the question names that carry it, the best first; none when it is not carried.
 
     Together they hold 0.6 of the weights of its terms, and of those besides the names, and every name in it; the best
@@ -76,83 +76,83 @@ def _carrying(retrieval: Retrieval) -> tuple[Line, ...]:
     asked = words(question)
     about = [
         line
-        for line in _lines(retrieval.entities, retrieval.relations)
+        for line in _facts(retrieval.entities, retrieval.relations)
         if any(_is_named(name, asked) for name in line.names)
     ]
     named = {name for line in about for name in line.names if _is_named(name, asked)}
     known = frozenset(terms(" ".join(named)))
     rest = {term: weight for term, weight in weights.items() if term not in known}
-    chosen = _chosen([_held(line, question) for line in about], rest)
+    chosen = _select([_match(line, question) for line in about], rest)
     held = frozenset[str]().union(*(each.terms for each in chosen))
-    if not chosen or cover(held, weights) < ENOUGH or (rest and cover(held, rest) < ENOUGH):
+    if not chosen or weighted_coverage(held, weights) < SUFFICIENT_RELEVANCE or (rest and weighted_coverage(held, rest) < SUFFICIENT_RELEVANCE):
         return ()
     if not all(name <= held for name in facts.names(question)):
         return ()
     return tuple(each.line for each in chosen)
 
 
-def _chosen(found: Sequence[_Held], rest: dict[str, float]) -> list[_Held]:
+def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_MatchedFact]:
     """Return the fitting line that holds most of the rest, and others that add to it; without a rest, all that fit."""
     if not rest:
-        return [each for each in found if each.fits and len(each.line.names) == 1][:_MOST_LINES]
-    fitting = [each for each in found if each.fits and each.terms & rest.keys()]
+        return [each for each in facts if each.fits and len(each.line.names) == 1][:_MOST_LINES]
+    fitting = [each for each in facts if each.fits and each.terms & rest.keys()]
     if not fitting:
         return []
-    chosen = [max(fitting, key=lambda each: cover(each.terms, rest))]
-    for each in found:
+    chosen = [max(fitting, key=lambda each: weighted_coverage(each.terms, rest))]
+    for each in facts:
         held = frozenset[str]().union(*(one.terms for one in chosen))
         if (each.terms - held) & rest.keys() and len(chosen) < _MOST_LINES:
             chosen.append(each)
     return chosen
 
 
-def _held(line: Line, question: str) -> _Held:
-    asked = wanted(question)
-    kinds = kinds_held(line.text, asked)
-    return _Held(
+def _match(line: GraphFact, question: str) -> _MatchedFact:
+    asked = expected_answer(question)
+    kinds = answer_types_in(line.text, asked)
+    return _MatchedFact(
         line=line,
-        terms=frozenset(terms(line.text)) | spoken_for(kinds, asked),
-        fits=kinds >= _needed(question, asked, line),
+        terms=frozenset(terms(line.text)) | terms_answered_by_type(kinds, asked),
+        fits=kinds >= _required_terms(question, asked, line),
     )
 
 
-def _needed(question: str, asked: Wanted, line: Line) -> frozenset[Kind]:
+def _required_terms(question: str, expected: ExpectedAnswer, line: GraphFact) -> frozenset[AnswerType]:
     """Return what must be held; who or what somebody is, a description says, whatever is in it."""
-    if _WHAT_IT_IS.search(question) and asked.terms <= frozenset(terms(" ".join(line.names))):
-        return asked.kinds - {Kind.PERSON, Kind.NAME}
-    return asked.kinds
+    if _WHAT_IT_IS.search(question) and expected.terms <= frozenset(terms(" ".join(line.names))):
+        return expected.kinds - {AnswerType.PERSON, AnswerType.NAME}
+    return expected.kinds
 
 
-def _lines(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterator[Line]:
+def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterator[GraphFact]:
     for entity in entities:
-        for said in _said(entity.description):
-            yield Line(
+        for said in _descriptions(entity.description):
+            yield GraphFact(
                 names=(entity.name,),
                 about=f"{entity.name} ({entity.kind})",
                 said=said,
                 sayings=tuple(
-                    Saying(subject=entity.id, text=text)
+                    GraphClaim(subject=entity.id, text=text)
                     for text in (entity.name, entity.kind, said)
                 ),
             )
     for relation in relations:
         names = (relation.source, relation.target)
         ends = [
-            Saying(subject=end, text=name) for end, name in zip(relation.ends, names, strict=True)
+            GraphClaim(subject=end, text=name) for end, name in zip(relation.ends, names, strict=True)
         ]
-        for said in _said(relation.description):
-            yield Line(
+        for said in _descriptions(relation.description):
+            yield GraphFact(
                 names=names,
                 about=f"{relation.source} → {relation.target}",
                 said=said,
-                sayings=(Saying(subject=relation.id, text=said), *ends),
+                sayings=(GraphClaim(subject=relation.id, text=said), *ends),
             )
 
 
-def _said(description: str) -> list[str]:
+def _descriptions(description: str) -> list[str]:
     """Return the sayings of a description; one that orders a machine about is nobody's answer here either."""
     said = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
-    return [each for each in said if not is_order(" ".join(each.split()), 0)]
+    return [each for each in said if not is_injection(" ".join(each.split()), 0)]
 
 
 def _is_named(name: str, said: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from lightwell.answer import facts
 from lightwell.domain.terms import terms
 
 
-class Kind(StrEnum):
+class AnswerType(StrEnum):
     PERSON = "person"
     DAY = "day"
     DEADLINE = "deadline"
@@ -19,14 +19,14 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ExpectedAnswer:
     """What a question asks for; a figure must count one of the `units`, where the question names any.
 
     Where it `counts` them ("how many"), a bare number only does where the text names one of them.
     `terms`, `figures` and `dates` are those that the question has itself.
     """
 
-    kinds: frozenset[Kind]
+    kinds: frozenset[AnswerType]
     units: frozenset[str]
     counts: bool
     terms: frozenset[str]
@@ -35,22 +35,22 @@ class Wanted:
 
 
 _ASKING = (
-    (Kind.ADDRESS, r"e-?mail|telephone number|phone number|telefonnummer"),
+    (AnswerType.ADDRESS, r"e-?mail|telephone number|phone number|telefonnummer"),
     (
-        Kind.DEADLINE,
+        AnswerType.DEADLINE,
         r"deadlines?|due(?: dates?)?|(?:by|until|before) when|how soon|fristen?|termine?|bis wann|délais?|échéances?|avant quand",
     ),
     (
-        Kind.DAY,
+        AnswerType.DAY,
         r"when|(?:which|what) (?:day|date|month|year)|wann|an welchem tag|welches datum|quand|quel jour|quelles? dates?",
     ),
     (
-        Kind.FIGURE,
+        AnswerType.FIGURE,
         r"how (?:many|much|long|fast|soon|far|often|old|high|large|big|small)|what (?:amounts?|prices?|costs?|discounts?"
         r"|budgets?|margins?|rent|salary|share|rate)|what is the (?:[\w-]+ ){0,8}(?:amount|price|cost|discount|budget|margin|rent|rate)"
         r"|wie ?viele?|wie (?:lange|hoch|teuer|weit|oft)|combien|quel (?:prix|montant)",
     ),
-    (Kind.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),
+    (AnswerType.PERSON, r"who|whom|whose|wer|wem|wen|(?:^|(?:à|par|de) )qui"),
 )
 _PATTERNS = tuple(
     (kind, re.compile(rf"\b(?:{asking})\b", re.IGNORECASE)) for kind, asking in _ASKING
@@ -58,10 +58,10 @@ _PATTERNS = tuple(
 _ASKING_TERMS = {
     kind: frozenset(terms(asking))
     for kind, asking in {
-        Kind.ADDRESS: "e mail email address telephone phone number adresse telefonnummer",
-        Kind.DEADLINE: "deadline due date soon frist fristen termin termine délai délais échéance échéances",
-        Kind.DAY: "day date month year datum tag jour date",
-        Kind.FIGURE: "amount price cost many much number",
+        AnswerType.ADDRESS: "e mail email address telephone phone number adresse telefonnummer",
+        AnswerType.DEADLINE: "deadline due date soon frist fristen termin termine délai délais échéance échéances",
+        AnswerType.DAY: "day date month year datum tag jour date",
+        AnswerType.FIGURE: "amount price cost many much number",
     }.items()
 }
 """The words by which a question says what it asks for: a text that holds such a thing need not say them."""
@@ -108,16 +108,16 @@ _YEAR = re.compile(r"(?<![\d.,:/€$£-])(?:1[5-9]|20)\d\d(?![\d.,:/-]\d|\d)")
 _ADDRESS = re.compile(r"\w@\w|\+?\d[\d ()/-]{6,}\d")
 
 
-def wanted(question: str) -> Wanted:
+def expected_answer(question: str) -> ExpectedAnswer:
     """Return what the question asks for: `when` a day, `how many` a figure, `who` a person, else `which` a name."""
     kinds = frozenset(kind for kind, pattern in _PATTERNS if pattern.search(question))
     if not kinds and _ANY_NAME.search(question):
-        kinds = frozenset({Kind.NAME})
+        kinds = frozenset({AnswerType.NAME})
     counted = {unit for match in _COUNTED.finditer(question) for unit in facts.units(match[1])}
     if counted & _PEOPLE:
         counted |= _PEOPLE
     asked = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]
-    return Wanted(
+    return ExpectedAnswer(
         kinds=kinds,
         counts=bool(counted),
         units=frozenset(counted) or frozenset[str]().union(*asked[:1]),
@@ -127,52 +127,52 @@ def wanted(question: str) -> Wanted:
     )
 
 
-def kinds_held(text: str, asked: Wanted, *, context: str = "") -> frozenset[Kind]:
+def answer_types_in(text: str, expected: ExpectedAnswer, *, context: str = "") -> frozenset[AnswerType]:
     """Return which of the kinds that are asked for the text holds, in something that the question does not have.
 
     `context` is what it stands under: a table's head says what its numbers count.
     """
-    return frozenset(kind for kind in asked.kinds if _holds(kind, text, context, asked))
+    return frozenset(kind for kind in expected.kinds if _holds(kind, text, context, expected))
 
 
-def spoken_for(kinds: Collection[Kind], asked: Wanted) -> frozenset[str]:
+def terms_answered_by_type(kinds: Collection[AnswerType], expected: ExpectedAnswer) -> frozenset[str]:
     """Return the terms of the question that a text answers by holding these kinds: `deadline` by a date."""
     said = (_ASKING_TERMS.get(kind, frozenset[str]()) for kind in kinds)
-    return asked.terms.intersection(frozenset[str]().union(*said))
+    return expected.terms.intersection(frozenset[str]().union(*said))
 
 
-def acts(text: str) -> frozenset[str]:
+def speech_act_terms(text: str) -> frozenset[str]:
     """Return all the words for what is done in saying, of each kind of which the text has one: promising, deciding."""
     said = frozenset(terms(text))
     return frozenset[str]().union(*(each for each in _ACTS if each & said))
 
 
-def _holds(kind: Kind, text: str, context: str, asked: Wanted) -> bool:
+def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) -> bool:
     match kind:
-        case Kind.DAY:
-            return bool(_dates(text) - asked.dates)
-        case Kind.DEADLINE:
+        case AnswerType.DAY:
+            return bool(_dates(text) - expected.dates)
+        case AnswerType.DEADLINE:
             return any(_dates(match[0]) for match in _BY.finditer(text))
-        case Kind.FIGURE:
-            bare = not asked.counts or bool(asked.units.intersection(terms(f"{context} {text}")))
-            return any(_is_wanted(figure, asked, bare=bare) for figure, _ in facts.placed(text))
-        case Kind.NAME:
-            return any(not name & asked.terms for name in facts.names(text))
-        case Kind.ADDRESS:
+        case AnswerType.FIGURE:
+            bare = not expected.counts or bool(expected.units.intersection(terms(f"{context} {text}")))
+            return any(_is_wanted(figure, expected, bare=bare) for figure, _ in facts.facts_with_context(text))
+        case AnswerType.NAME:
+            return any(not name & expected.terms for name in facts.names(text))
+        case AnswerType.ADDRESS:
             return _ADDRESS.search(text) is not None
-        case Kind.PERSON:
+        case AnswerType.PERSON:
             names = (frozenset(terms(match[0])) for match in _PERSON.finditer(text))
-            return any(not name & asked.terms for name in names)
+            return any(not name & expected.terms for name in names)
 
 
-def _is_wanted(figure: facts.Figure | facts.Day, asked: Wanted, *, bare: bool) -> bool:
+def _is_wanted(figure: facts.Figure | facts.PartialDate, expected: ExpectedAnswer, *, bare: bool) -> bool:
     match figure:
         case facts.Figure(value=value, unit=unit):
-            counts = not asked.units or unit in asked.units or (bare and not unit)
-            return counts and value not in asked.figures and ":" not in value
-        case facts.Day():
+            counts = not expected.units or unit in expected.units or (bare and not unit)
+            return counts and value not in expected.figures and ":" not in value
+        case facts.PartialDate():
             return False
 
 
 def _dates(text: str) -> frozenset[str]:
-    return frozenset((*facts.dates_named(text), *_YEAR.findall(text)))
+    return frozenset((*facts.find_date_texts(text), *_YEAR.findall(text)))

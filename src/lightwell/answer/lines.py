@@ -9,14 +9,14 @@ from importlib import resources
 
 from lightwell.answer import check, writing
 from lightwell.answer.context import passage_text
-from lightwell.answer.days import day_named
+from lightwell.answer.days import first_date
 from lightwell.answer.extracts import is_heading
-from lightwell.answer.quotes import Quote, citation, quote, shortened
-from lightwell.answer.shown import shown
-from lightwell.answer.telling import Names, defining, folded, openness, says_something, telling
-from lightwell.domain.briefs import MOST_CITATIONS, Line, Spoken
+from lightwell.answer.quotes import Quote, make_citation, make_quote, shorten
+from lightwell.answer.shown import render_quote
+from lightwell.answer.telling import EntityNames, definition_score, fold_words, open_issue_score, has_content, news_score
+from lightwell.domain.briefs import MOST_CITATIONS, BriefLine, EntityPassage
 from lightwell.domain.evidence import Citation, Evidence
-from lightwell.domain.fences import fenced
+from lightwell.domain.fences import fence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.tokens import token_count
@@ -43,7 +43,7 @@ _PART_HEAD = re.compile(rf"^[^\w\n]*({'|'.join(Part)})[^\w\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class CandidateSentence:
     """A unit of a passage that speaks of the entity, and how well it serves each part.
 
     `said_at` is the day that it names, else that of its document; it is `dated` where that stands in the unit, or in the document's
@@ -54,14 +54,14 @@ class Told:
     quote: Quote
     said_at: datetime
     dated: bool
-    names_it: bool
-    about: float
-    lately: float
-    open: int
+    names_entity: bool
+    definition_score: float
+    news_score: float
+    open_issue_score: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class DraftLine:
     """A line before its citations are numbered."""
 
     part: Part
@@ -71,130 +71,130 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Marks:
+class CitationMarks:
     """The numbers of a brief's citations: one for each passage, or each quote where there are too few passages."""
 
     by_quote: bool
     citations: list[Citation] = field(default_factory=list[Citation])
     _known: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
 
-    def key(self, given: Quote) -> tuple[str, int]:
+    def key(self, quote: Quote) -> tuple[str, int]:
         """Return what quotes under one mark have in common."""
-        return str(given.evidence.chunk.id), given.start if self.by_quote else -1
+        return str(quote.evidence.chunk.id), quote.start if self.by_quote else -1
 
-    def knows(self, given: Quote) -> bool:
+    def knows(self, quote: Quote) -> bool:
         """Return whether this quote's mark is given already."""
-        return self.key(given) in self._known
+        return self.key(quote) in self._known
 
     @property
     def are_left(self) -> bool:
         return len(self._known) < MOST_CITATIONS
 
-    def line(self, text: str, quotes: Sequence[Quote], said_at: datetime) -> Line:
+    def line(self, text: str, quotes: Sequence[Quote], said_at: datetime) -> BriefLine:
         """Return the line with its citations, marked as they come."""
-        return Line(
+        return BriefLine(
             text=text, citations=tuple(self._cited(each) for each in quotes), said_at=said_at
         )
 
-    def _cited(self, given: Quote) -> Citation:
-        number = self._known.setdefault(self.key(given), len(self._known) + 1)
-        made = citation(number, given)
+    def _cited(self, quote: Quote) -> Citation:
+        number = self._known.setdefault(self.key(quote), len(self._known) + 1)
+        made = make_citation(number, quote)
         if number > len(self.citations):
             self.citations.append(made)
         return made
 
 
-def told(passages: Sequence[Spoken], called: Names) -> list[Told]:
+def candidate_sentences(passages: Sequence[EntityPassage], entity_names: EntityNames) -> list[CandidateSentence]:
     """Return every unit that names the entity or stands under its name, in the order of the passages.
 
     Where none does, the passages that are known to speak of it do in other words: then all their units.
     """
-    heard = [each for passage in passages for each in _told(passage, called, everywhere=False)]
-    known = (passage for passage in passages if passage.often)
-    return heard or [each for passage in known for each in _told(passage, called, everywhere=True)]
+    heard = [each for passage in passages for each in _candidates_in(passage, entity_names, everywhere=False)]
+    known = (passage for passage in passages if passage.mention_count)
+    return heard or [each for passage in known for each in _candidates_in(passage, entity_names, everywhere=True)]
 
 
-def chosen(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
+def extract_lines(entity: Entity, sentences: Sequence[CandidateSentence]) -> list[DraftLine]:
     """Return the lines that units make word for word; `heard` is newest first."""
-    taken = _Taken()
-    about = _described(entity, heard) or _drafts(Part.ABOUT, taken.new(_defining(heard), 1))
+    taken = _Deduplicator()
+    about = _supported_description(entity, sentences) or _drafts(Part.ABOUT, taken.without_repeated(_by_definition_score(sentences), 1))
     for draft in about:
-        taken.take(draft)
+        taken.add(draft)
     still_open = sorted(
-        _newest_first(each for each in heard if each.open),
-        key=lambda each: (each.open < 2, not each.dated),
+        _newest_first(each for each in sentences if each.open_issue_score),
+        key=lambda each: (each.open_issue_score < 2, not each.dated),
     )
-    left = _drafts(Part.OPEN, taken.new(still_open, _MOST_LINES))
-    lately = _drafts(Part.LATELY, _newest_first(taken.new(_newest(heard, taken), _MOST_LINES)))
+    left = _drafts(Part.OPEN, taken.without_repeated(still_open, _MOST_LINES))
+    lately = _drafts(Part.LATELY, _newest_first(taken.without_repeated(_newest(sentences, taken), _MOST_LINES)))
     drafts = [*about, *lately, *left]
-    spare = _defining([each for each in heard if each.names_it])
+    spare = _by_definition_score([each for each in sentences if each.names_entity])
     quoted = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
-    more = taken.new(_of_others(spare, quoted), FEWEST_CITATIONS - len(quoted))
+    more = taken.without_repeated(_from_other_passages(spare, quoted), FEWEST_CITATIONS - len(quoted))
     missing = (
         FEWEST_CITATIONS - len(more) - len({each.place for one in drafts for each in one.quotes})
     )
-    more += taken.new(spare, missing)
+    more += taken.without_repeated(spare, missing)
     return [*about, *_drafts(Part.ABOUT, more), *lately, *left]
 
 
-def stands(each: Told) -> bool:
+def passes_verification(sentence: CandidateSentence) -> bool:
     """Return whether the unit would stand the check of an answer: what gives a model orders does not."""
-    given = each.quote
-    return bool(check.carried(given.text, [check.source(given.evidence)], frozenset()))
+    given = sentence.quote
+    return bool(check.supporting_quotes(given.text, [check.source(given.evidence)], frozenset()))
 
 
-def best_saying(heard: Sequence[Told]) -> str:
+def best_definition(sentences: Sequence[CandidateSentence]) -> str:
     """Return the unit that best says what the entity is, "" for none."""
-    return next((each.quote.text for each in _defining(heard) if stands(each)), "")
+    return next((each.quote.text for each in _by_definition_score(sentences) if passes_verification(each)), "")
 
 
-async def written(
+async def generate_lines(
     model: ChatModel,
     entity: Entity,
-    passages: Sequence[Spoken],
-    drafts: Sequence[Draft],
+    passages: Sequence[EntityPassage],
+    drafts: Sequence[DraftLine],
     *,
     most_tokens: int,
-) -> list[Draft]:
+) -> list[DraftLine]:
     """Return the lines that the model writes and its citations carry; raise `ModelFailed`.
 
     It is shown the passages of the chosen lines first, so that a part it leaves empty may keep those.
     """
-    shown = _shown(passages, drafts, most_tokens)
+    shown = _passages_to_show(passages, drafts, most_tokens)
     evidence = [_evidence(each) for each in shown]
     dates = {each.chunk.id: each.said_at for each in shown}
-    reply = await model.reply(messages(entity, evidence), most_tokens=MOST_REPLY_TOKENS)
-    made: list[Draft] = []
+    reply = await model.reply(build_messages(entity, evidence), most_tokens=MOST_REPLY_TOKENS)
+    made: list[DraftLine] = []
     for part, text in _parts(reply.text):
         made += [
-            Draft(
+            DraftLine(
                 part=part,
                 text=each.text,
                 quotes=each.quotes,
-                said_at=day_named(each.text) or dates[each.quotes[0].evidence.chunk.id],
+                said_at=first_date(each.text) or dates[each.quotes[0].evidence.chunk.id],
             )
-            for each in writing.checked(text, evidence, entity.name)[:_MOST_LINES]
+            for each in writing.verify_reply(text, evidence, entity.name)[:_MOST_LINES]
         ]
     done = {draft.part for draft in made}
-    return _filled([*made, *(draft for draft in drafts if draft.part not in done)], drafts)
+    return _add_extracted([*made, *(draft for draft in drafts if draft.part not in done)], drafts)
 
 
-def _filled(made: list[Draft], drafts: Sequence[Draft]) -> list[Draft]:
+def _add_extracted(lines: list[DraftLine], drafts: Sequence[DraftLine]) -> list[DraftLine]:
     """Return the lines with chosen ones added, as long as they quote fewer than three passages."""
-    quoted = {each.evidence.chunk.id for draft in made for each in draft.quotes}
+    quoted = {each.evidence.chunk.id for draft in lines for each in draft.quotes}
     for draft in drafts:
         chunk = draft.quotes[0].evidence.chunk.id
         if len(quoted) < FEWEST_CITATIONS and chunk not in quoted:
             quoted.add(chunk)
-            made.append(draft)
-    return made
+            lines.append(draft)
+    return lines
 
 
-def messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
+def build_messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
     """Return what the model is sent; `evidence` is numbered from 1."""
     rules = (resources.files("lightwell.answer") / "prompts" / "brief.md").read_text("utf-8")
     blocks = "\n\n".join(
-        f"[{number}]\n{fenced(passage_text(entry))}" for number, entry in enumerate(evidence, 1)
+        f"[{number}]\n{fence(passage_text(entry))}" for number, entry in enumerate(evidence, 1)
     )
     return [
         Message(role="system", content=rules),
@@ -205,21 +205,21 @@ def messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
     ]
 
 
-def within(drafts: Sequence[Draft]) -> tuple[list[Draft], Marks]:
+def limit_citations(drafts: Sequence[DraftLine]) -> tuple[list[DraftLine], CitationMarks]:
     """Return the drafts that five citations carry, in the order of their parts, and the marks to give them.
 
     Each part's first line goes before any part's second one. Where fewer than three passages are quoted, each quote
     has a mark of its own.
     """
     passages = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
-    marks = Marks(by_quote=len(passages) < FEWEST_CITATIONS)
+    marks = CitationMarks(by_quote=len(passages) < FEWEST_CITATIONS)
     places: dict[Part, int] = {}
-    ranked: list[tuple[int, Draft]] = []
+    ranked: list[tuple[int, DraftLine]] = []
     for draft in drafts:
         ranked.append((places.setdefault(draft.part, 0), draft))
         places[draft.part] += 1
     held: set[tuple[str, int]] = set()
-    kept: list[Draft] = []
+    kept: list[DraftLine] = []
     for _, draft in sorted(ranked, key=lambda pair: pair[0]):
         keys = {marks.key(each) for each in draft.quotes}
         if len(held | keys) <= MOST_CITATIONS:
@@ -229,88 +229,88 @@ def within(drafts: Sequence[Draft]) -> tuple[list[Draft], Marks]:
 
 
 @dataclass(slots=True)
-class _Taken:
+class _Deduplicator:
     """What has been said already, so that nothing is said twice."""
 
     said: set[str] = field(default_factory=set[str])
 
-    def take(self, draft: Draft) -> None:
-        self.said |= {folded(each.text) for each in draft.quotes}
+    def add(self, draft: DraftLine) -> None:
+        self.said |= {fold_words(each.text) for each in draft.quotes}
 
-    def new(self, heard: Iterable[Told], most: int) -> list[Told]:
+    def without_repeated(self, sentences: Iterable[CandidateSentence], most: int) -> list[CandidateSentence]:
         """Return the first units that say something new, and take them."""
-        found: list[Told] = []
-        for each in heard:
-            said = folded(each.quote.text)
-            if len(found) < most and said not in self.said and stands(each):
+        found: list[CandidateSentence] = []
+        for each in sentences:
+            said = fold_words(each.quote.text)
+            if len(found) < most and said not in self.said and passes_verification(each):
                 self.said.add(said)
                 found.append(each)
         return found
 
 
-def _told(passage: Spoken, called: Names, *, everywhere: bool) -> Iterator[Told]:
+def _candidates_in(passage: EntityPassage, entity_names: EntityNames, *, everywhere: bool) -> Iterator[CandidateSentence]:
     chunk, entry = passage.chunk, _evidence(passage)
     for unit in units(chunk.text):
         text = chunk.text[unit.start : unit.end]
         start = chunk.locator.start + unit.start
         section = chunk.layout.locate(start, start + 1).section
         above = " › ".join((chunk.title, *section, unit.context))
-        if everywhere or called.stand_in(f"{above} › {text}"):
-            near = everywhere or called.stand_in(" › ".join((*section, unit.context, text)))
-            own = quote(entry, unit.start, unit.end, context=unit.context)
-            day, heads = day_named(text), is_heading(own)
+        if everywhere or entity_names.occur_in(f"{above} › {text}"):
+            near = everywhere or entity_names.occur_in(" › ".join((*section, unit.context, text)))
+            own = make_quote(entry, unit.start, unit.end, context=unit.context)
+            day, heads = first_date(text), is_heading(own)
             news = near or (day is not None and not text.startswith("|"))
-            yield Told(
+            yield CandidateSentence(
                 quote=own,
                 said_at=day or passage.said_at,
                 dated=day is not None or passage.said_at != chunk.updated_at,
-                names_it=everywhere or called.stand_in(f"{chunk.title} › {text}"),
-                about=defining(text, called),
-                lately=telling(text, called)
-                if news and not heads and says_something(text)
+                names_entity=everywhere or entity_names.occur_in(f"{chunk.title} › {text}"),
+                definition_score=definition_score(text, entity_names),
+                news_score=news_score(text, entity_names)
+                if news and not heads and has_content(text)
                 else 0.0,
-                open=0 if heads else openness(text, " › ".join((*section[-1:], unit.context))),
+                open_issue_score=0 if heads else open_issue_score(text, " › ".join((*section[-1:], unit.context))),
             )
 
 
-def _evidence(passage: Spoken) -> Evidence:
+def _evidence(passage: EntityPassage) -> Evidence:
     return Evidence(
         chunk=passage.chunk,
         relevance=passage.relevance,
-        score=float(passage.often),
+        score=float(passage.mention_count),
         cosine_distance=None,
     )
 
 
-def _drafts(part: Part, heard: Iterable[Told]) -> list[Draft]:
+def _drafts(part: Part, sentences: Iterable[CandidateSentence]) -> list[DraftLine]:
     return [
-        Draft(
+        DraftLine(
             part=part,
-            text=shortened(shown(each.quote)),
+            text=shorten(render_quote(each.quote)),
             quotes=(each.quote,),
             said_at=each.said_at,
         )
-        for each in heard
+        for each in sentences
     ]
 
 
-def _described(entity: Entity, heard: Sequence[Told]) -> list[Draft]:
+def _supported_description(entity: Entity, sentences: Sequence[CandidateSentence]) -> list[DraftLine]:
     """Return the sentences of the entity's description that passages carry, checked as if a model wrote them.
 
     What a person wrote is that person's word: no passage is cited for it, whatever names the entity.
     """
     if entity.described_by_hand:
         return []
-    passages = {each.quote.evidence.chunk.id: each for each in heard}
+    passages = {each.quote.evidence.chunk.id: each for each in sentences}
     evidence = [each.quote.evidence for each in [*passages.values()][:_MOST_SHOWN]]
-    dates = {each.quote.place: each.said_at for each in heard}
+    dates = {each.quote.place: each.said_at for each in sentences}
     marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
-    found: list[Draft] = []
+    found: list[DraftLine] = []
     for text in _sentences(entity.description):
-        for each in writing.checked(f"{text} {marks}.", evidence, entity.name)[:1]:
+        for each in writing.verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
             first = each.quotes[0]
             said_at = dates.get(first.place, passages[first.evidence.chunk.id].said_at)
-            found.append(Draft(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at))
+            found.append(DraftLine(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at))
     return found[:_MOST_DESCRIBED]
 
 
@@ -320,47 +320,47 @@ def _sentences(description: str) -> Iterator[str]:
             yield said[unit.start : unit.end].rstrip(" .")
 
 
-def _defining(heard: Sequence[Told]) -> list[Told]:
+def _by_definition_score(sentences: Sequence[CandidateSentence]) -> list[CandidateSentence]:
     """Return the units by how well they say what the entity is, then by how much they tell, then the most relevant; the newest first."""
     return sorted(
-        (each for each in heard if each.about or each.lately),
-        key=lambda each: (-each.about, -each.lately, -each.quote.evidence.relevance),
+        (each for each in sentences if each.definition_score or each.news_score),
+        key=lambda each: (-each.definition_score, -each.news_score, -each.quote.evidence.relevance),
     )
 
 
-def _of_others(heard: Iterable[Told], quoted: Collection[ChunkId]) -> list[Told]:
+def _from_other_passages(sentences: Iterable[CandidateSentence], quoted: Collection[ChunkId]) -> list[CandidateSentence]:
     """Return the first unit of each passage that is not quoted yet."""
-    first: dict[ChunkId, Told] = {}
-    for each in heard:
+    first: dict[ChunkId, CandidateSentence] = {}
+    for each in sentences:
         first.setdefault(each.quote.evidence.chunk.id, each)
     return [each for chunk, each in first.items() if chunk not in quoted]
 
 
-def _newest(heard: Sequence[Told], taken: _Taken) -> list[Told]:
+def _newest(sentences: Sequence[CandidateSentence], taken: _Deduplicator) -> list[CandidateSentence]:
     """Return of each document its newest unit that is not taken yet, the newest first; the most telling one of a day.
 
     Units without a date count only where none has one.
     """
-    by_document: dict[str, list[Told]] = {}
-    for each in heard:
-        if each.lately and folded(each.quote.text) not in taken.said:
+    by_document: dict[str, list[CandidateSentence]] = {}
+    for each in sentences:
+        if each.news_score and fold_words(each.quote.text) not in taken.said:
             by_document.setdefault(each.quote.evidence.chunk.url, []).append(each)
     best = [
-        max(own, key=lambda each: (each.dated, each.said_at, each.lately))
+        max(own, key=lambda each: (each.dated, each.said_at, each.news_score))
         for own in by_document.values()
     ]
     return _newest_first([each for each in best if each.dated] or best)
 
 
-def _newest_first(found: Iterable[Told]) -> list[Told]:
-    return sorted(found, key=lambda each: each.said_at, reverse=True)
+def _newest_first(sentences: Iterable[CandidateSentence]) -> list[CandidateSentence]:
+    return sorted(sentences, key=lambda each: each.said_at, reverse=True)
 
 
-def _shown(passages: Sequence[Spoken], drafts: Sequence[Draft], most_tokens: int) -> list[Spoken]:
+def _passages_to_show(passages: Sequence[EntityPassage], drafts: Sequence[DraftLine], most_tokens: int) -> list[EntityPassage]:
     wanted = [each.evidence.chunk.id for draft in drafts for each in draft.quotes]
     first = {chunk: place for place, chunk in reversed(list(enumerate(wanted)))}
     ranked = sorted(passages, key=lambda each: first.get(each.chunk.id, len(wanted)))
-    shown: list[Spoken] = []
+    shown: list[EntityPassage] = []
     for each in ranked[:_MOST_SHOWN]:
         cost = token_count(passage_text(_evidence(each)))
         if not shown or cost <= most_tokens:

@@ -107,28 +107,28 @@ _REPORTED = re.compile(
 )
 
 
-def is_order(text: str, start: int) -> bool:
+def is_injection(text: str, start: int) -> bool:
     """Return whether what begins at `text[start]` is an order to a machine, or stands in one block with one."""
-    return any(begun <= start < end for begun, end in _orders(text))
+    return any(begun <= start < end for begun, end in _injection_blocks(text))
 
 
-def asks_what_is_said(question: str) -> bool:
+def asks_for_message_content(question: str) -> bool:
     """Return whether a question asks what a message says, and gives no order itself."""
-    return _ASKED.search(question) is not None and not _orders(question)
+    return _ASKED.search(question) is not None and not _injection_blocks(question)
 
 
-def reports(statement: str) -> bool:
+def is_reported_speech(statement: str) -> bool:
     """Return whether a statement tells what somebody says or wants, and does not say it by itself."""
     return _REPORTED.search(statement) is not None
 
 
 @lru_cache(maxsize=_KEPT)
-def _orders(text: str) -> tuple[tuple[int, int], ...]:
+def _injection_blocks(text: str) -> tuple[tuple[int, int], ...]:
     """Return where the blocks stand that order, or go on with the order before them."""
     found: list[tuple[int, int]] = []
     was_order = False
     for start, end in _blocks(text):
-        said = _plain(text[start:end])
+        said = _normalize_block(text[start:end])
         was_order = _is_order(text[start:end]) or (was_order and _GOES_ON.match(said) is not None)
         if was_order:
             found.append((start, end))
@@ -136,15 +136,15 @@ def _orders(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _is_order(block: str) -> bool:
-    return any(_orders_by_itself(_plain(text)) for text in (block, *decoded_base64(block)))
+    return any(_is_instruction(_normalize_block(text)) for text in (block, *decoded_base64(block)))
 
 
-def _orders_by_itself(said: str) -> bool:
+def _is_instruction(said: str) -> bool:
     signs = sum(sign.search(said) is not None for sign in _SIGNS)
     return signs > 1 or _PLAIN_ORDER.search(said) is not None
 
 
-def _plain(block: str) -> str:
+def _normalize_block(block: str) -> str:
     """Return a block on one line, without the marks of quoting and without what its sentences only mention."""
     read = as_read(block)
     said = " ".join(_QUOTE_MARKS.sub("", line, count=1).strip() for line in read.splitlines())

@@ -34,15 +34,15 @@ class Quote:
         return str(chunk.document_id), chunk.locator.start + self.start
 
 
-def quotes(evidence: Evidence) -> list[Quote]:
+def split_into_quotes(evidence: Evidence) -> list[Quote]:
     """Return every sentence, list item and table row of the evidence, in order."""
     return [
-        quote(evidence, unit.start, unit.end, context=unit.context)
+        make_quote(evidence, unit.start, unit.end, context=unit.context)
         for unit in units(evidence.chunk.text)
     ]
 
 
-def quote(evidence: Evidence, start: int, end: int, *, context: str = "") -> Quote:
+def make_quote(evidence: Evidence, start: int, end: int, *, context: str = "") -> Quote:
     """Return a part of the evidence's text as a quote."""
     text = evidence.chunk.text[start:end]
     return Quote(
@@ -55,12 +55,12 @@ def quote(evidence: Evidence, start: int, end: int, *, context: str = "") -> Quo
     )
 
 
-def narrowed(given: Quote, wanted: frozenset[str]) -> Quote:
+def narrow(quote: Quote, wanted: frozenset[str]) -> Quote:
     """Return the quote, or where it is long the snippet of it that holds most of the wanted terms, cut at words."""
-    if len(given.text) <= LONGEST_SNIPPET:
-        return given
-    spans = [match.span() for match in _RUN.finditer(given.text)]
-    held = [wanted.intersection(terms(given.text[start:end])) for start, end in spans]
+    if len(quote.text) <= LONGEST_SNIPPET:
+        return quote
+    spans = [match.span() for match in _RUN.finditer(quote.text)]
+    held = [wanted.intersection(terms(quote.text[start:end])) for start, end in spans]
     best, most, last = (0, 0), -1, 0
     for first, (start, _) in enumerate(spans):
         while last < len(spans) and spans[last][1] - start <= LONGEST_SNIPPET:
@@ -69,10 +69,10 @@ def narrowed(given: Quote, wanted: frozenset[str]) -> Quote:
         if found > most:
             best, most = (start, spans[max(first, last - 1)][1]), found
     start, end = best[0], min(best[1], best[0] + LONGEST_SNIPPET)
-    return quote(given.evidence, given.start + start, given.start + end, context=given.context)
+    return make_quote(quote.evidence, quote.start + start, quote.start + end, context=quote.context)
 
 
-def cover(words: frozenset[str], weights: Mapping[str, float]) -> float:
+def weighted_coverage(words: frozenset[str], weights: Mapping[str, float]) -> float:
     """Return which share of the weights, 0 to 1, these words carry."""
     whole = sum(weights.values())
     return (
@@ -80,7 +80,7 @@ def cover(words: frozenset[str], weights: Mapping[str, float]) -> float:
     )
 
 
-def citation(number: int, quote: Quote) -> Citation:
+def make_citation(number: int, quote: Quote) -> Citation:
     """Return the citation `[number]` of a quote, with the published chunk and the place where its words stand."""
     member = quote.evidence.member_at(quote.start)
     return Citation(
@@ -93,26 +93,26 @@ def citation(number: int, quote: Quote) -> Citation:
         chunk_id=str(member.id),
         document_title=member.title,
         created_at=member.created_at,
-        snippet=shortened(quote.text),
+        snippet=shorten(quote.text),
         score=quote.evidence.relevance,
-        locator=_located(quote),
+        locator=_locator(quote),
     )
 
 
-def nearest(number: int, evidence: Evidence) -> Citation:
+def make_nearest_citation(number: int, evidence: Evidence) -> Citation:
     """Return the citation `[number]` of what came close and was not enough: the evidence's best unit, or its beginning."""
     best = evidence.highlights[0] if evidence.highlights else None
     start, end = (best.start, best.end) if best else (0, len(evidence.chunk.text))
-    return citation(number, quote(evidence, start, end))
+    return make_citation(number, make_quote(evidence, start, end))
 
 
-def _located(quote: Quote) -> Locator:
+def _locator(quote: Quote) -> Locator:
     chunk = quote.evidence.chunk
     start = chunk.locator.start + quote.start
     return chunk.layout.locate(start, start + len(quote.text))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return the text, cut at a word when it is long; what is left stands there word for word."""
     if len(text) <= LONGEST_SNIPPET:
         return text

@@ -74,21 +74,21 @@ _OPPOSITES = tuple(
 )
 
 
-def is_altered(statement: str, source: str, *, denies: bool) -> bool:
+def changes_modality(statement: str, source: str, *, denies: bool) -> bool:
     """Return whether a statement bounds a figure as its source does not, or has the other duty or the opposite word.
 
     Where one of them `denies` something, an opposite may be the same.
     """
-    if _is_bounded(statement, source) or _has_other_duty(statement, source):
+    if _changes_bound(statement, source) or _changes_obligation(statement, source):
         return True
     return not denies and _is_opposite(statement, source)
 
 
-def _is_bounded(statement: str, source: str) -> bool:
+def _changes_bound(statement: str, source: str) -> bool:
     return any(said.search(statement) and not meant.search(source) for said, meant in _BOUNDS)
 
 
-def _has_other_duty(statement: str, source: str) -> bool:
+def _changes_obligation(statement: str, source: str) -> bool:
     pairs = ((_MUST, _MAY), (_MAY, _MUST))
     return any(
         one.search(statement)

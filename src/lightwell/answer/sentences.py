@@ -19,12 +19,12 @@ _BULLET = re.compile(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 
 
 @dataclass(slots=True)
-class Pieces:
+class SentenceBuffer:
     """What has come of a reply and is not handed out yet. However a reply is cut, its sentences are the same."""
 
     held: str = ""
 
-    def take(self, piece: str) -> list[str]:
+    def feed(self, piece: str) -> list[str]:
         """Return what has come to its end with this piece: a sentence with its marks, or several without any."""
         self.held += piece
         whole: list[str] = []
@@ -33,13 +33,13 @@ class Pieces:
             self.held = self.held[match.end() :]
         return whole
 
-    def rest(self) -> str:
+    def flush(self) -> str:
         """Return what is left when the reply has ended."""
         left, self.held = self.held, ""
         return left
 
 
-def cited(part: str) -> list[tuple[str, tuple[int, ...]]]:
+def split_citation_marks(part: str) -> list[tuple[str, tuple[int, ...]]]:
     """Return each sentence without its marks and its bullet, with the numbers in them.
 
     Marks at the end of several sentences, as models set them, stand for all of these.
@@ -51,15 +51,15 @@ def cited(part: str) -> list[tuple[str, tuple[int, ...]]]:
         sentence = moved[unit.start : unit.end]
         own = [int(n) for mark in _MARK.findall(sentence) for n in _DIGITS.findall(mark)]
         after = tuple(dict.fromkeys(own)) or after
-        found.append((unbulleted(unmarked(sentence)).strip(), after))
+        found.append((strip_bullet(strip_citation_marks(sentence)).strip(), after))
     return found[::-1]
 
 
-def unbulleted(text: str) -> str:
+def strip_bullet(text: str) -> str:
     """Return a list item without its bullet or number, and without its box."""
     return _BULLET.sub("", text)
 
 
-def unmarked(text: str) -> str:
+def strip_citation_marks(text: str) -> str:
     """Return the text without citation marks."""
     return _MARK.sub("", text)

@@ -3,20 +3,20 @@
 import re
 
 from lightwell.answer.quotes import Quote
-from lightwell.answer.sentences import unbulleted
+from lightwell.answer.sentences import strip_bullet
 
 _QUOTING = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
 
 
-def shown(quote: Quote) -> str:
+def render_quote(quote: Quote) -> str:
     """Return the quote on one line, without bullets, marks of quoting and emphasis; a row with the names of its columns."""
     if quote.text.startswith("|"):
-        return _plain(_row(quote))
-    return _plain(unbulleted(_QUOTING.sub("", quote.text).lstrip()))
+        return _without_markup(_row(quote))
+    return _without_markup(strip_bullet(_QUOTING.sub("", quote.text).lstrip()))
 
 
-def _plain(text: str) -> str:
+def _without_markup(text: str) -> str:
     return _EMPHASIS.sub(r"\2", " ".join(text.split()))
 
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from lightwell.answer.composition import Numbers, came_nearest
-from lightwell.answer.days import day_named
-from lightwell.answer.extracts import Candidate, candidates
-from lightwell.answer.facts import dates_named
-from lightwell.answer.kinds import acts
-from lightwell.answer.quotes import Quote, cover, narrowed, quotes
-from lightwell.answer.sentences import unbulleted
-from lightwell.answer.shown import shown
-from lightwell.answer.writing import Statement
+from lightwell.answer.composition import CitationNumbers, nearest_citations
+from lightwell.answer.days import first_date
+from lightwell.answer.extracts import Candidate, quotable_candidates
+from lightwell.answer.facts import find_date_texts
+from lightwell.answer.kinds import speech_act_terms
+from lightwell.answer.quotes import Quote, weighted_coverage, narrow, split_into_quotes
+from lightwell.answer.sentences import strip_bullet
+from lightwell.answer.shown import render_quote
+from lightwell.answer.writing import VerifiedSentence
 from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidence
 from lightwell.domain.statements import CitedStatement, Statements
 from lightwell.domain.terms import terms, words
@@ -30,42 +30,42 @@ _ITEM = re.compile(r"[#|>*•+-]|\d+[.)]")
 _LEAD = re.compile(r"(?<![^.!?\n|])[^.!?\n|]+:$")
 
 
-def stating(retrieval: Retrieval) -> list[Statement]:
+def statement_quotes(retrieval: Retrieval) -> list[VerifiedSentence]:
     """Return the units of the evidence that answer, the most relevant first, at most twenty.
 
     They speak of nearly as much of the question as the best one does, and do what it asks for: promise, decide. Where
     the passages are not relevant enough for an answer, only such units count as speak of all of it by themselves, and by
     whom their pronouns stand for.
     """
-    asked = acts(retrieval.question.text)
-    meant = _meant(retrieval.evidence)
+    asked = speech_act_terms(retrieval.question.text)
+    meant = _pronoun_context(retrieval.evidence)
     found = [
-        (each, _reach(each, retrieval, asked, meant.get(each.quote.place, frozenset())))
-        for each in candidates(retrieval)
-        if not _is_question(each.quote) and (not asked or asked & _said_acts(each.quote))
+        (each, _coverage(each, retrieval, asked, meant.get(each.quote.place, frozenset())))
+        for each in quotable_candidates(retrieval)
+        if not _is_question(each.quote) and (not asked or asked & _speech_acts(each.quote))
     ]
     best = max((reach for _, reach in found), default=0.0)
     least = max(_LEAST_REACH, _NEAR_BEST * best) if retrieval.is_enough else _WHOLE
     found.sort(key=lambda pair: (-pair[1], -pair[0].rank))
     wanted = frozenset(retrieval.weights)
     return [
-        Statement(text=_readable(quote), quotes=(quote,))
+        VerifiedSentence(text=_render_quote(quote), quotes=(quote,))
         for each, reach in found[:MOST_STATEMENTS]
         if reach >= least
-        for quote in [narrowed(each.quote, wanted)]
+        for quote in [narrow(each.quote, wanted)]
     ]
 
 
-def listed(retrieval: Retrieval, said: Sequence[Statement], model: str) -> Statements:
+def build_statements(retrieval: Retrieval, sentences: Sequence[VerifiedSentence], model: str) -> Statements:
     """Return statements as a list, newest first by the days they name; the same sentence of several documents is one with all its citations."""
-    numbers = Numbers()
-    ordered = sorted(_joined(said, retrieval.evidence), key=lambda each: -_day_of(each).timestamp())
+    numbers = CitationNumbers()
+    ordered = sorted(_merge_duplicates(sentences, retrieval.evidence), key=lambda each: -_date_of(each).timestamp())
     made = tuple(
         CitedStatement(
             text=each.text,
-            citations=numbers.of(each.quotes),
-            said_at=_said_at(each),
-            dates=dates_named(each.text),
+            citations=numbers.cite(each.quotes),
+            said_at=_latest_change(each),
+            dates=find_date_texts(each.text),
         )
         for each in ordered
     )
@@ -76,19 +76,19 @@ def listed(retrieval: Retrieval, said: Sequence[Statement], model: str) -> State
         statements=made,
         confidence=least if made else Confidence.INSUFFICIENT,
         relevance=retrieval.best,
-        nearest=() if made else came_nearest(retrieval),
+        nearest=() if made else nearest_citations(retrieval),
         model=model,
         metrics=retrieval.metrics,
         notes=retrieval.notes,
     )
 
 
-def in_other_words(text: str) -> str:
+def paraphrase_question(text: str) -> str:
     """Return the other words for what a question asks whether it was said, in each language we know; "" for no such question."""
-    return " ".join(sorted(acts(text) - frozenset(terms(text))))
+    return " ".join(sorted(speech_act_terms(text) - frozenset(terms(text))))
 
 
-def with_more(retrieval: Retrieval, more: Retrieval) -> Retrieval:
+def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:
     """Return the retrieval with what was found for other words, with relevance 0: to its question nothing has judged it."""
     known = {one.id for each in retrieval.evidence for one in each.published}
     new = tuple(
@@ -99,70 +99,70 @@ def with_more(retrieval: Retrieval, more: Retrieval) -> Retrieval:
     return replace(retrieval, evidence=(*retrieval.evidence, *new))
 
 
-def _reach(
-    each: Candidate, retrieval: Retrieval, asked: frozenset[str], meant: frozenset[str]
+def _coverage(
+    candidate: Candidate, retrieval: Retrieval, asked: frozenset[str], meant: frozenset[str]
 ) -> float:
     """Return the share of the question that a unit speaks of, with what it stands under and what its dates answer.
 
     `meant` are the terms for which its pronouns stand. Where the question asks for no act of saying, what it stands under
     counts at most as much as what it says itself.
     """
-    own = cover(each.held | each.spoken_for, retrieval.weights)
-    whole = cover(each.held | each.spoken_for | each.near | asked | meant, retrieval.weights)
+    own = weighted_coverage(candidate.held | candidate.spoken_for, retrieval.weights)
+    whole = weighted_coverage(candidate.held | candidate.spoken_for | candidate.near | asked | meant, retrieval.weights)
     return whole if asked else min(whole, 2 * own)
 
 
-def _meant(evidence: Sequence[Evidence]) -> dict[tuple[str, int], frozenset[str]]:
+def _pronoun_context(evidence: Sequence[Evidence]) -> dict[tuple[str, int], frozenset[str]]:
     """Return for the place of each sentence with a pronoun the terms of the one before it, and of what that leans on."""
     meant: dict[tuple[str, int], frozenset[str]] = {}
     for entry in evidence:
-        for before, each in pairwise(quotes(entry)):
+        for before, each in pairwise(split_into_quotes(entry)):
             if _PRONOUN.search(each.text) and not _ITEM.match(each.text):
                 meant[each.place] = before.terms | meant.get(before.place, frozenset())
     return meant
 
 
-def _said_acts(quote: Quote) -> frozenset[str]:
+def _speech_acts(quote: Quote) -> frozenset[str]:
     """Return what a quote does in saying; a heading or a list's first line says it for what stands below."""
     above = "" if quote.context.endswith((".", "!", "?")) else quote.context
-    return acts(f"{above}\n{quote.text}")
+    return speech_act_terms(f"{above}\n{quote.text}")
 
 
 def _is_question(quote: Quote) -> bool:
     return quote.text.rstrip("\"'”’)*_ ").endswith("?")
 
 
-def _joined(said: Iterable[Statement], evidence: Sequence[Evidence]) -> list[Statement]:
+def _merge_duplicates(sentences: Iterable[VerifiedSentence], evidence: Sequence[Evidence]) -> list[VerifiedSentence]:
     """Return the statements with the same words as one, each with the places where its sentences stand again."""
     again: dict[str, list[Quote]] = {}
     for entry in evidence:
-        for quote in quotes(entry):
-            again.setdefault(_folded(quote.text), []).append(quote)
-    found: dict[str, Statement] = {}
-    for each in said:
-        places = [twin for own in each.quotes for twin in (own, *again.get(_folded(own.text), ()))]
-        known = found.setdefault(_folded(each.text), replace(each, quotes=()))
+        for quote in split_into_quotes(entry):
+            again.setdefault(_fold_words(quote.text), []).append(quote)
+    found: dict[str, VerifiedSentence] = {}
+    for each in sentences:
+        places = [twin for own in each.quotes for twin in (own, *again.get(_fold_words(own.text), ()))]
+        known = found.setdefault(_fold_words(each.text), replace(each, quotes=()))
         by_place = {quote.place: quote for quote in (*known.quotes, *places)}
-        found[_folded(each.text)] = replace(known, quotes=tuple(by_place.values()))
+        found[_fold_words(each.text)] = replace(known, quotes=tuple(by_place.values()))
     return list(found.values())
 
 
-def _said_at(statement: Statement) -> datetime:
+def _latest_change(sentence: VerifiedSentence) -> datetime:
     """Return when the newest document that carries it was last changed."""
-    return max(quote.evidence.member_at(quote.start).updated_at for quote in statement.quotes)
+    return max(quote.evidence.member_at(quote.start).updated_at for quote in sentence.quotes)
 
 
-def _day_of(statement: Statement) -> datetime:
+def _date_of(sentence: VerifiedSentence) -> datetime:
     """Return the first day that it names, else when the newest document that carries it was last changed."""
-    return day_named(statement.text) or _said_at(statement)
+    return first_date(sentence.text) or _latest_change(sentence)
 
 
-def _readable(quote: Quote) -> str:
+def _render_quote(quote: Quote) -> str:
     """Return the quote as an answer shows it, an item after the line that its list belongs to."""
-    text, lead = shown(quote), _LEAD.search(quote.context)
-    is_item = unbulleted(quote.text) != quote.text
+    text, lead = render_quote(quote), _LEAD.search(quote.context)
+    is_item = strip_bullet(quote.text) != quote.text
     return f"{lead[0]} {text}" if lead and is_item else text
 
 
-def _folded(text: str) -> str:
+def _fold_words(text: str) -> str:
     return " ".join(words(text))

@@ -12,7 +12,7 @@ Part = str | Citation | Answer
 """Text that is added, a citation that the text before it needs, and at the end the whole answer."""
 
 
-async def streamed(
+async def stream_answer(
     parts: AsyncGenerator[Part, None], metrics: Metrics
 ) -> AsyncGenerator[StreamChunk, None]:
     """Yield the events of an answer: tokens and citations, then `metadata` and `done`; or `error`, which is the last.

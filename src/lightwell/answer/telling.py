@@ -88,37 +88,37 @@ _SHORTEST = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
+class EntityNames:
     """What an entity is called, each name as folded words, and the `longer` names that are not its own."""
 
     folded: tuple[str, ...]
     longer: tuple[str, ...] = ()
 
-    def stand_in(self, text: str) -> bool:
+    def occur_in(self, text: str) -> bool:
         """Return whether one of the names stands in the text as whole words, and not as part of a longer one."""
-        said = self.said(text)
+        said = self.mask_longer(text)
         return any(f" {name} " in said for name in self.folded)
 
     def count_in(self, text: str) -> int:
         """Return how often the name that stands in the text most often does."""
-        said = self.said(text).replace(" ", "  ")
+        said = self.mask_longer(text).replace(" ", "  ")
         return max((said.count(f" {name.replace(' ', '  ')} ") for name in self.folded), default=0)
 
-    def are_all_of(self, text: str) -> bool:
+    def are_whole_of(self, text: str) -> bool:
         """Return whether the text is one of the names and nothing else."""
-        return folded(text).strip() in self.folded
+        return fold_words(text).strip() in self.folded
 
-    def said(self, text: str) -> str:
+    def mask_longer(self, text: str) -> str:
         """Return the text's folded words with a dash for each longer name."""
-        said = folded(text)
+        said = fold_words(text)
         for name in self.longer:
             said = said.replace(f" {name} ", " - ")
         return said
 
 
-def names(given: Iterable[str], longer: Iterable[str] = ()) -> Names:
+def entity_names(given: Iterable[str], longer: Iterable[str] = ()) -> EntityNames:
     """Return the names for looking up; those without a letter or digit are left out."""
-    return Names(folded=_folded_names(given), longer=_folded_names(longer))
+    return EntityNames(folded=_folded_names(given), longer=_folded_names(longer))
 
 
 def _folded_names(given: Iterable[str]) -> tuple[str, ...]:
@@ -126,32 +126,32 @@ def _folded_names(given: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in each if name))
 
 
-def folded(text: str) -> str:
+def fold_words(text: str) -> str:
     """Return the text's words as retrieval has them, with a blank before and after each."""
     return f" {' '.join(words(text))} "
 
 
-def defining(text: str, called: Names) -> float:
+def definition_score(text: str, entity_names: EntityNames) -> float:
     """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
-    said = called.said(_without_addresses(text))
-    best = max((_defining(said, name) for name in called.folded), default=0.0)
+    said = entity_names.mask_longer(_without_addresses(text))
+    best = max((_definition_score_for(said, name) for name in entity_names.folded), default=0.0)
     label, cells = _LABEL.match(text), _CELLS.match(text)
-    if label and called.are_all_of(label[0]):
+    if label and entity_names.are_whole_of(label[0]):
         return max(best, 3.5)
-    if cells and _WORD.search(cells[2]) and called.are_all_of(cells[1]):
+    if cells and _WORD.search(cells[2]) and entity_names.are_whole_of(cells[1]):
         return max(best, 3.6)
-    return max(0.0, best - _awkward(text))
+    return max(0.0, best - _readability_penalty(text))
 
 
-def telling(text: str, called: Names) -> float:
+def news_score(text: str, entity_names: EntityNames) -> float:
     """Return how much the text tells of what happened, from 0: it names the entity, a date or a figure."""
     worth = (
-        2.0 + 2.0 * called.stand_in(text) + bool(_DIGIT.search(text)) + 0.5 * (text[-1:] in ".!")
+        2.0 + 2.0 * entity_names.occur_in(text) + bool(_DIGIT.search(text)) + 0.5 * (text[-1:] in ".!")
     )
-    return max(0.0, worth - _awkward(text))
+    return max(0.0, worth - _readability_penalty(text))
 
 
-def says_something(text: str) -> bool:
+def has_content(text: str) -> bool:
     """Return whether the text says more than names, dates and figures: no byline, no list of names, nor a question."""
     if _BYLINE.match(text) or _QUESTION.search(text):
         return False
@@ -164,7 +164,7 @@ def says_something(text: str) -> bool:
     )
 
 
-def may_be_named(name: str) -> bool:
+def is_plausible_name(name: str) -> bool:
     """Return whether a name says whom or what it is: no pronoun, no heading that runs on to it, nor a phrase to somebody."""
     own = words(name)
     if len(own) == 1 and own[0] in STOP_WORDS | _PRONOUNS:
@@ -172,7 +172,7 @@ def may_be_named(name: str) -> bool:
     return not (_COURTESY.search(name) or _SHOUTED_HEADING.match(name))
 
 
-def openness(text: str, context: str) -> int:
+def open_issue_score(text: str, context: str) -> int:
     """Return how surely the text says that something is open: 0 not at all, from 2 plainly.
 
     `context` is what it stands under; a heading such as "Open points" makes its items open.
@@ -212,7 +212,7 @@ def _has_dot_inside(said: str) -> bool:
     return bool(letters) and "." in said[letters[0] : letters[-1]]
 
 
-def _defining(said: str, name: str) -> float:
+def _definition_score_for(said: str, name: str) -> float:
     if f" {name} " not in said:
         return 0.0
     begins = 1.5 * said.startswith(f" {name} ")
@@ -226,7 +226,7 @@ def _defining(said: str, name: str) -> float:
     return 1.0 + begins
 
 
-def _awkward(text: str) -> float:
+def _readability_penalty(text: str) -> float:
     """Return what speaks against showing this by itself: a heading, a table row, a question, a scrap, a mass."""
     return (
         4.0 * _is_heading(text)

@@ -9,11 +9,11 @@ from lightwell.ports import ChatModel, Message, Reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimeLimited:
+class TimeLimitedModel:
     """A chat model whose calls fail at the moment `until`, a time of the running event loop; `seconds` is for the message."""
 
     inner: ChatModel
-    until: float
+    deadline: float
     seconds: float
 
     @property
@@ -29,7 +29,7 @@ class TimeLimited:
     ) -> Reply:
         """Return the reply; raise `ModelFailed`, also when the time is over."""
         try:
-            async with asyncio.timeout_at(self.until):
+            async with asyncio.timeout_at(self.deadline):
                 return await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
         except TimeoutError as error:
             raise self._too_slow(error) from None
@@ -49,7 +49,7 @@ class TimeLimited:
 
     async def _next(self, pieces: AsyncIterator[str]) -> str | None:
         try:
-            async with asyncio.timeout_at(self.until):
+            async with asyncio.timeout_at(self.deadline):
                 return await anext(pieces, None)
         except TimeoutError as error:
             raise self._too_slow(error) from None

@@ -8,13 +8,13 @@ from importlib import resources
 
 from lightwell.answer import facts
 from lightwell.answer.active import are_quoted
-from lightwell.answer.check import Source, carried, carried_elsewhere, known_names, source
+from lightwell.answer.check import Source, supporting_quotes, supporting_quotes_elsewhere, collect_names, source
 from lightwell.answer.context import Context, entity_line, passage_text, relation_line
-from lightwell.answer.orders import asks_what_is_said, reports
-from lightwell.answer.quotes import Quote, narrowed
-from lightwell.answer.sentences import Pieces, cited
+from lightwell.answer.orders import asks_for_message_content, is_reported_speech
+from lightwell.answer.quotes import Quote, narrow
+from lightwell.answer.sentences import SentenceBuffer, split_citation_marks
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.fences import fenced
+from lightwell.domain.fences import fence
 from lightwell.domain.terms import terms
 from lightwell.ports import Message
 
@@ -41,22 +41,22 @@ class Prompt(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class VerifiedSentence:
     """A sentence that stood the check, without marks, and the quotes it stands on: at least one."""
 
     text: str
     quotes: tuple[Quote, ...]
 
 
-def messages(question: str, shown: Context, prompt: Prompt = Prompt.ANSWER) -> list[Message]:
+def build_messages(question: str, context: Context, prompt: Prompt = Prompt.ANSWER) -> list[Message]:
     """Return what the model is sent: background that cannot be cited, passages numbered from 1, the question."""
     background = "\n".join(
-        (*map(entity_line, shown.entities), *map(relation_line, shown.relations))
+        (*map(entity_line, context.entities), *map(relation_line, context.relations))
     )
     blocks = [
-        f"[{number}]\n{fenced(passage_text(each))}" for number, each in enumerate(shown.passages, 1)
+        f"[{number}]\n{fence(passage_text(each))}" for number, each in enumerate(context.passages, 1)
     ]
-    parts = [f"Background:\n\n{fenced(background)}"] if background else []
+    parts = [f"Background:\n\n{fence(background)}"] if background else []
     parts.extend(("Evidence:\n\n" + "\n\n".join(blocks), f"Question: {question}"))
     return [
         Message(role="system", content=prompt.text),
@@ -65,7 +65,7 @@ def messages(question: str, shown: Context, prompt: Prompt = Prompt.ANSWER) -> l
 
 
 @dataclass(slots=True, kw_only=True)
-class Checker:
+class ReplyVerifier:
     """Checks a reply while it comes; `dropped` counts the sentences that fell.
 
     A sentence with the number of the wrong passage cites the one that carries it; one that cites no passage falls, and so does
@@ -77,82 +77,82 @@ class Checker:
     sources: tuple[Source, ...]
     whole: tuple[Source, ...]
     known: frozenset[str]
-    dropped: int = 0
+    removed_count: int = 0
     stood: int = 0
     _length: int = 0
-    _pieces: Pieces = field(default_factory=Pieces)
+    _pieces: SentenceBuffer = field(default_factory=SentenceBuffer)
     _refused: bool = False
     _gave_up: bool = False
 
     @property
     def failed(self) -> bool:
         """Whether all of a reply fell that was meant as an answer."""
-        return bool(self.dropped) and not (self.stood or self._refused or self._gave_up)
+        return bool(self.removed_count) and not (self.stood or self._refused or self._gave_up)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What is worth telling of the check."""
-        if not self.dropped:
+        if not self.removed_count:
             return ()
-        one = self.dropped == 1
+        one = self.removed_count == 1
         sentences, left_out, them = (
             ("sentence", "was left out", "it") if one else ("sentences", "were left out", "them")
         )
         return (
-            f"{self.dropped} {sentences} of the model's reply {left_out}: no cited passage supports {them}.",
+            f"{self.removed_count} {sentences} of the model's reply {left_out}: no cited passage supports {them}.",
         )
 
-    def take(self, piece: str) -> list[Statement]:
+    def feed(self, piece: str) -> list[VerifiedSentence]:
         """Return the statements that have come to their end with this piece and stand.
 
         What comes after 40,000 characters is not read: no answer is that long.
         """
         piece = piece[: max(0, LONGEST_REPLY - self._length)]
         self._length += len(piece)
-        return [one for whole in self._pieces.take(piece) for one in self._checked(whole)]
+        return [one for whole in self._pieces.feed(piece) for one in self._verify(whole)]
 
-    def end(self) -> list[Statement]:
+    def flush(self) -> list[VerifiedSentence]:
         """Return the statements that are left when the reply has ended."""
-        return self._checked(self._pieces.rest())
+        return self._verify(self._pieces.flush())
 
-    def _checked(self, part: str) -> list[Statement]:
-        stood: list[Statement] = []
-        for text, numbers in cited(part):
+    def _verify(self, part: str) -> list[VerifiedSentence]:
+        stood: list[VerifiedSentence] = []
+        for text, numbers in split_citation_marks(part):
             self._refused = self._refused or _REFUSED.search(text) is not None
             if self._refused:
                 break
-            if found := self._carrying(text, numbers):
+            if found := self._supporting_quotes(text, numbers):
                 self.stood += 1
                 wanted = frozenset(terms(text))
                 stood.append(
-                    Statement(text=text, quotes=tuple(narrowed(one, wanted) for one in found))
+                    VerifiedSentence(text=text, quotes=tuple(narrow(one, wanted) for one in found))
                 )
             else:
-                self.dropped += 1
-                self._gave_up = self._gave_up or (facts.denies(text) and not numbers)
+                self.removed_count += 1
+                self._gave_up = self._gave_up or (facts.has_negation(text) and not numbers)
         return stood
 
-    def _carrying(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
-        given = self.whole if reports(text) else self.sources
+    def _supporting_quotes(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:
+        given = self.whole if is_reported_speech(text) else self.sources
         passages = [given[number - 1] for number in numbers if 0 < number <= len(given)]
         if not passages:
             return ()
-        found = carried(text, passages, self.known) or carried_elsewhere(
+        found = supporting_quotes(text, passages, self.known) or supporting_quotes_elsewhere(
             text, passages, given, self.known
         )
         return found if are_quoted(text, [each.evidence.chunk.text for each in found]) else ()
 
 
-def checker(passages: Sequence[Evidence], question: str = "") -> Checker:
+def reply_verifier(passages: Sequence[Evidence], question: str = "") -> ReplyVerifier:
     """Return a checker for a reply that was sent these passages, numbered from 1."""
     sources = tuple(source(each) for each in passages)
     whole = sources
-    if asks_what_is_said(question):
+    if asks_for_message_content(question):
         whole = tuple(source(each, with_orders=True) for each in passages)
-    return Checker(sources=sources, whole=whole, known=known_names(question, sources))
+    return ReplyVerifier(sources=sources, whole=whole, known=collect_names(question, sources))
 
 
-def checked(reply: str, passages: Sequence[Evidence], question: str = "") -> list[Statement]:
+def verify_reply(reply: str, passages: Sequence[Evidence], question: str = "") -> list[VerifiedSentence]:
     """Return the statements of a whole reply that their citations carry, in order."""
-    checking = checker(passages, question)
-    return [*checking.take(reply), *checking.end()]
+    checking = reply_verifier(passages, question)
+    return [*checking.feed(reply), *checking.flush()]

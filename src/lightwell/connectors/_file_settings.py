@@ -29,7 +29,7 @@ _Segment = re.Pattern[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class FileSettingsLayer:
     """What one place says; None where it is silent. `origin` names the place."""
 
     origin: str = ""
@@ -43,25 +43,25 @@ class Said:
 class FolderSettings:
     """What a folder's `.lightwell.yaml` says of the files in and below the folder."""
 
-    all: Said
-    files: Sequence[tuple[str, Said]]
+    all: FileSettingsLayer
+    files: Sequence[tuple[str, FileSettingsLayer]]
     ignore: Sequence[str]
 
     def ignores(self, path: str) -> bool:
         """Return whether the file or folder at this path, from here, is to be passed over."""
         return any(_matches(pattern, path) for pattern in self.ignore)
 
-    def about(self, path: str) -> list[Said]:
+    def layers_for(self, path: str) -> list[FileSettingsLayer]:
         """Return what is said of the file at this path, from here, the nearest word last."""
         return [self.all, *(said for pattern, said in self.files if _matches(pattern, path))]
 
 
-def of_folder(yaml: Mapping[str, object], origin: str) -> FolderSettings:
+def parse_folder_settings(yaml: Mapping[str, object], origin: str) -> FolderSettings:
     """Return a folder's settings, read from the file `origin`; raise `Invalid` naming the key that is wrong."""
     _refuse_unknown(yaml, _FOLDER_KEYS)
     files = _mapping(yaml.get("files"), "files")
     return FolderSettings(
-        all=_said(yaml, origin),
+        all=_parse_layer(yaml, origin),
         files=[
             (_short(pattern), _of_pattern(pattern, said, origin)) for pattern, said in files.items()
         ],
@@ -69,7 +69,7 @@ def of_folder(yaml: Mapping[str, object], origin: str) -> FolderSettings:
     )
 
 
-def of_front_matter(yaml: Mapping[str, object]) -> Said:
+def parse_front_matter(yaml: Mapping[str, object]) -> FileSettingsLayer:
     """Return what the top of a file says; a key of another tool is metadata.
 
     Raise `Invalid` for a key that looks like a misspelt `acl_tags`, since who misses it shows the file to others.
@@ -77,16 +77,16 @@ def of_front_matter(yaml: Mapping[str, object]) -> Said:
     for key in yaml:
         if key != "acl_tags" and _resembles_access_key(key):
             raise Invalid(f"{key!r} looks like a misspelt acl_tags; write acl_tags, or rename it")
-    said = _said(yaml, FRONT_MATTER)
+    said = _parse_layer(yaml, FRONT_MATTER)
     foreign = {key: _text(value) for key, value in yaml.items() if key not in _KEYS}
     return replace(said, metadata={**foreign, **said.metadata})
 
 
-def settled(default: Tags, said: Iterable[Said]) -> FileSettings:
+def resolve_settings(default: Tags, layers: Iterable[FileSettingsLayer]) -> FileSettings:
     """Return what holds in the end; what comes later is nearer, and metadata adds up key by key."""
     tags, origin, title, topic = default, "", "", ""
     metadata: dict[str, str] = {}
-    for each in said:
+    for each in layers:
         if each.acl_tags is not None:
             tags, origin = each.acl_tags, each.origin
         title = title if each.title is None else each.title
@@ -97,13 +97,13 @@ def settled(default: Tags, said: Iterable[Said]) -> FileSettings:
     )
 
 
-def _of_pattern(pattern: str, said: object, origin: str) -> Said:
+def _of_pattern(pattern: str, said: object, origin: str) -> FileSettingsLayer:
     keys = _mapping(said, f"files: {pattern}")
     _refuse_unknown(keys, _KEYS)
-    return _said(keys, origin)
+    return _parse_layer(keys, origin)
 
 
-def _said(yaml: Mapping[str, object], origin: str) -> Said:
+def _parse_layer(yaml: Mapping[str, object], origin: str) -> FileSettingsLayer:
     if "topic" in yaml and "topic_tag" in yaml:
         raise Invalid("`topic` and `topic_tag` are the same; keep one")
     metadata = {
@@ -111,7 +111,7 @@ def _said(yaml: Mapping[str, object], origin: str) -> Said:
         for key, value in _mapping(yaml.get("metadata"), "metadata").items()
     }
     author = _word(yaml.get("author"), "author")
-    return Said(
+    return FileSettingsLayer(
         origin=origin,
         acl_tags=_tags(yaml["acl_tags"]) if "acl_tags" in yaml else None,
         title=_word(yaml.get("title"), "title"),
@@ -139,10 +139,10 @@ def _tags(value: object) -> Tags:
 def _resembles_access_key(key: str) -> bool:
     """Say whether a key is `acl_tags` in other letters, or with up to two slips."""
     bare = _NO_LETTERS.sub("", key.casefold())[: len(_ACCESS_KEY) + _MOST_SLIPS + 1]
-    return bare in _ACCESS_WORDS or _slips(bare, _ACCESS_KEY) <= _MOST_SLIPS
+    return bare in _ACCESS_WORDS or _edit_distance(bare, _ACCESS_KEY) <= _MOST_SLIPS
 
 
-def _slips(one: str, other: str) -> int:
+def _edit_distance(one: str, other: str) -> int:
     """Return the edit distance: letters to put in, leave out or exchange."""
     row = list(range(len(other) + 1))
     for at, sign in enumerate(one, start=1):
@@ -208,9 +208,9 @@ def _matches(pattern: str, path: str) -> bool:
     The time grows with the product of the lengths, whatever the pattern: strangers write patterns.
     """
     wanted = _segments(pattern)
-    places = _reached(wanted, {0})
+    places = _advance_past_stars(wanted, {0})
     for part in path.split("/"):
-        places = _reached(wanted, _after(wanted, places, part))
+        places = _advance_past_stars(wanted, _after(wanted, places, part))
         if len(wanted) in places:
             return True
     return False
@@ -228,7 +228,7 @@ def _after(wanted: Sequence[_Segment], places: set[int], part: str) -> set[int]:
     return found
 
 
-def _reached(wanted: Sequence[_Segment], places: set[int]) -> set[int]:
+def _advance_past_stars(wanted: Sequence[_Segment], places: set[int]) -> set[int]:
     """Return these places and those behind each `**`, which stands for no part of the path too."""
     behind = (place + 1 for place in places if place < len(wanted) and wanted[place] is None)
     return places.union(behind)

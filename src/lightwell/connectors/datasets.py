@@ -15,7 +15,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid
 from lightwell.domain.questions import LONGEST_QUESTION
-from lightwell.ports import Change, Changed, Gone, Unchanged
+from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument
 
 FOLDS = 10
 """Into so many parts questions are divided; the documents that answer those of one part are taken out together."""
@@ -86,15 +86,15 @@ class Dataset:
         for document in self.documents:
             is_known = known.get(document.url) == document.content_hash
             yield (
-                Unchanged(url=document.url, document=document)
+                UnchangedDocument(url=document.url, document=document)
                 if is_known
-                else Changed(document=document)
+                else ChangedDocument(document=document)
             )
         for url in sorted(known.keys() - {document.url for document in self.documents}):
-            yield Gone(url=url)
+            yield RemovedDocument(url=url)
 
 
-def load(folder: Path) -> Dataset:
+def load_dataset(folder: Path) -> Dataset:
     """Return the evaluation set of `corpus.jsonl` and `questions.jsonl` in the folder; each may end in .gz too.
 
     Raises `Invalid` with the file, the line and what is wrong there.
@@ -126,7 +126,7 @@ def _file(folder: Path, part: str) -> Path:
 def _passages(path: Path) -> dict[str, _Passage]:
     passages: dict[str, _Passage] = {}
     for where, line in _lines(path):
-        passage = _read(_Passage, where, line)
+        passage = _parse_line(_Passage, where, line)
         if passage.id in passages:
             raise Invalid(f"{where}: the id {passage.id!r} is there twice")
         passages[passage.id] = passage
@@ -136,7 +136,7 @@ def _passages(path: Path) -> dict[str, _Passage]:
 def _questions(path: Path, passages: Mapping[str, _Passage]) -> list[DatasetQuestion]:
     questions: list[DatasetQuestion] = []
     for where, line in _lines(path):
-        asked = _read(_Question, where, line)
+        asked = _parse_line(_Question, where, line)
         for gold in asked.gold:
             if gold not in passages:
                 raise Invalid(f"{where}: 'gold' names {gold!r}, which is not in the corpus")
@@ -167,7 +167,7 @@ def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
         raise Invalid(f"{path} is empty")
 
 
-def _read(kind: type[Line], where: str, line: bytes) -> Line:
+def _parse_line(kind: type[Line], where: str, line: bytes) -> Line:
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:

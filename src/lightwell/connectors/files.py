@@ -14,10 +14,10 @@ from typing import BinaryIO
 
 from lightwell.connectors._file_settings import (
     FolderSettings,
-    Said,
-    of_folder,
-    of_front_matter,
-    settled,
+    FileSettingsLayer,
+    parse_folder_settings,
+    parse_front_matter,
+    resolve_settings,
 )
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FileSettings, Format, NewDocument
@@ -26,7 +26,7 @@ from lightwell.ingest.formats import format_of, known_ending, unsupported
 from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, unique_mapping, yaml_mapping
 from lightwell.ingest.isolation import document_failure
 from lightwell.ownership import reason_to_distrust
-from lightwell.ports import Broken, Change, Changed, Gone, Unchanged
+from lightwell.ports import UnreadableDocument, Change, ChangedDocument, RemovedDocument, UnchangedDocument
 
 SETTINGS_NAME = ".lightwell.yaml"
 MOST_BYTES = 50 * 1024 * 1024
@@ -45,18 +45,18 @@ _NO_DOCUMENTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FileEntry:
     """A file below the root with the settings of the folders above it, or what is wrong with it."""
 
     path: Path
     source_id: str
-    said: Sequence[Said] = ()
+    said: Sequence[FileSettingsLayer] = ()
     reason: str = ""
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Above:
+class _FolderAbove:
     """A folder at or above a file, and its settings."""
 
     settings: FolderSettings
@@ -65,8 +65,8 @@ class _Above:
     def ignores(self, path: Path) -> bool:
         return self.settings.ignores(path.relative_to(self.folder).as_posix())
 
-    def about(self, path: Path) -> list[Said]:
-        return self.settings.about(path.relative_to(self.folder).as_posix())
+    def layers_for(self, path: Path) -> list[FileSettingsLayer]:
+        return self.settings.layers_for(path.relative_to(self.folder).as_posix())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +109,16 @@ class Files:
         unreadable = tuple(each.path.as_uri() + "/" for each in found if each.reason)
         for url in sorted(known):
             if url not in present and _below(url, root) and not url.startswith(unreadable):
-                yield Gone(url=url)
+                yield RemovedDocument(url=url)
         for each in found:
             yield await asyncio.to_thread(self._change, each, known)
 
-    def _walk(self) -> tuple[Path, list[_Found]]:
+    def _walk(self) -> tuple[Path, list[_FileEntry]]:
         try:
             root = self.root.resolve(strict=True)
-            above = _above(root)
+            above = _settings_above(root)
             if not root.is_dir():
-                return root, list(_alone(root, above))
+                return root, list(_single_file(root, above))
             os.scandir(root).close()
         except Invalid as error:
             raise SourceFailed(str(error)) from error
@@ -128,37 +128,37 @@ class Files:
             ) from error
         return root, list(_below_folder(root, root, above))
 
-    def _change(self, found: _Found, known: Mapping[str, str]) -> Change:
-        url = found.path.as_uri()
+    def _change(self, entry: _FileEntry, known: Mapping[str, str]) -> Change:
+        url = entry.path.as_uri()
         try:
-            document = self._document(found, url)
+            document = self._document(entry, url)
         except Unreadable as error:
-            return Broken(url=url, reason=error.reason, message=str(error))
+            return UnreadableDocument(url=url, reason=error.reason, message=str(error))
         except Invalid as error:
-            return Broken(url=url, reason="settings", message=f"front matter: {error}")
+            return UnreadableDocument(url=url, reason="settings", message=f"front matter: {error}")
         except OSError as error:
-            return Broken(url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK}")
+            return UnreadableDocument(url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK}")
         except Exception as error:  # noqa: BLE001 - one file never ends the walk; it is told with its reason
             failure = document_failure(error, url)
             message = str(error) if failure is None else failure.message
-            return Broken(url=url, reason="internal", message=message)
+            return UnreadableDocument(url=url, reason="internal", message=message)
         if known.get(url) == document.content_hash:
-            return Unchanged(url=url, document=_without_bytes(document))
-        return Changed(document=document)
+            return UnchangedDocument(url=url, document=_without_bytes(document))
+        return ChangedDocument(document=document)
 
-    def _document(self, found: _Found, url: str) -> NewDocument:
-        if found.reason:
-            raise Unreadable(found.reason, found.message)
-        if self.format is None and not known_ending(found.path.name):
-            raise unsupported(found.path.name)
-        content, modified = self._read(found.path)
-        format = self.format or format_of(found.path.name, content)
-        said = [*found.said, _front_matter(content)] if format is Format.MARKDOWN else found.said
-        settings = settled(self.default_tags, said)
+    def _document(self, entry: _FileEntry, url: str) -> NewDocument:
+        if entry.reason:
+            raise Unreadable(entry.reason, entry.message)
+        if self.format is None and not known_ending(entry.path.name):
+            raise unsupported(entry.path.name)
+        content, modified = self._read_file(entry.path)
+        format = self.format or format_of(entry.path.name, content)
+        said = [*entry.said, _front_matter(content)] if format is Format.MARKDOWN else entry.said
+        settings = resolve_settings(self.default_tags, said)
         return NewDocument(
             system="file",
             kind="document",
-            source_id=found.source_id,
+            source_id=entry.source_id,
             url=url,
             format=format,
             title=settings.title,
@@ -170,14 +170,14 @@ class Files:
             updated_at=modified,
             metadata=settings.metadata,
             raw_payload={
-                "path": found.source_id,
+                "path": entry.source_id,
                 "bytes": len(content),
                 "modifiedAt": modified.isoformat() if modified else None,
             },
         )
 
-    def _read(self, path: Path) -> tuple[bytes, datetime]:
-        with _opened(path) as file:
+    def _read_file(self, path: Path) -> tuple[bytes, datetime]:
+        with _open_regular(path) as file:
             about = os.fstat(file.fileno())
             content = file.read(self.most_bytes + 1) if about.st_size <= self.most_bytes else None
         if content is None or len(content) > self.most_bytes:
@@ -186,16 +186,16 @@ class Files:
         return content, datetime.fromtimestamp(about.st_mtime, UTC)
 
 
-def _above(root: Path) -> list[_Above]:
+def _settings_above(root: Path) -> list[_FolderAbove]:
     """Return the folders above the root that say something, the outermost first.
 
     They end below the first one that others own or may write to: it must not say who sees this user's documents.
     """
-    found: list[_Above] = []
+    found: list[_FolderAbove] = []
     for folder in _trusted(root):
         if settings := _folder_settings(folder):
             _refuse_distrusted(folder / SETTINGS_NAME)
-            found.append(_Above(settings, folder))
+            found.append(_FolderAbove(settings, folder))
     return found[::-1]
 
 
@@ -209,25 +209,25 @@ def _refuse_distrusted(path: Path) -> None:
         raise Invalid(f"{path} {reason}; own it alone (`chown`, `chmod go-w`) or remove it")
 
 
-def _alone(path: Path, above: Sequence[_Above]) -> Iterator[_Found]:
+def _single_file(path: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
     if S_ISREG(path.stat().st_mode):
-        said = [word for each in above for word in each.about(path)]
-        yield _Found(path, _name(path.name), said)
+        said = [word for each in above for word in each.layers_for(path)]
+        yield _FileEntry(path, _name(path.name), said)
 
 
-def _below_folder(folder: Path, root: Path, above: Sequence[_Above]) -> Iterator[_Found]:
+def _below_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
     """Yield the folder's files and those of its folders, all in the order of their paths."""
     try:
         settings = _folder_settings(folder)
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except Invalid as error:
-        yield _Found(folder, _source_id(folder, root), (), "settings", str(error))
+        yield _FileEntry(folder, _source_id(folder, root), (), "settings", str(error))
         return
     except OSError as error:
         message = f"{error.strerror}; {_CHECK}"
-        yield _Found(folder, _source_id(folder, root), (), "unreadable", message)
+        yield _FileEntry(folder, _source_id(folder, root), (), "unreadable", message)
         return
-    here = [*above, _Above(settings, folder)] if settings else above
+    here = [*above, _FolderAbove(settings, folder)] if settings else above
     for entry in entries:
         path = Path(entry.path)
         if entry.name.startswith(".") or any(each.ignores(path) for each in here):
@@ -235,17 +235,17 @@ def _below_folder(folder: Path, root: Path, above: Sequence[_Above]) -> Iterator
         yield from _entry(entry, root, here)
 
 
-def _entry(entry: os.DirEntry[str], root: Path, above: Sequence[_Above]) -> Iterator[_Found]:
+def _entry(entry: os.DirEntry[str], root: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
     path = Path(entry.path)
     if entry.is_symlink():
         if _leads_out(path, root):
             message = f"it is a link that leads out of {root.name or root}; copy the file in"
-            yield _Found(path, _source_id(path, root), (), "outside", message)
+            yield _FileEntry(path, _source_id(path, root), (), "outside", message)
     elif entry.is_dir(follow_symlinks=False):
         yield from _below_folder(path, root, above)
     elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _NO_DOCUMENTS:
-        said = [word for each in above for word in each.about(path)]
-        yield _Found(path, _source_id(path, root), said)
+        said = [word for each in above for word in each.layers_for(path)]
+        yield _FileEntry(path, _source_id(path, root), said)
 
 
 def _leads_out(link: Path, root: Path) -> bool:
@@ -260,9 +260,9 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
     """Return what the settings file of a folder says, None without one; raise `Invalid` where it cannot be read."""
     path = folder / SETTINGS_NAME
     try:
-        with _opened(path) as file:
+        with _open_regular(path) as file:
             content = file.read(LONGEST_YAML + 1)
-        return of_folder(unique_mapping(content.decode("utf-8-sig")), str(path))
+        return parse_folder_settings(unique_mapping(content.decode("utf-8-sig")), str(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -276,7 +276,7 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
         ) from error
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading; raise `OSError` for a link, a folder, a pipe or a device, and wait for none."""
     number = os.open(path, _READ_ONLY)
     if not S_ISREG(os.fstat(number).st_mode):
@@ -285,9 +285,9 @@ def _opened(path: Path) -> BinaryIO:
     return os.fdopen(number, "rb")
 
 
-def _front_matter(content: bytes) -> Said:
+def _front_matter(content: bytes) -> FileSettingsLayer:
     yaml, _ = front_matter(content[: LONGEST_YAML * 4].decode("utf-8-sig", errors="replace"))
-    return of_front_matter(yaml_mapping(yaml))
+    return parse_front_matter(yaml_mapping(yaml))
 
 
 def _content_hash(content: bytes, settings: FileSettings) -> str:

@@ -10,13 +10,13 @@ from lightwell.connectors.files import MOST_BYTES, Files
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, Unreadable
 from lightwell.domain.requests import IngestRequest
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 from lightwell.ingest.formats import format_of
-from lightwell.ports import Broken, Change, Changed, Connector, Unchanged
+from lightwell.ports import UnreadableDocument, Change, ChangedDocument, Connector, UnchangedDocument
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class RequestedFile:
     """A `Connector` with exactly one document, handed over anew at each request."""
 
     request: IngestRequest
@@ -29,12 +29,12 @@ class Requested:
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         """Yield the document; raise `Invalid` for a URL whose content is not there, `SourceFailed` for no file."""
         if self.request.content is not None:
-            yield self._given(self.request.content)
+            yield self._change(self.request.content)
             return
         async for change in self._file.changes({}):
             match change:
-                case Changed(document=document) | Unchanged(document=document):
-                    yield Changed(document=self._with_request(document))
+                case ChangedDocument(document=document) | UnchangedDocument(document=document):
+                    yield ChangedDocument(document=self._with_request(document))
                 case _:
                     yield change
 
@@ -52,17 +52,17 @@ class Requested:
             format=self.request.format,
         )
 
-    def _given(self, content: bytes) -> Change:
+    def _change(self, content: bytes) -> Change:
         request = self.request
-        url = well_formed(request.document_url, "The document's URL").strip()
+        url = require_text(request.document_url, "The document's URL").strip()
         if len(content) > self.most_bytes:
             most = f"{self.most_bytes / 1024**2:,.0f} MB"
-            return Broken(url=url, reason="too_large", message=f"it is over {most}; split it")
+            return UnreadableDocument(url=url, reason="too_large", message=f"it is over {most}; split it")
         name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
         try:
             found = request.format or format_of(name, content)
         except Unreadable as error:
-            return Broken(url=url, reason=error.reason, message=str(error))
+            return UnreadableDocument(url=url, reason=error.reason, message=str(error))
         document = NewDocument(
             system="file",
             kind="document",
@@ -76,12 +76,12 @@ class Requested:
             content_hash=hashlib.sha256(content).hexdigest(),
             updated_at=None,
         )
-        return Changed(document=self._with_request(document))
+        return ChangedDocument(document=self._with_request(document))
 
     def _with_request(self, document: NewDocument) -> NewDocument:
         request = self.request
-        title = well_formed(request.title, "The title").strip() or document.title
-        topic = document.topic or well_formed(request.topic, "The topic").strip()
+        title = require_text(request.title, "The title").strip() or document.title
+        topic = document.topic or require_text(request.topic, "The topic").strip()
         said = f"{document.content_hash}\0{title}\0{topic}\0{request.format}"
         return replace(
             document,

@@ -101,7 +101,7 @@ def harmless(text: str) -> str:
     return f"'{text}" if like_a_formula(text) else text
 
 
-def fitting(text: str) -> str:
+def fit_cell(text: str) -> str:
     """Return the text, cut with a note at its end when a spreadsheet's cell cannot hold it."""
     if len(text) * 2 <= LONGEST_CELL or _units(text) <= LONGEST_CELL:
         return text

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lightwell.curate.desk import Desk
+from lightwell.curate.desk import CurationContext
 from lightwell.domain.access import Reader, Tags, tags_of
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
@@ -18,161 +18,161 @@ from lightwell.domain.graph import (
     Predicate,
     Relation,
     RelationKey,
-    Statement,
-    Word,
-    normalized,
+    RelationMention,
+    ManualEdit,
+    normalize_name,
 )
 from lightwell.domain.ids import EntityId
 from lightwell.records import access, edits, entities, published_chunks
 from lightwell.records.database import Database
-from lightwell.records.entities import Called
+from lightwell.records.entities import ResolvedName
 
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 200, 8000
 _MOST_SOURCES = 1000
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
-async def create(desk: Desk, reader: Reader, word: Word, tags: Iterable[str]) -> Entity:
+async def create(context: CurationContext, reader: Reader, manual_edit: ManualEdit, tags: Iterable[str]) -> Entity:
     """Make an entity by hand; raise `Invalid` when the reader has one of this name or the word cannot stand."""
-    said = _checked(word)
+    said = _validate(manual_edit)
     if not said.name:
         raise Invalid("The name is empty; say what the entity is called")
-    audience = _audience(reader, tags) or _only_tag(reader)
-    if await _known(desk.database, reader, said.name):
+    audience = _access_tags(reader, tags) or _only_tag(reader)
+    if await _known(context.database, reader, said.name):
         raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
     kind = said.kind or "term"
-    known = Word(name=said.name, kind=kind, description=said.description, sources=said.sources)
-    word = await _with_chunk_ids(desk.database, reader, known, [audience])
-    async with desk.rounded_off():
-        made = await edits.create(desk.database, reader, word, audience)
-    return await _shown(desk, reader, made)
+    known = ManualEdit(name=said.name, kind=kind, description=said.description, sources=said.sources)
+    manual_edit = await _with_chunk_ids(context.database, reader, known, [audience])
+    async with context.finish_derived_after():
+        made = await edits.create(context.database, reader, manual_edit, audience)
+    return await _get_edited(context, reader, made)
 
 
-async def edit(desk: Desk, reader: Reader, name: str, word: Word, tags: Iterable[str]) -> Entity:
+async def edit(context: CurationContext, reader: Reader, name: str, manual_edit: ManualEdit, tags: Iterable[str]) -> Entity:
     """Say what an entity is called, what kind it is, what it is and from which passages; "" leaves what is there.
 
     Raises `NotFound`, and `Invalid` for a passage that none of those sees completely who hear the word.
     """
-    said = _checked(word)
-    if said == Word():
+    said = _validate(manual_edit)
+    if said == ManualEdit():
         raise Invalid("There is nothing to change; say a name, a kind, a description or sources")
-    audience = _audience(reader, tags)
-    database = desk.database
-    called = await entities.called(database, reader, name)
-    known = await entities.shown(database, reader, called.entity_id)
+    audience = _access_tags(reader, tags)
+    database = context.database
+    called = await entities.resolve_name(database, reader, name)
+    known = await entities.get(database, reader, called.entity_id)
     audiences = await _audiences(database, reader, audience, [called])
     said = await _with_chunk_ids(database, reader, said, audiences)
-    words = (said, Word(name=known.name, kind=known.kind))
-    async with desk.rounded_off():
-        await edits.say(database, reader, called.entity_id, words, audiences)
-    return await _shown(desk, reader, called.entity_id)
+    words = (said, ManualEdit(name=known.name, kind=known.kind))
+    async with context.finish_derived_after():
+        await edits.edit_entity(database, reader, called.entity_id, words, audiences)
+    return await _get_edited(context, reader, called.entity_id)
 
 
-async def delete(desk: Desk, reader: Reader, name: str) -> Entity:
+async def delete(context: CurationContext, reader: Reader, name: str) -> Entity:
     """Delete an entity from all that the reader sees, now and later, and return what it was; raise `NotFound`.
 
     Documents stay as they are. Who shares no tag with the reader keeps the entity.
     """
-    called = await entities.called(desk.database, reader, name)
-    was = await entities.shown(desk.database, reader, called.entity_id)
-    async with desk.rounded_off():
-        await edits.delete(desk.database, reader, called.entity_id)
+    called = await entities.resolve_name(context.database, reader, name)
+    was = await entities.get(context.database, reader, called.entity_id)
+    async with context.finish_derived_after():
+        await edits.delete(context.database, reader, called.entity_id)
     return was
 
 
-async def delete_entities(desk: Desk, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
+async def delete_entities(context: CurationContext, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
     """Delete several entities as `delete` does, rebuilding once; raise `NotFound`, with none deleted."""
-    database = desk.database
-    called = [await entities.called(database, reader, name) for name in names]
+    database = context.database
+    called = [await entities.resolve_name(database, reader, name) for name in names]
     wanted = list(dict.fromkeys(each.entity_id for each in called))
-    were = [await entities.shown(database, reader, each) for each in wanted]
-    async with desk.rounded_off():
+    were = [await entities.get(database, reader, each) for each in wanted]
+    async with context.finish_derived_after():
         for each in wanted:
             await edits.delete(database, reader, each)
     return tuple(were)
 
 
 async def delete_relations(
-    desk: Desk, reader: Reader, keys: Sequence[RelationKey]
+    context: CurationContext, reader: Reader, keys: Sequence[RelationKey]
 ) -> tuple[Relation, ...]:
     """Hide several relations as `unrelate` does, rebuilding once; raise `NotFound`, with none hidden."""
-    database = desk.database
-    were: dict[tuple[Called, Called, Predicate], Relation] = {}
+    database = context.database
+    were: dict[tuple[ResolvedName, ResolvedName, Predicate], Relation] = {}
     for key in keys:
-        source = await entities.called(database, reader, key.source)
-        target = await entities.called(database, reader, key.target)
+        source = await entities.resolve_name(database, reader, key.source)
+        target = await entities.resolve_name(database, reader, key.target)
         found = await _relation(database, reader, (source, target), key.predicate)
         were[source, target, key.predicate] = found
-    async with desk.rounded_off():
+    async with context.finish_derived_after():
         for source, target, predicate in were:
-            await edits.unrelate(database, reader, source, target, predicate)
+            await edits.hide_relation(database, reader, source, target, predicate)
     return tuple(were.values())
 
 
-async def restore(desk: Desk, reader: Reader, name: str) -> Entity:
+async def restore(context: CurationContext, reader: Reader, name: str) -> Entity:
     """Show again what texts say of an entity that was deleted by hand; raise `NotFound`."""
-    async with desk.rounded_off():
-        back = await edits.restore(desk.database, reader, name)
-    return await _shown(desk, reader, back)
+    async with context.finish_derived_after():
+        back = await edits.restore(context.database, reader, name)
+    return await _get_edited(context, reader, back)
 
 
-async def relate(desk: Desk, reader: Reader, statement: Statement, tags: Iterable[str]) -> Relation:
+async def relate(context: CurationContext, reader: Reader, relation_mention: RelationMention, tags: Iterable[str]) -> Relation:
     """Say that two entities are related, or say it anew; raise `NotFound` or `Invalid`.
 
     `comparison` and `use_case` go with COMPARED_TO only; a person's word has no confidence below 1.
     """
-    audience = _audience(reader, tags)
-    if not (math.isfinite(statement.weight) and statement.weight > 0):
-        raise Invalid(f"The weight must be a positive number, not {statement.weight}")
-    if statement.confidence < LEAST_CONFIDENCE:
+    audience = _access_tags(reader, tags)
+    if not (math.isfinite(relation_mention.weight) and relation_mention.weight > 0):
+        raise Invalid(f"The weight must be a positive number, not {relation_mention.weight}")
+    if relation_mention.confidence < LEAST_CONFIDENCE:
         raise Invalid(f"The confidence must be at least {LEAST_CONFIDENCE}")
-    said = (statement.description, statement.comparison, statement.use_case)
+    said = (relation_mention.description, relation_mention.comparison, relation_mention.use_case)
     if max(map(len, said)) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
-    if statement.predicate is not Predicate.COMPARED_TO and any(said[1:]):
+    if relation_mention.predicate is not Predicate.COMPARED_TO and any(said[1:]):
         raise Invalid("Only COMPARED_TO has a comparison and a use case; name that predicate")
-    database = desk.database
-    source = await entities.called(database, reader, statement.subject)
-    target = await entities.called(database, reader, statement.object)
+    database = context.database
+    source = await entities.resolve_name(database, reader, relation_mention.subject)
+    target = await entities.resolve_name(database, reader, relation_mention.object)
     if source.entity_id == target.entity_id:
-        raise Invalid(f"{statement.subject!r} and {statement.object!r} are one entity")
+        raise Invalid(f"{relation_mention.subject!r} and {relation_mention.object!r} are one entity")
     known = {end.entity_id: await _word(database, reader, end) for end in (source, target)}
     audiences = await _audiences(database, reader, audience, [source, target])
-    async with desk.rounded_off():
-        await edits.relate(database, reader, known, statement, audiences)
-    return await _relation(database, reader, (source, target), statement.predicate)
+    async with context.finish_derived_after():
+        await edits.relate(database, reader, known, relation_mention, audiences)
+    return await _relation(database, reader, (source, target), relation_mention.predicate)
 
 
 async def unrelate(
-    desk: Desk, reader: Reader, source: str, target: str, predicate: Predicate
+    context: CurationContext, reader: Reader, source: str, target: str, predicate: Predicate
 ) -> Relation:
     """Delete a relation from all that the reader sees, now and later, and return what it was; raise `NotFound`."""
-    database = desk.database
+    database = context.database
     ends = (
-        await entities.called(database, reader, source),
-        await entities.called(database, reader, target),
+        await entities.resolve_name(database, reader, source),
+        await entities.resolve_name(database, reader, target),
     )
     was = await _relation(database, reader, ends, predicate)
-    async with desk.rounded_off():
-        await edits.unrelate(database, reader, ends[0], ends[1], predicate)
+    async with context.finish_derived_after():
+        await edits.hide_relation(database, reader, ends[0], ends[1], predicate)
     return was
 
 
-def _checked(word: Word) -> Word:
+def _validate(manual_edit: ManualEdit) -> ManualEdit:
     """Return the word without blanks around; raise `Invalid` for what cannot stand."""
-    said = Word(
-        name=" ".join(word.name.split()),
-        kind=word.kind.strip(),
-        description=word.description.strip(),
-        sources=tuple(dict.fromkeys(each.strip() for each in word.sources)),
+    said = ManualEdit(
+        name=" ".join(manual_edit.name.split()),
+        kind=manual_edit.kind.strip(),
+        description=manual_edit.description.strip(),
+        sources=tuple(dict.fromkeys(each.strip() for each in manual_edit.sources)),
     )
-    if word.name and not normalized(said.name):
-        raise Invalid(f"{word.name!r} is not a valid name; use at least one letter or digit")
+    if manual_edit.name and not normalize_name(said.name):
+        raise Invalid(f"{manual_edit.name!r} is not a valid name; use at least one letter or digit")
     if len(said.name) > _LONGEST_NAME:
         raise Invalid(f"A name has at most {_LONGEST_NAME} characters")
     if said.kind and not _KIND.fullmatch(said.kind):
         raise Invalid(
-            f"{word.kind!r} is not a valid kind; use a lower-case word such as person or organization"
+            f"{manual_edit.kind!r} is not a valid kind; use a lower-case word such as person or organization"
         )
     if len(said.description) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
@@ -182,21 +182,21 @@ def _checked(word: Word) -> Word:
 
 
 async def _with_chunk_ids(
-    database: Database, reader: Reader, word: Word, audiences: Sequence[Tags]
-) -> Word:
+    database: Database, reader: Reader, manual_edit: ManualEdit, audiences: Sequence[Tags]
+) -> ManualEdit:
     """Return the word with the ids of its sources; raise `NotFound`, or `Invalid` for one that no audience sees."""
-    if not word.sources:
-        return word
-    chunks = await published_chunks.named(database, reader, word.sources)
+    if not manual_edit.sources:
+        return manual_edit
+    chunks = await published_chunks.resolve_ids(database, reader, manual_edit.sources)
     for ref, seen_by in await published_chunks.access_tags(database, reader, chunks):
         if not any(tags <= seen_by for tags in audiences):
             raise Invalid(
                 f"Some readers of this description may not see the passage {ref!r}; name other access tags or another passage"
             )
-    return replace(word, sources=tuple(map(str, chunks)))
+    return replace(manual_edit, sources=tuple(map(str, chunks)))
 
 
-def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
+def _access_tags(reader: Reader, tags: Iterable[str]) -> Tags:
     """Return who is to see a word, nobody when that is not said."""
     audience = tags_of(tags)
     if audience and audience.isdisjoint(reader.tags):
@@ -213,7 +213,7 @@ def _only_tag(reader: Reader) -> Tags:
 
 
 async def _audiences(
-    database: Database, reader: Reader, audience: Tags, about: Sequence[Called]
+    database: Database, reader: Reader, audience: Tags, about: Sequence[ResolvedName]
 ) -> list[Tags]:
     """Return who is to see a word about these: those it is said for, or else whoever knows all of them by name."""
     if audience:
@@ -228,25 +228,25 @@ async def _audiences(
 
 async def _known(database: Database, reader: Reader, name: str) -> bool:
     try:
-        await entities.called(database, reader, name)
+        await entities.resolve_name(database, reader, name)
     except NotFound:
         return False
     return True
 
 
-async def _word(database: Database, reader: Reader, called: Called) -> Word:
-    known = await entities.shown(database, reader, called.entity_id)
-    return Word(name=known.name, kind=known.kind)
+async def _word(database: Database, reader: Reader, called: ResolvedName) -> ManualEdit:
+    known = await entities.get(database, reader, called.entity_id)
+    return ManualEdit(name=known.name, kind=known.kind)
 
 
-async def _shown(desk: Desk, reader: Reader, entity_id: EntityId) -> Entity:
+async def _get_edited(context: CurationContext, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity with what has just been said, which may stand in a class that is new."""
-    fresh = await access.reader(desk.database, reader.project_id, reader.tags)
-    return await entities.shown(desk.database, fresh, entity_id)
+    fresh = await access.reader(context.database, reader.project_id, reader.tags)
+    return await entities.get(context.database, fresh, entity_id)
 
 
 async def _relation(
-    database: Database, reader: Reader, ends: tuple[Called, Called], predicate: Predicate
+    database: Database, reader: Reader, ends: tuple[ResolvedName, ResolvedName], predicate: Predicate
 ) -> Relation:
     fresh = await access.reader(database, reader.project_id, reader.tags)
     found = await entities.relation(

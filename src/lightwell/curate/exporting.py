@@ -57,7 +57,7 @@ async def export(
     space: Space,
     reader: Reader,
     config: ExportConfig,
-    tell: Callable[[ExportProgress], None],
+    on_progress: Callable[[ExportProgress], None],
 ) -> Exported:
     """Write what the reader sees at this moment, and return what was written; raise `Invalid` where it cannot be.
 
@@ -65,26 +65,26 @@ async def export(
     """
     require_writable(config)
     rows: dict[ExportTable, int] = {}
-    with _workshop(config.output_path) as workshop:
-        sink = await _apart(_opened, config, workshop, space.dimension)
+    with _temporary_folder(config.output_path) as workshop:
+        sink = await _in_thread(_open_sink, config, workshop, space.dimension)
         try:
             async with snapshot(database, reader, batch_size=config.batch_size) as seen:
                 totals = await seen.counts()
                 for table in config.tables:
-                    await _apart(sink.begin, table)
+                    await _in_thread(sink.begin, table)
                     rows[table] = 0
-                    tell(ExportProgress(table=table, done=0, total=totals[table]))
+                    on_progress(ExportProgress(table=table, done=0, total=totals[table]))
                     async for batch in _records(seen, table, index, space):
-                        await _apart(sink.add, _separated(batch, config))
+                        await _in_thread(sink.add, _with_separator_applied(batch, config))
                         rows[table] += len(batch)
                         total = max(totals[table], rows[table])
-                        tell(ExportProgress(table=table, done=rows[table], total=total))
-            await _apart(sink.close)
+                        on_progress(ExportProgress(table=table, done=rows[table], total=total))
+            await _in_thread(sink.close)
         except BaseException:
             sink.abandon()
             raise
-        await _apart(_deliver, config, workshop)
-    return Exported(files=config.paths, rows=rows, cut=sink.cut)
+        await _in_thread(_deliver, config, workshop)
+    return Exported(files=config.paths, rows=rows, shortened_texts=sink.cut)
 
 
 def require_writable(config: ExportConfig) -> None:
@@ -104,26 +104,26 @@ def require_writable(config: ExportConfig) -> None:
 
 
 async def _records(
-    seen: Snapshot, table: ExportTable, index: VectorIndex, space: Space
+    snapshot: Snapshot, table: ExportTable, index: VectorIndex, space: Space
 ) -> AsyncGenerator[Sequence[ExportRecord], None]:
     match table:
         case ExportTable.ENTITIES:
-            batches: AsyncIterator[Sequence[ExportRecord]] = seen.entities()
+            batches: AsyncIterator[Sequence[ExportRecord]] = snapshot.entities()
         case ExportTable.RELATIONS:
-            batches = seen.relations()
+            batches = snapshot.relations()
         case ExportTable.CHUNKS:
-            batches = seen.chunks()
+            batches = snapshot.chunks()
         case ExportTable.VECTORS:
-            batches = _vectors(seen, index, space)
+            batches = _vectors(snapshot, index, space)
     async for batch in batches:
         yield batch
 
 
 async def _vectors(
-    seen: Snapshot, index: VectorIndex, space: Space
+    snapshot: Snapshot, index: VectorIndex, space: Space
 ) -> AsyncGenerator[Sequence[PassageVector], None]:
     """Yield the vectors of the reader's chunks; one whose vector is still on its way is left out."""
-    async for batch in seen.chunks():
+    async for batch in snapshot.chunks():
         found = await index.vectors(space.id, [each.id for each in batch])
         yield [
             PassageVector(chunk_ref=each.ref, model=space.model, numbers=found[each.id])
@@ -132,7 +132,7 @@ async def _vectors(
         ]
 
 
-def _separated(batch: Sequence[ExportRecord], config: ExportConfig) -> Sequence[ExportRecord]:
+def _with_separator_applied(batch: Sequence[ExportRecord], config: ExportConfig) -> Sequence[ExportRecord]:
     """Return the records with the config's separator in descriptions; pages list the parts one by one instead."""
     if config.separator is None or config.format in (ExportFormat.MD, ExportFormat.TXT):
         return batch
@@ -149,21 +149,21 @@ def _with_separator(record: ExportRecord, separator: str) -> ExportRecord:
             return record
 
 
-def _opened(config: ExportConfig, workshop: Path, dimension: int) -> Sink:
-    path = workshop / config.output_path.name
+def _open_sink(config: ExportConfig, folder: Path, dimension: int) -> Sink:
+    path = folder / config.output_path.name
     match config.format:
         case ExportFormat.CSV:
-            return CsvFiles(lambda table: workshop / config.path_of(table).name)
+            return CsvFiles(lambda table: folder / config.path_of(table).name)
         case ExportFormat.XLSX:
             return XlsxSheets(path, dimension)
         case ExportFormat.MD:
-            return pages.Pages(path, pages.markdown_title, pages.markdown)
+            return pages.ParagraphFile(path, pages.markdown_title, pages.markdown)
         case ExportFormat.TXT:
-            return pages.Pages(path, pages.text_title, pages.text)
+            return pages.ParagraphFile(path, pages.text_title, pages.text)
 
 
 @contextmanager
-def _workshop(beside: Path) -> Generator[Path, None, None]:
+def _temporary_folder(beside: Path) -> Generator[Path, None, None]:
     """Lend a folder of our own on the same file system, removed with all that is in it at the end."""
     try:
         made = tempfile.TemporaryDirectory(prefix=".lightwell-export-", dir=beside.parent)
@@ -173,19 +173,19 @@ def _workshop(beside: Path) -> Generator[Path, None, None]:
         yield Path(folder)
 
 
-def _deliver(config: ExportConfig, workshop: Path) -> None:
+def _deliver(config: ExportConfig, folder: Path) -> None:
     for path in config.paths:
-        with (workshop / path.name).open("rb") as file:
+        with (folder / path.name).open("rb") as file:
             os.fchmod(
                 file.fileno(), 0o600
             )  # it holds what this reader sees, and others here may not
             os.fsync(file.fileno())
     require_writable(config)  # it took a while: another file may be there by now
     for path in config.paths:
-        (workshop / path.name).replace(path)
+        (folder / path.name).replace(path)
 
 
-async def _apart(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what the call returns, made in a thread; a cancelled one is waited for, since it has files open."""
     made = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
     try:

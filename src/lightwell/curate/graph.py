@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from lightwell.curate import editing, merging, proposals, splitting
-from lightwell.curate.desk import Desk
+from lightwell.curate.desk import CurationContext
 from lightwell.domain.access import Reader
 from lightwell.domain.descriptions import with_separator
 from lightwell.domain.exports import ExportedRelation
@@ -14,13 +14,13 @@ from lightwell.domain.graph import (
     MergeProposal,
     MergeResult,
     MergeStrategy,
-    Portrait,
+    EntityDetails,
     Predicate,
     Relation,
     RelationKey,
-    StandingMerge,
-    Statement,
-    Word,
+    ActiveMerge,
+    RelationMention,
+    ManualEdit,
 )
 from lightwell.domain.ids import MergeId, SplitId
 from lightwell.domain.splits import SplitResult, StandingSplit
@@ -39,11 +39,11 @@ class Graph:
     Entities are named as the reader knows them: by name, reference or id. What the reader may not see is not there.
     """
 
-    desk: Desk
+    context: CurationContext
 
     @property
     def _database(self) -> Database:
-        return self.desk.database
+        return self.context.database
 
     async def entities(
         self, reader: Reader, *, after: str = "", limit: int = 100
@@ -51,22 +51,22 @@ class Graph:
         """Yield up to `limit` of the reader's entities by reference, those after the reference `after`."""
         while limit > 0:
             wanted = min(limit, _LARGEST_PAGE)
-            page = await entities.listed(self._database, reader, after=after, limit=wanted)
+            page = await entities.list_page(self._database, reader, after=after, limit=wanted)
             for entity in page:
-                yield self._shown(entity)
+                yield self._with_separator(entity)
             if len(page) < wanted:
                 return
             after, limit = page[-1].ref, limit - len(page)
 
-    async def entity(self, reader: Reader, name: str) -> Portrait:
+    async def entity(self, reader: Reader, name: str) -> EntityDetails:
         """Return the entity called so, with its other names and its relations; raise `NotFound`."""
-        called = await entities.called(self._database, reader, name)
-        entity = await entities.shown(self._database, reader, called.entity_id)
+        called = await entities.resolve_name(self._database, reader, name)
+        entity = await entities.get(self._database, reader, called.entity_id)
         related = await entities.relations(self._database, reader, entity.id)
-        return Portrait(
-            entity=self._shown(entity),
+        return EntityDetails(
+            entity=self._with_separator(entity),
             aliases=await entities.aliases(self._database, reader, entity),
-            relations=tuple(map(self._shown, related)),
+            relations=tuple(map(self._with_separator, related)),
         )
 
     async def relations(
@@ -77,25 +77,25 @@ class Graph:
             wanted = min(limit, _LARGEST_PAGE)
             page = await exporting.relations_page(self._database, reader, after, limit=wanted)
             for each in page:
-                yield self._shown(each)
+                yield self._with_separator(each)
             if len(page) < wanted:
                 return
             after, limit = page[-1].key, limit - len(page)
 
     async def entities_of(self, reader: Reader, chunks: Sequence[str]) -> list[Entity]:
         """Return the entities that have one of these passages, by reference or id, as a source; raise `NotFound`."""
-        wanted = await published_chunks.named(self._database, reader, chunks)
-        found = await self.desk.graph.entities_of(reader, wanted)
-        held = await entities.these(self._database, reader, found)
-        distinct = {each.id: self._shown(each) for each in held.values()}
+        wanted = await published_chunks.resolve_ids(self._database, reader, chunks)
+        found = await self.context.graph.entities_of(reader, wanted)
+        held = await entities.get_many(self._database, reader, found)
+        distinct = {each.id: self._with_separator(each) for each in held.values()}
         return sorted(distinct.values(), key=_by_reference)
 
     async def relations_of(self, reader: Reader, chunks: Sequence[str]) -> list[Relation]:
         """Return the relations that have one of these passages as a source, the weightiest first; raise `NotFound`."""
-        wanted = await published_chunks.named(self._database, reader, chunks)
-        found = await self.desk.graph.relations_of(reader, wanted)
-        held = await entities.these_relations(self._database, reader, found)
-        return [self._shown(each) for each in held]
+        wanted = await published_chunks.resolve_ids(self._database, reader, chunks)
+        found = await self.context.graph.relations_of(reader, wanted)
+        held = await entities.get_relations(self._database, reader, found)
+        return [self._with_separator(each) for each in held]
 
     async def merge(
         self,
@@ -106,21 +106,21 @@ class Graph:
         strategy: MergeStrategy = MergeStrategy.CONCATENATE,
     ) -> MergeResult:
         """Merge the sources into the target; raise `NotFound`, `Invalid`, or `ModelFailed` with nothing changed."""
-        done = await merging.merge(self.desk, reader, sources, target, strategy=strategy)
-        return replace(done, target_entity=self._shown(done.target_entity))
+        done = await merging.merge(self.context, reader, sources, target, strategy=strategy)
+        return replace(done, target_entity=self._with_separator(done.target_entity))
 
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Take back the merge of what was called so, or with this id; return what stands by itself again."""
-        return tuple(map(self._shown, await merging.unmerge(self.desk, reader, name)))
+        return tuple(map(self._with_separator, await merging.unmerge(self.context, reader, name)))
 
     async def merges(
         self, reader: Reader, *, after: MergeId | None = None, limit: int = 100
-    ) -> list[StandingMerge]:
+    ) -> list[ActiveMerge]:
         """Return up to `limit` merges that hold and of which the reader sees both sides, the latest first.
 
         `after` goes on behind this one.
         """
-        return await merges.standing(self._database, reader, after=after, limit=limit)
+        return await merges.list_active(self._database, reader, after=after, limit=limit)
 
     async def split(
         self,
@@ -136,91 +136,91 @@ class Graph:
         Re-ingestion keeps it. It holds for whoever sees the documents under the access tags they have now.
         """
         done = await splitting.split(
-            self.desk, reader, name, into, documents=documents, passages=passages
+            self.context, reader, name, into, documents=documents, passages=passages
         )
-        rest = self._shown(done.rest) if done.rest else None
-        return replace(done, part=self._shown(done.part), rest=rest)
+        rest = self._with_separator(done.rest) if done.rest else None
+        return replace(done, part=self._with_separator(done.part), rest=rest)
 
     async def unsplit(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Undo the splits that made this part, or the split with this id; return what has the mentions again."""
-        return tuple(map(self._shown, await splitting.unsplit(self.desk, reader, name)))
+        return tuple(map(self._with_separator, await splitting.unsplit(self.context, reader, name)))
 
     async def splits(
         self, reader: Reader, *, after: SplitId | None = None, limit: int = 100
     ) -> list[StandingSplit]:
         """Return up to `limit` splits that move what the reader sees, the latest first; `after` goes on behind this one."""
-        return await splits.standing(self._database, reader, after=after, limit=limit)
+        return await splits.list_active(self._database, reader, after=after, limit=limit)
 
     async def proposals(
         self, reader: Reader, *, about: str = "", limit: int = 20
     ) -> list[MergeProposal]:
         """Return which entities may be one, the surest first: of those spoken of last, or with the one named."""
-        found = await proposals.proposed(self._database, reader, about=about, limit=limit)
+        found = await proposals.propose_merges(self._database, reader, about=about, limit=limit)
         return [
-            replace(each, one=self._shown(each.one), other=self._shown(each.other))
+            replace(each, one=self._with_separator(each.one), other=self._with_separator(each.other))
             for each in found
         ]
 
     async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
         """Remember that two entities are two, so that nobody is asked again; raise `NotFound`."""
         first, second = await proposals.reject(self._database, reader, one, other)
-        return self._shown(first), self._shown(second)
+        return self._with_separator(first), self._with_separator(second)
 
-    async def create(self, reader: Reader, word: Word, *, tags: Iterable[str] = ()) -> Entity:
+    async def create(self, reader: Reader, manual_edit: ManualEdit, *, tags: Iterable[str] = ()) -> Entity:
         """Make an entity by hand, for those who share one of the tags, by default the only one that the reader has.
 
         Raises `Invalid` when there is one already, or several tags to choose from. As with every word by hand, a reader resolved before sees it from
         its next request on.
         """
-        return self._shown(await editing.create(self.desk, reader, word, tags))
+        return self._with_separator(await editing.create(self.context, reader, manual_edit, tags))
 
     async def edit(
-        self, reader: Reader, name: str, word: Word, *, tags: Iterable[str] = ()
+        self, reader: Reader, name: str, manual_edit: ManualEdit, *, tags: Iterable[str] = ()
     ) -> Entity:
         """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`, `Invalid`.
 
         Without tags those hear it, of the reader's access classes, that know the entity. Sources in the word replace
         those of the texts, as long as one of these passages is there.
         """
-        return self._shown(await editing.edit(self.desk, reader, name, word, tags))
+        return self._with_separator(await editing.edit(self.context, reader, name, manual_edit, tags))
 
     async def delete(self, reader: Reader, name: str) -> Entity:
         """Hide an entity from all who share a tag with the reader, and take back what people said of it there."""
-        return self._shown(await editing.delete(self.desk, reader, name))
+        return self._with_separator(await editing.delete(self.context, reader, name))
 
     async def delete_entities(self, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
         """Delete several entities as `delete` does, with one rebuild; raise `NotFound`, with none deleted."""
-        return tuple(map(self._shown, await editing.delete_entities(self.desk, reader, names)))
+        return tuple(map(self._with_separator, await editing.delete_entities(self.context, reader, names)))
 
     async def restore(self, reader: Reader, name: str) -> Entity:
         """Show again what texts say of a deleted entity; raise `NotFound`."""
-        return self._shown(await editing.restore(self.desk, reader, name))
+        return self._with_separator(await editing.restore(self.context, reader, name))
 
     async def relate(
-        self, reader: Reader, statement: Statement, *, tags: Iterable[str] = ()
+        self, reader: Reader, relation_mention: RelationMention, *, tags: Iterable[str] = ()
     ) -> Relation:
         """Say by hand how two entities are related; raise `NotFound` or `Invalid`.
 
         Without tags those hear it, of the reader's access classes, that know both.
         """
-        return self._shown(await editing.relate(self.desk, reader, statement, tags))
+        return self._with_separator(await editing.relate(self.context, reader, relation_mention, tags))
 
     async def delete_relations(
         self, reader: Reader, keys: Sequence[RelationKey]
     ) -> tuple[Relation, ...]:
         """Hide several relations as `unrelate` does, with one rebuild; raise `NotFound`, with none hidden."""
-        return tuple(map(self._shown, await editing.delete_relations(self.desk, reader, keys)))
+        return tuple(map(self._with_separator, await editing.delete_relations(self.context, reader, keys)))
 
     async def unrelate(
         self, reader: Reader, source: str, target: str, predicate: Predicate
     ) -> Relation:
         """Hide a relation from all who share a tag with the reader; raise `NotFound`."""
-        was = await editing.unrelate(self.desk, reader, source, target, predicate)
-        return self._shown(was)
+        was = await editing.unrelate(self.context, reader, source, target, predicate)
+        return self._with_separator(was)
 
-    def _shown(self, described: _Described) -> _Described:
+    def _with_separator(self, described: _Described) -> _Described:
         """Return it as people read it, with the separator of the settings."""
-        return with_separator(described, self.desk.separator)
+        return with_separator(described, self.context.separator)
 
 
 def _by_reference(entity: Entity) -> tuple[str, str]:

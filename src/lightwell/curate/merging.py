@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from uuid import UUID
 
-from lightwell.curate.desk import Desk, Summarize
+from lightwell.curate.desk import CurationContext, Summarize
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.graph import Entity, MergeResult, MergeStrategy
@@ -17,13 +17,13 @@ from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
 from lightwell.metering import record_usage
 from lightwell.records import entities, merges
 from lightwell.records.database import Database
-from lightwell.records.entities import Called
-from lightwell.records.merge_trees import Tree, described, inputs_hash
-from lightwell.records.merges import Ends, NewMerge, NewSummary
+from lightwell.records.entities import ResolvedName
+from lightwell.records.merge_trees import MergeTree, described_entities, inputs_hash
+from lightwell.records.merges import RelationEnds, NewMerge, NewSummary
 
 
 async def merge(
-    desk: Desk,
+    context: CurationContext,
     reader: Reader,
     sources: Sequence[str],
     target: str,
@@ -37,12 +37,12 @@ async def merge(
     anything is changed.
     """
     _check(sources, target)
-    summarize = _summarizer(desk, strategy)
-    database = desk.database
-    into = await entities.called(database, reader, target)
-    given = [await entities.called(database, reader, source) for source in sources]
+    summarize = _summarizer(context, strategy)
+    database = context.database
+    into = await entities.resolve_name(database, reader, target)
+    given = [await entities.resolve_name(database, reader, source) for source in sources]
     merged = _sources(sources, given, target, into)
-    related = await merges.ends(database, reader, [*merged, into.entity_id])
+    related = await merges.relation_ends(database, reader, [*merged, into.entity_id])
     with record_usage() as log:
         summaries = await _summaries(database, reader, merged, into, summarize) if summarize else {}
     new = NewMerge(
@@ -52,42 +52,42 @@ async def merge(
         strategy=strategy,
         summaries=summaries,
     )
-    async with desk.rounded_off():
+    async with context.finish_derived_after():
         await merges.merge(database, reader, new)
     redirected, deduped = redirections(related, merged, into.entity_id)
     return MergeResult(
         merge_id=new.id,
-        target_entity=await entities.shown(database, reader, into.entity_id),
+        target_entity=await entities.get(database, reader, into.entity_id),
         relations_redirected=redirected,
         source_entities_deleted=len(merged),
         relations_deduped=deduped,
         usage=log.summary,
-        note=_note(related, merged),
+        note=_removed_relations_note(related, merged),
     )
 
 
-async def unmerge(desk: Desk, reader: Reader, name: str) -> tuple[Entity, ...]:
+async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[Entity, ...]:
     """Take back the merge of the entity called so, or the merge with this id; return what stands by itself again.
 
     Everything is as if it had never been merged, whatever was ingested or deleted since. Raises `NotFound`.
     """
-    database = desk.database
-    chosen = _merge_id(name) or (await entities.called(database, reader, name)).named_as
-    async with desk.rounded_off():
+    database = context.database
+    chosen = _merge_id(name) or (await entities.resolve_name(database, reader, name)).named_as
+    async with context.finish_derived_after():
         apart = await merges.unmerge(database, reader, name, chosen)
-    found = await entities.these(database, reader, apart)
+    found = await entities.get_many(database, reader, apart)
     return tuple(found[each] for each in apart if each in found)
 
 
 def redirections(
-    related: Sequence[Ends], sources: Sequence[EntityId], target: EntityId
+    related: Sequence[RelationEnds], sources: Sequence[EntityId], target: EntityId
 ) -> tuple[int, int]:
     """Return how many relations get another end, and how many of them join one that is there; loops are neither."""
     moved = {source: target for source in sources}
     stay = {each for each in related if each.source not in moved and each.target not in moved}
     redirected = deduped = 0
     for each in related:
-        new = Ends(
+        new = RelationEnds(
             source=moved.get(each.source, each.source),
             target=moved.get(each.target, each.target),
             predicate=each.predicate,
@@ -107,19 +107,19 @@ def _check(sources: Sequence[str], target: str) -> None:
         raise Invalid("No source entity is named; name at least one")
 
 
-def _summarizer(desk: Desk, strategy: MergeStrategy) -> Summarize | None:
+def _summarizer(context: CurationContext, strategy: MergeStrategy) -> Summarize | None:
     """Return who summarises for this strategy, None where it needs nobody."""
     if strategy is not MergeStrategy.LLM_SUMMARIZE:
         return None
-    if desk.summarize is None:
+    if context.summarize is None:
         raise Invalid(
             "LLM_SUMMARIZE needs a chat model; set LIGHTWELL_CHAT_URL, or name another strategy"
         )
-    return desk.summarize
+    return context.summarize
 
 
 def _sources(
-    names: Sequence[str], given: Sequence[Called], target: str, into: Called
+    names: Sequence[str], given: Sequence[ResolvedName], target: str, into: ResolvedName
 ) -> tuple[EntityId, ...]:
     for name, source in zip(names, given, strict=True):
         if source.entity_id == into.entity_id:
@@ -133,12 +133,12 @@ async def _summaries(
     database: Database,
     reader: Reader,
     sources: Sequence[EntityId],
-    into: Called,
+    into: ResolvedName,
     summarize: Summarize,
 ) -> dict[ClassId, NewSummary]:
     """Have a model summarise what each of the reader's classes says, each by itself."""
     found: dict[ClassId, NewSummary] = {}
-    by_class = await merges.said(database, reader, [*sources, into.entity_id])
+    by_class = await merges.descriptions_by_class(database, reader, [*sources, into.entity_id])
     for class_id, trees in by_class.items():
         target = trees.get(into.entity_id)
         said = [target.describe(target.root) if target else ()]
@@ -153,18 +153,18 @@ async def _summaries(
                 inputs_hash=inputs_hash(trees.values()),
                 summary=made.summary.summarized_description,
                 replies=made.replies,
-                members=tuple(sorted(chain.from_iterable(map(described, trees.values())))),
+                members=tuple(sorted(chain.from_iterable(map(described_entities, trees.values())))),
             )
     return found
 
 
-def _note(related: Sequence[Ends], sources: Sequence[EntityId]) -> str:
+def _removed_relations_note(related: Sequence[RelationEnds], sources: Sequence[EntityId]) -> str:
     if any(each.source in sources or each.target in sources for each in related):
         return ""
     return "No source has relationships, so none was redirected; names, descriptions and passages are merged."
 
 
-def _name(trees: Mapping[EntityId, Tree], target: EntityId) -> str:
+def _name(trees: Mapping[EntityId, MergeTree], target: EntityId) -> str:
     """Return what the class calls the target, or else the first of the sources that it knows."""
     tree = trees.get(target) or next(iter(trees.values()))
     said = tree.said.get(tree.root) or next(iter(tree.said.values()))

@@ -40,7 +40,7 @@ def paragraph(record: ExportRecord) -> Paragraph:
             return Paragraph(
                 heading=record.name,
                 facts=(record.kind, record.ref, _passages(record.chunk_count)),
-                said=_said(record.description),
+                said=_description(record.description),
                 sources=(("Passages", record.sources), ("Documents", record.paths)),
             )
         case ExportedRelation():
@@ -52,10 +52,10 @@ def paragraph(record: ExportRecord) -> Paragraph:
                     ", ".join(record.keywords),
                     _passages(record.chunk_count),
                 ),
-                said=_said(record.description),
+                said=_description(record.description),
                 sources=(
-                    ("Comparison", _said(record.comparison)),
-                    ("Use case", _said(record.use_case)),
+                    ("Comparison", _description(record.comparison)),
+                    ("Use case", _description(record.use_case)),
                     ("Passages", record.sources),
                     ("Documents", record.paths),
                 ),
@@ -75,7 +75,7 @@ def paragraph(record: ExportRecord) -> Paragraph:
             )
 
 
-class Pages:
+class ParagraphFile:
     """One file of paragraphs under a heading for each table; nothing in it reads as anything but text."""
 
     cut = 0
@@ -107,16 +107,16 @@ def markdown_title(words: str) -> str:
     return f"# {words}\n"
 
 
-def markdown(shown: Paragraph) -> str:
+def markdown(paragraph: Paragraph) -> str:
     """Return the paragraph as markdown; its words hold no marks, links, images or tags."""
-    lines = [f"\n## {_escaped(shown.heading)}\n", _escaped(" · ".join(filter(None, shown.facts)))]
-    if shown.said:
-        lines += ["", *(f"- {_escaped(said)}" for said in shown.said)]
-    for label, names in shown.sources:
+    lines = [f"\n## {_escaped(paragraph.heading)}\n", _escaped(" · ".join(filter(None, paragraph.facts)))]
+    if paragraph.said:
+        lines += ["", *(f"- {_escaped(said)}" for said in paragraph.said)]
+    for label, names in paragraph.sources:
         if names:
             lines += ["", f"{label}: {', '.join(map(_escaped, names))}"]
-    if shown.text:
-        text = _visible(shown.text)
+    if paragraph.text:
+        text = _visible(paragraph.text)
         longest = max(map(len, _BACKTICKS.findall(text)), default=2)
         fence = "`" * (longest + 1)
         lines += ["", fence, text, fence]
@@ -128,18 +128,18 @@ def text_title(words: str) -> str:
     return f"{words.upper()}\n{'=' * len(words)}\n"
 
 
-def text(shown: Paragraph) -> str:
+def text(paragraph: Paragraph) -> str:
     """Return the paragraph as plain text; only headings begin at the margin."""
     lines = [
-        f"\n{_line(shown.heading)}",
-        f"{_INDENT}{_line(' · '.join(filter(None, shown.facts)))}",
+        f"\n{_line(paragraph.heading)}",
+        f"{_INDENT}{_line(' · '.join(filter(None, paragraph.facts)))}",
     ]
-    lines += [f"{_INDENT}- {_line(said)}" for said in shown.said]
-    for label, names in shown.sources:
+    lines += [f"{_INDENT}- {_line(said)}" for said in paragraph.said]
+    for label, names in paragraph.sources:
         if names:
             lines.append(f"{_INDENT}{label}: {', '.join(map(_line, names))}")
-    if shown.text:
-        lines += ["", *(_INDENT + line for line in _visible(shown.text).split("\n"))]
+    if paragraph.text:
+        lines += ["", *(_INDENT + line for line in _visible(paragraph.text).split("\n"))]
     return "\n".join(lines) + "\n"
 
 
@@ -155,7 +155,7 @@ def _escaped(words: str) -> str:
     return _MARKS.sub(r"\\\1", _line(words))
 
 
-def _said(description: str) -> tuple[str, ...]:
+def _description(description: str) -> tuple[str, ...]:
     return tuple(said for said in description.split(DESCRIPTION_SEPARATOR) if said)
 
 

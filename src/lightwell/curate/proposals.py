@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import Entity, MergeProposal, normalized
+from lightwell.domain.graph import Entity, MergeProposal, normalize_name
 from lightwell.domain.ids import EntityId
 from lightwell.records import entities, proposals
 from lightwell.records.database import Database
-from lightwell.records.proposals import LookedAt, Sign
+from lightwell.records.proposals import MergeSubject, MergeEvidence
 
 LOOKED_AT = 500
 """How many of the entities that were spoken of last are looked at."""
@@ -25,25 +25,25 @@ _SEPARATOR = re.compile(r"[,;|]")
 Pair = tuple[EntityId, EntityId]
 
 
-async def proposed(
+async def propose_merges(
     database: Database, reader: Reader, *, about: str, limit: int
 ) -> list[MergeProposal]:
     """Return up to `limit` proposals, the surest first; `about` names the entity to look at, "" the latest ones."""
-    subject = (await entities.called(database, reader, about)).entity_id if about else None
-    looked_at = await proposals.looked_at(database, reader, subject, most=LOOKED_AT)
+    subject = (await entities.resolve_name(database, reader, about)).entity_id if about else None
+    looked_at = await proposals.merge_subjects(database, reader, subject, most=LOOKED_AT)
     signs = [
         *await proposals.same_attributes(database, reader, looked_at),
-        *await proposals.called(database, reader, _aliases(looked_at)),
+        *await proposals.entities_named(database, reader, _aliases(looked_at)),
         *await proposals.near_names(database, reader, looked_at),
     ]
     pairs = _pairs(signs)
-    for pair in await proposals.rejected(database, reader, list(pairs)):
+    for pair in await proposals.rejected_pairs(database, reader, list(pairs)):
         del pairs[pair]
     near = await proposals.neighbours(database, reader, {each for pair in pairs for each in pair})
     shared = {pair: near.get(pair[0], set()) & near.get(pair[1], set()) for pair in pairs}
     kept = {pair: said for pair, said in pairs.items() if shared[pair] or set(said) != {"name"}}
     wanted = {each for pair in kept for each in (*pair, *shared[pair])}
-    known = await entities.these(database, reader, list(wanted))
+    known = await entities.get_many(database, reader, list(wanted))
     found = [
         _proposal(
             known[pair[0]], known[pair[1]], said, [known[n] for n in shared[pair] if n in known]
@@ -56,12 +56,12 @@ async def proposed(
 
 async def reject(database: Database, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
     """Remember that these two entities are two; raise `NotFound`, or `Invalid` when they are one already."""
-    first = (await entities.called(database, reader, one)).entity_id
-    second = (await entities.called(database, reader, other)).entity_id
+    first = (await entities.resolve_name(database, reader, one)).entity_id
+    second = (await entities.resolve_name(database, reader, other)).entity_id
     if first == second:
         raise Invalid(f"{one!r} and {other!r} are one entity; unmerge them instead")
     await proposals.reject(database, reader, (first, second))
-    known = await entities.these(database, reader, [first, second])
+    known = await entities.get_many(database, reader, [first, second])
     return known[first], known[second]
 
 
@@ -75,14 +75,14 @@ def confidence(evidence: Mapping[str, str], shared: int) -> float:
     return round(1 - math.prod(doubts), 3)
 
 
-def _aliases(looked_at: Sequence[LookedAt]) -> Iterable[tuple[EntityId, str]]:
+def _aliases(looked_at: Sequence[MergeSubject]) -> Iterable[tuple[EntityId, str]]:
     for each in looked_at:
         for alias in _SEPARATOR.split(each.attributes.get("aliases", "")):
-            if normalized(alias):
-                yield each.id, normalized(alias)
+            if normalize_name(alias):
+                yield each.id, normalize_name(alias)
 
 
-def _pairs(signs: Sequence[Sign]) -> dict[Pair, dict[str, str]]:
+def _pairs(signs: Sequence[MergeEvidence]) -> dict[Pair, dict[str, str]]:
     found: dict[Pair, dict[str, str]] = {}
     for sign in sorted(signs, key=lambda sign: (sign.field, sign.value), reverse=True):
         pair = (min(sign.one, sign.other), max(sign.one, sign.other))

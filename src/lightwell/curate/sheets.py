@@ -15,7 +15,7 @@ from lightwell.curate.cells import (
     COLUMNS,
     Cell,
     cells,
-    fitting,
+    fit_cell,
     harmless,
     legible,
     like_a_formula,
@@ -147,7 +147,7 @@ class XlsxSheets:
 
     def _fitting(self, text: str) -> str:
         plain = legible(text)
-        fits = fitting(plain)
+        fits = fit_cell(plain)
         self.cut += fits is not plain
         # The library writes a text from <r> to </r> as XML of the caller's own, unescaped.
         return f"{fits} " if fits.startswith("<r>") and fits.endswith("</r>") else fits

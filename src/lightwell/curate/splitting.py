@@ -7,13 +7,13 @@ text. It holds within the access classes that the documents have when it is made
 from collections.abc import Sequence
 from uuid import UUID
 
-from lightwell.curate.desk import Desk
+from lightwell.curate.desk import CurationContext
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import Entity, normalized
+from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.ids import SplitId, new_id
 from lightwell.domain.splits import SplitResult
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 from lightwell.records import documents as stored_documents
 from lightwell.records import entities, published_chunks, splits
 from lightwell.records.splits import NewSplit
@@ -22,7 +22,7 @@ _LONGEST_NAME = 200
 
 
 async def split(
-    desk: Desk,
+    context: CurationContext,
     reader: Reader,
     name: str,
     into: str,
@@ -38,10 +38,10 @@ async def split(
     part_name = _part_name(into)
     if not documents and not passages:
         raise Invalid("Nothing is to be moved; name at least one document or passage")
-    database = desk.database
-    chosen = await entities.called(database, reader, name)
-    whole = [await stored_documents.shown(database, reader, each) for each in documents]
-    chunks = await published_chunks.named(database, reader, passages) if passages else []
+    database = context.database
+    chosen = await entities.resolve_name(database, reader, name)
+    whole = [await stored_documents.get(database, reader, each) for each in documents]
+    chunks = await published_chunks.resolve_ids(database, reader, passages) if passages else []
     new = NewSplit(
         id=SplitId(new_id()),
         entity=chosen.entity_id,
@@ -49,33 +49,33 @@ async def split(
         documents=tuple(each.id for each in whole),
         chunks=tuple(chunks),
     )
-    async with desk.rounded_off():
+    async with context.finish_derived_after():
         moved = await splits.split(database, reader, new)
-    left = await entities.these(database, reader, [chosen.entity_id])
+    left = await entities.get_many(database, reader, [chosen.entity_id])
     return SplitResult(
         split_id=new.id,
-        part=await entities.shown(database, reader, moved.part),
+        part=await entities.get(database, reader, moved.part),
         rest=left.get(chosen.entity_id),
         passages=moved.passages,
     )
 
 
-async def unsplit(desk: Desk, reader: Reader, name: str) -> tuple[Entity, ...]:
+async def unsplit(context: CurationContext, reader: Reader, name: str) -> tuple[Entity, ...]:
     """Undo the splits that made the entity called so, or the split with this id; return what has the mentions again.
 
     Everything the reader sees is as if it had never been split, whatever was ingested or deleted since. Raises `NotFound`.
     """
-    database = desk.database
-    chosen = _uuid(name) or (await entities.called(database, reader, name)).entity_id
-    async with desk.rounded_off():
+    database = context.database
+    chosen = _uuid(name) or (await entities.resolve_name(database, reader, name)).entity_id
+    async with context.finish_derived_after():
         whole = await splits.unsplit(database, reader, name, chosen)
-    found = await entities.these(database, reader, whole)
+    found = await entities.get_many(database, reader, whole)
     return tuple({found[each].id: found[each] for each in whole if each in found}.values())
 
 
 def _part_name(into: str) -> str:
-    name = " ".join(well_formed(into, "The name").split())
-    if not normalized(name):
+    name = " ".join(require_text(into, "The name").split())
+    if not normalize_name(name):
         raise Invalid("The part's name is empty; say what it is called")
     if len(name) > _LONGEST_NAME:
         raise Invalid(f"The part's name is longer than {_LONGEST_NAME} characters; shorten it")

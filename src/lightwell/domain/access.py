@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ClassId, ProjectId
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 
 Tags = frozenset[str]
 """ACL tags such as `tenant:halden`, `team:sales`, `user:tg_123`; none at all means nobody."""
@@ -49,7 +49,7 @@ def tags_of(words: Iterable[str]) -> Tags:
         raise Invalid(f"Give a list of access tags: [{words!r}]")
     tags = frozenset(word.strip() for word in words if word.strip())
     for tag in tags:
-        well_formed(tag, "The access tag")
+        require_text(tag, "The access tag")
         if len(tag) > _LONGEST_TAG or not _TAG.fullmatch(tag):
             raise Invalid(f"{tag!r} is not an access tag; write it like team:sales or user:ada")
         if reason := _lookalike(tag):

@@ -8,7 +8,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import ChannelMetrics
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
 from lightwell.domain.questions import Channel, Strategy
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 
 LONGEST_COMMENT = 2000
 RATINGS = range(1, 6)
@@ -98,7 +98,7 @@ def checked_feedback(request: FeedbackRequest) -> FeedbackRequest:
     """Return the feedback, its comment trimmed; raise `Invalid` for another rating or an overlong comment."""
     if request.rating not in RATINGS:
         raise Invalid(f"Rating must be between {RATINGS[0]} and {RATINGS[-1]}")
-    comment = well_formed(request.comment, "The comment").strip()
+    comment = require_text(request.comment, "The comment").strip()
     if len(comment) > LONGEST_COMMENT:
         raise Invalid("Comment exceeds maximum length")
     return FeedbackRequest(query_id=request.query_id, rating=request.rating, comment=comment)

@@ -8,7 +8,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Citation, Confidence
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import QueryId, new_query_id
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MOST_CITATIONS = 5
@@ -16,17 +16,17 @@ LONGEST_NAME = 400
 """Characters."""
 
 
-def named(name: str) -> str:
+def checked_name(name: str) -> str:
     """Return the name that a brief is asked for; raise `Invalid` for one that is empty or too long to be one."""
     if not name.strip():
         raise Invalid("Name the person, company or thing that the brief is about")
     if len(name) > LONGEST_NAME:
         raise Invalid(f"A name has at most {LONGEST_NAME} characters; shorten it")
-    return well_formed(name, "The name").strip()
+    return require_text(name, "The name").strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class EntityPassage:
     """A passage that speaks of an entity `often` times, 0 where that was found by its words alone.
 
     `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; else when it was changed (`Document`).
@@ -35,12 +35,12 @@ class Spoken:
 
     chunk: Chunk
     said_at: datetime
-    often: int
+    mention_count: int
     relevance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class BriefLine:
     """One cited statement; `text` is word for word where no model wrote it.
 
     `citations`, at least one, quote the words that carry it, under the marks of the brief's own citations.
@@ -53,7 +53,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tie:
+class RelatedEntity:
     """Another entity and what ties it to the one in question.
 
     `relation` is a predicate or a link's type, "" when they are only named together. `together` counts the passages
@@ -65,8 +65,8 @@ class Tie:
     kind: str
     relation: str
     description: str
-    together: int
-    how: Line | None
+    co_mentions: int
+    evidence: BriefLine | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,11 +82,11 @@ class Brief:
     """
 
     entity: Entity
-    about: tuple[Line, ...]
-    lately: tuple[Line, ...]
-    open_points: tuple[Line, ...]
-    people: tuple[Tie, ...]
-    links: tuple[Tie, ...]
+    about: tuple[BriefLine, ...]
+    lately: tuple[BriefLine, ...]
+    open_points: tuple[BriefLine, ...]
+    people: tuple[RelatedEntity, ...]
+    links: tuple[RelatedEntity, ...]
     citations: tuple[Citation, ...]
     confidence: Confidence
     relevance: float

@@ -39,7 +39,7 @@ def sigmoid(value: float) -> float:
     return 1 / (1 + math.exp(-value)) if value >= 0 else 1 - 1 / (1 + math.exp(value))
 
 
-def fitted(scores: Sequence[tuple[float, bool]]) -> Calibration:
+def fit_calibration(scores: Sequence[tuple[float, bool]]) -> Calibration:
     """Return the calibration that best says of these scores, each in [0, 1], whether their passages answer.
 
     A logistic regression with Platt's targets (1999), drawn to the scores as they are, so that few of them change

@@ -19,7 +19,7 @@ class Candidate:
     """
 
     entity: Entity
-    apart: Mapping[str, str]
+    distinguishing: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Citation
 from lightwell.domain.ids import QueryId
 from lightwell.domain.questions import LONGEST_QUESTION
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 ConversationId = NewType("ConversationId", UUID)
@@ -66,7 +66,7 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class GraphClaim:
     """What the graph says of an entity or a relation: a name, a kind or a description, word for word."""
 
     subject: UUID
@@ -130,7 +130,7 @@ def user_message(message: str) -> ChatMessage:
         raise Invalid("Message cannot be empty")
     if len(message) > LONGEST_QUESTION:
         raise Invalid("Message exceeds maximum length")
-    return ChatMessage(role=Role.USER, content=well_formed(message, "The message").strip())
+    return ChatMessage(role=Role.USER, content=require_text(message, "The message").strip())
 
 
 def conversation_id(text: str) -> ConversationId:
@@ -141,24 +141,24 @@ def conversation_id(text: str) -> ConversationId:
         raise NotFound(f"There is no conversation {text} that you may see") from None
 
 
-def as_json(given: ChatResponse) -> Mapping[str, object]:
+def chat_response_json(response: ChatResponse) -> Mapping[str, object]:
     """Return exactly S4's keys, in its order, with null where there is nothing."""
     return {
-        "response": given.response,
-        "messages": [{"role": each.role.value, "content": each.content} for each in given.messages],
-        "sources": [_source(each) for each in given.sources],
-        "model": given.model,
-        "totalDuration": given.total_duration,
-        "promptEvalCount": given.prompt_eval_count,
-        "evalCount": given.eval_count,
+        "response": response.response,
+        "messages": [{"role": each.role.value, "content": each.content} for each in response.messages],
+        "sources": [_source(each) for each in response.sources],
+        "model": response.model,
+        "totalDuration": response.total_duration,
+        "promptEvalCount": response.prompt_eval_count,
+        "evalCount": response.eval_count,
     }
 
 
-def _source(given: SearchResult) -> Mapping[str, object]:
+def _source(result: SearchResult) -> Mapping[str, object]:
     return {
-        "id": None if given.id is None else str(given.id),
-        "chunkText": given.chunk_text,
-        "chunkIndex": given.chunk_index,
-        "source": given.source,
-        "distance": given.distance,
+        "id": None if result.id is None else str(result.id),
+        "chunkText": result.chunk_text,
+        "chunkIndex": result.chunk_index,
+        "source": result.source,
+        "distance": result.distance,
     }

@@ -9,7 +9,7 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
 _Described = TypeVar("_Described", Entity, Relation, ExportedRelation)
 
 
-def separated(text: str, separator: str) -> str:
+def with_given_separator(text: str, separator: str) -> str:
     """Return the description with this separator between its parts."""
     return separator.join(text.split(DESCRIPTION_SEPARATOR))
 
@@ -17,10 +17,10 @@ def separated(text: str, separator: str) -> str:
 def with_separator(described: _Described, separator: str) -> _Described:
     """Return the entity or relation with this separator between the parts of whatever describes it."""
     if isinstance(described, Entity):
-        return replace(described, description=separated(described.description, separator))
+        return replace(described, description=with_given_separator(described.description, separator))
     return replace(
         described,
-        description=separated(described.description, separator),
-        comparison=separated(described.comparison, separator),
-        use_case=separated(described.use_case, separator),
+        description=with_given_separator(described.description, separator),
+        comparison=with_given_separator(described.comparison, separator),
+        use_case=with_given_separator(described.use_case, separator),
     )

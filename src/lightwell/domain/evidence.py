@@ -12,7 +12,7 @@ from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.questions import NO_KEYWORDS, Channel, Keywords, Question
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
-ENOUGH = 0.6
+SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence must reach before anything is answered."""
 
 INSUFFICIENT = "Insufficient evidence: the documents you may see do not answer this."
@@ -146,7 +146,7 @@ class Retrieval:
 
     @property
     def is_enough(self) -> bool:
-        return self.best >= ENOUGH
+        return self.best >= SUFFICIENT_RELEVANCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +183,7 @@ def confidence(relevance: float) -> Confidence:
         return Confidence.HIGH
     if relevance >= 0.7:
         return Confidence.MEDIUM
-    return Confidence.LOW if relevance >= ENOUGH else Confidence.INSUFFICIENT
+    return Confidence.LOW if relevance >= SUFFICIENT_RELEVANCE else Confidence.INSUFFICIENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -154,7 +154,7 @@ class Exported:
 
     files: tuple[Path, ...]
     rows: Mapping[ExportTable, int]
-    cut: int
+    shortened_texts: int
 
 
 def export_format(word: str) -> ExportFormat:

@@ -5,13 +5,13 @@ import re
 _RUN, _SHORTEST = re.compile(r"~+"), 3
 
 
-def harmless(text: str) -> str:
+def neutralize_chat_marks(text: str) -> str:
     """Return the text with the signs by which servers mark turns (`<|im_end|>`) taken apart."""
     return text.replace("<|", "< |").replace("|>", "| >")
 
 
-def fenced(text: str) -> str:
+def fence(text: str) -> str:
     """Return the harmless text between two lines of tildes, longer than any run of tildes within it."""
     longest = max((len(run) for run in _RUN.findall(text)), default=0)
     fence = "~" * max(_SHORTEST, longest + 1)
-    return f"{fence}\n{harmless(text)}\n{fence}"
+    return f"{fence}\n{neutralize_chat_marks(text)}\n{fence}"

@@ -31,7 +31,7 @@ class Predicate(StrEnum):
     EXAMPLE_OF = "EXAMPLE_OF"
 
 
-class Subject(StrEnum):
+class ProfileSubject(StrEnum):
     """What a profile is of."""
 
     ENTITY = "entity"
@@ -71,7 +71,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class RelationMention:
     """One chunk's word about how two entities are related; the names are mentioned in the same chunk.
 
     `weight` is positive; `confidence` lies in [0.5, 1]. `comparison` and `use_case` belong to
@@ -94,7 +94,7 @@ class Extraction:
     """What one chunk says; every statement's subject and object are among the mentions."""
 
     mentions: tuple[Mention, ...]
-    statements: tuple[Statement, ...]
+    relation_mentions: tuple[RelationMention, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +128,13 @@ class Entity:
             raise Invalid(
                 "LLM_SUMMARIZE needs a chat model; merge with one, or name another strategy"
             )
-        said = brought_together(strategy, [(self.description,), (other.description,)])
+        said = combine_descriptions(strategy, [(self.description,), (other.description,)])
         return replace(
             self,
-            description=joined(said),
+            description=join_descriptions(said),
             chunk_count=self.chunk_count + other.chunk_count,
-            sources=first_in_first_out(self.sources, other.sources),
-            paths=first_in_first_out(self.paths, other.paths),
+            sources=append_sources(self.sources, other.sources),
+            paths=append_sources(self.paths, other.paths),
         )
 
     def has_source_chunk(self, chunk_ref: str) -> bool:
@@ -147,19 +147,19 @@ class Entity:
 
     def with_sources(self, chunk_refs: Sequence[str]) -> "Entity":
         """Return the entity with these sources, the last fifty of them."""
-        return replace(self, sources=first_in_first_out((), chunk_refs))
+        return replace(self, sources=append_sources((), chunk_refs))
 
     def add_source(self, chunk_ref: str) -> "Entity":
         """Return the entity with one more source; a known one keeps its place."""
-        return replace(self, sources=first_in_first_out(self.sources, [chunk_ref]))
+        return replace(self, sources=append_sources(self.sources, [chunk_ref]))
 
     def with_paths(self, paths: Sequence[str]) -> "Entity":
         """Return the entity with these paths, the last fifty of them."""
-        return replace(self, paths=first_in_first_out((), paths))
+        return replace(self, paths=append_sources((), paths))
 
     def add_path(self, path: str) -> "Entity":
         """Return the entity with one more path; a known one keeps its place."""
-        return replace(self, paths=first_in_first_out(self.paths, [path]))
+        return replace(self, paths=append_sources(self.paths, [path]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,13 +195,13 @@ class Relation:
             keywords=", ".join(
                 dict.fromkeys(word for word in (self.keywords, other.keywords) if word)
             ),
-            description=joined([self.description, other.description]),
-            comparison=joined([self.comparison, other.comparison]),
-            use_case=joined([self.use_case, other.use_case]),
+            description=join_descriptions([self.description, other.description]),
+            comparison=join_descriptions([self.comparison, other.comparison]),
+            use_case=join_descriptions([self.use_case, other.use_case]),
             weight=self.weight + other.weight,
             chunk_count=self.chunk_count + other.chunk_count,
-            sources=first_in_first_out(self.sources, other.sources),
-            paths=first_in_first_out(self.paths, other.paths),
+            sources=append_sources(self.sources, other.sources),
+            paths=append_sources(self.paths, other.paths),
         )
 
     def is_self_loop(self) -> bool:
@@ -218,19 +218,19 @@ class Relation:
 
     def with_sources(self, chunk_refs: Sequence[str]) -> "Relation":
         """Return the relation with these sources, the last fifty of them."""
-        return replace(self, sources=first_in_first_out((), chunk_refs))
+        return replace(self, sources=append_sources((), chunk_refs))
 
     def with_paths(self, paths: Sequence[str]) -> "Relation":
         """Return the relation with these paths, the last fifty of them."""
-        return replace(self, paths=first_in_first_out((), paths))
+        return replace(self, paths=append_sources((), paths))
 
     def add_source(self, chunk_ref: str) -> "Relation":
         """Return the relation with one more source; a known one keeps its place."""
-        return replace(self, sources=first_in_first_out(self.sources, [chunk_ref]))
+        return replace(self, sources=append_sources(self.sources, [chunk_ref]))
 
     def add_path(self, path: str) -> "Relation":
         """Return the relation with one more path; a known one keeps its place."""
-        return replace(self, paths=first_in_first_out(self.paths, [path]))
+        return replace(self, paths=append_sources(self.paths, [path]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +265,7 @@ def relation_key(text: str) -> RelationKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Portrait:
+class EntityDetails:
     """What one reader sees of one entity, with its other names and its relations, the weightiest first."""
 
     entity: Entity
@@ -274,7 +274,7 @@ class Portrait:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class ManualEdit:
     """What a person says of an entity, within one access class; "" where the person says nothing.
 
     `sources` are references or ids of the passages that the description comes from; empty leaves those of the texts.
@@ -304,7 +304,7 @@ class MergeResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingMerge:
+class ActiveMerge:
     """A merge that holds, as one reader knows its sides: the names of the target and of those merged into it."""
 
     merge_id: MergeId
@@ -334,7 +334,7 @@ _BEHIND = re.compile(r"(?<![^\w+#%])[^\w+#%]+$")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 
 
-def normalized(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return the form under which names are matched: NFKC, case folded, single blanks, no marks around.
 
     `"  ACME-Corp’s "` becomes `"acme corp"`; an e-mail address or an identifier keeps its inner marks.
@@ -346,17 +346,17 @@ def normalized(name: str) -> str:
 
 def slug(name: str) -> str:
     """Return the normalised name as the last part of a reference: `acme-corp`."""
-    return normalized(name).replace(" ", "-")
+    return normalize_name(name).replace(" ", "-")
 
 
-def joined(descriptions: Sequence[str]) -> str:
+def join_descriptions(descriptions: Sequence[str]) -> str:
     """Return the distinct, non-empty descriptions in order, with S0's separator between them."""
     return DESCRIPTION_SEPARATOR.join(
         dict.fromkeys(text.strip() for text in descriptions if text.strip())
     )
 
 
-def brought_together(strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def combine_descriptions(strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Return what is kept of what merged entities say, the target's first; parts that say nothing do not count.
 
     Without a model at hand, LLM_SUMMARIZE keeps what CONCATENATE keeps.
@@ -366,12 +366,12 @@ def brought_together(strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]) 
         case MergeStrategy.KEEP_FIRST:
             return said[0] if said else ()
         case MergeStrategy.KEEP_LONGEST:
-            return max(said, key=lambda part: len(joined(part)), default=())
+            return max(said, key=lambda part: len(join_descriptions(part)), default=())
         case MergeStrategy.CONCATENATE | MergeStrategy.LLM_SUMMARIZE:
             return tuple(dict.fromkeys(chain.from_iterable(said)))
 
 
-def first_in_first_out(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
+def append_sources(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct sources in order of arrival, the oldest dropped beyond fifty."""
     return tuple(dict.fromkeys([*known, *added]))[-MOST_SOURCES:]
 
@@ -386,7 +386,7 @@ def text_ref(name: str) -> str:
 
 def author_ref(author: str) -> str | None:
     """Return the reference of the entity that texts mean by an author's name, None for no name."""
-    return text_ref(author) if normalized(author) else None
+    return text_ref(author) if normalize_name(author) else None
 
 
 def shown_ref(stored: str, kind: str) -> str:

@@ -10,4 +10,4 @@ class Check:
     name: str
     ok: bool
     detail: str
-    mend: str
+    fix: str

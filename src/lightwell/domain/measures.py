@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from lightwell.domain.evidence import ENOUGH
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 
 DEPTHS = (2, 5, 10)
 """How many of the first documents recall looks at."""
@@ -14,7 +14,7 @@ ALL_WITHIN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Took:
+class QuestionTime:
     """What one question took, in milliseconds: by the clock and of this process's processor time.
 
     The `bare` ones leave out what the embedder took.
@@ -40,7 +40,7 @@ class Trial:
     found: tuple[str, ...]
     best: float
     best_without: float | None
-    took: Took
+    took: QuestionTime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +74,8 @@ def summary(trials: Iterable[Trial]) -> Summary:
         all_gold=mean(each.gold <= set(each.found[:ALL_WITHIN]) for each in sought),
         reciprocal_rank=mean(reciprocal_rank(each.found, each.gold) for each in sought),
         auroc=auroc(answerable, unanswerable),
-        answered=mean(best >= ENOUGH for best in answerable),
-        refused=mean(best < ENOUGH for best in unanswerable),
+        answered=mean(best >= SUFFICIENT_RELEVANCE for best in answerable),
+        refused=mean(best < SUFFICIENT_RELEVANCE for best in unanswerable),
     )
 
 
@@ -124,7 +124,7 @@ def mean(values: Iterable[float]) -> float | None:
     return fmean(given) if given else None
 
 
-def parted(trials: Iterable[Trial], by: Callable[[Trial], str]) -> dict[str, list[Trial]]:
+def split_by(trials: Iterable[Trial], by: Callable[[Trial], str]) -> dict[str, list[Trial]]:
     """Return the trials by what `by` says of each, in the order of these words."""
     parts: dict[str, list[Trial]] = {}
     for each in trials:

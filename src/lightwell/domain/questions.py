@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import SessionId
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 
 LONGEST_QUESTION = 2000
 
@@ -126,7 +126,7 @@ class QueryRequest:
     def question(self) -> Question:
         """Return the question; raise `Invalid` with S3's message, or when nowhere is left to look."""
         without = frozenset[Channel]() if self.include_graph else GRAPH_CHANNELS
-        asked = question(
+        asked = make_question(
             self.query,
             topic=self.topic_filter,
             limit=self.top_k,
@@ -140,7 +140,7 @@ class QueryRequest:
         return asked
 
 
-def question(
+def make_question(
     text: str,
     *,
     topic: str = "",
@@ -158,24 +158,24 @@ def question(
     if len(topic) > 256:
         raise Invalid("A topic has at most 256 characters")
     return Question(
-        text=well_formed(text, "The question").strip(),
-        topic=well_formed(topic, "The topic"),
+        text=require_text(text, "The question").strip(),
+        topic=require_text(topic, "The topic"),
         limit=limit,
         mode=mode,
         without=without,
     )
 
 
-def sought(asked: Question) -> Question:
+def require_retrieval_mode(question: Question) -> Question:
     """Return the question; raise `Invalid` when its mode looks nowhere."""
-    if asked.mode is Mode.BYPASS:
+    if question.mode is Mode.BYPASS:
         raise Invalid(
             "Mode bypass looks nowhere, so it finds nothing: only an answer and a chat may ask the model alone"
         )
-    return asked
+    return question
 
 
-def mode_of(word: str) -> Mode:
+def parse_mode(word: str) -> Mode:
     """Return the mode of this name; raise `Invalid` naming those there are."""
     try:
         return Mode(word.strip().casefold())

@@ -16,7 +16,7 @@ class DescriptionSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summarized:
+class Summary:
     """A summary and the replies it was made of, the last one's last."""
 
     summary: DescriptionSummary

@@ -8,7 +8,7 @@ _NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED_BYTES = range(0xDC80, 0xDD00)
 
 
-def well_formed(text: str, what: str) -> str:
+def require_text(text: str, what: str) -> str:
     """Return the text; raise `Invalid` where it holds a NUL or half a character, as bytes become that are no UTF-8.
 
     `what` begins the message: "The question".

@@ -93,18 +93,18 @@ def chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
     where the text allows it. Eight characters count as a token at least, so none has more than 16,000 characters.
     """
     text = document.text
-    whole = _trimmed(text, 0, len(text))
+    whole = _trim(text, 0, len(text))
     if whole is None:
         return ()
     layout = _Layout.of(document)
     parts = [whole]
     if _tokens(text, whole) > _MOST:
         heads = frozenset(section.start for section in document.sections)
-        parts = _without_short(text, _packed(text, _pieces(document)), heads)
+        parts = _without_short(text, _pack(text, _pieces(document)), heads)
     return tuple(_draft(layout, at, part) for at, part in enumerate(parts))
 
 
-def checked(draft: ChunkDraft) -> ChunkDraft:
+def validate_chunk(draft: ChunkDraft) -> ChunkDraft:
     """Return a hand-made chunk as it is; raise `Invalid` when it is empty, too short or too long."""
     if not draft.text.strip():
         raise Invalid("Chunk content cannot be empty")
@@ -135,7 +135,7 @@ def _size(text: str) -> int:
     return max(token_count(text), len(text) // _CHARACTERS_PER_TOKEN)
 
 
-def _trimmed(text: str, start: int, end: int) -> _Piece | None:
+def _trim(text: str, start: int, end: int) -> _Piece | None:
     inside = text[start:end]
     bare = inside.strip()
     if not bare:
@@ -149,7 +149,7 @@ def _pieces(document: ParsedDocument) -> Iterator[_Piece]:
     text = document.text
     solid = _row(_solid(document.spans))
     for section in document.sections:
-        piece = _trimmed(text, section.start, section.end)
+        piece = _trim(text, section.start, section.end)
         if piece is None:
             continue
         if _tokens(text, piece) <= _MOST:
@@ -171,7 +171,7 @@ def _parts(text: str, piece: _Piece, solid: Sequence[Span]) -> Iterator[_Piece]:
     at = piece.start
     for span in solid:
         start, end = max(span.start, at), min(span.end, piece.end)
-        whole = _trimmed(text, start, end) if start < end else None
+        whole = _trim(text, start, end) if start < end else None
         if whole is not None and _tokens(text, whole) <= _LONGEST_WHOLE:
             yield from _split(text, at, start)
             yield whole
@@ -184,7 +184,7 @@ def _split(text: str, start: int, end: int) -> Iterator[_Piece]:
     while start < end:
         stop = _window_end(text, start, end)
         for offset, part in splitter.chunk_indices(text[start:stop]):
-            piece = _trimmed(text, start + offset, start + offset + len(part))
+            piece = _trim(text, start + offset, start + offset + len(part))
             if piece is not None:
                 yield piece
         start = stop
@@ -202,7 +202,7 @@ def _window_end(text: str, start: int, end: int) -> int:
     return stop
 
 
-def _packed(text: str, pieces: Iterator[_Piece]) -> list[_Piece]:
+def _pack(text: str, pieces: Iterator[_Piece]) -> list[_Piece]:
     """Return the pieces joined up to the target's size."""
     packed: list[_Piece] = []
     for piece in pieces:

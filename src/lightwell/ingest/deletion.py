@@ -7,28 +7,28 @@ from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.ingest.way import Way, follow_up
+from lightwell.ingest.way import IngestContext, apply_pending_changes
 from lightwell.records import deletions, documents, erasures
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.deletions import Touched
+from lightwell.records.deletions import AffectedGraph
 from lightwell.records.locks import lock_project
 
 Tombstone = Callable[[Connection, ProjectId, Sequence[DocumentId]], Awaitable[None]]
 
 
-async def delete(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
+async def delete(context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]) -> Deletion:
     """Turn documents into tombstones and rebuild what they fed; no read finds them once this returns."""
-    return await _delete(way, reader, gone, documents.tombstone)
+    return await _delete(context, reader, document_ids, documents.tombstone)
 
 
-async def erase(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletion:
+async def erase(context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]) -> Deletion:
     """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had.
 
     A document that is ingested again meanwhile stays; the report's errors name it.
     """
-    report = await _delete(way, reader, gone, erasures.tombstone)
-    await erasures.finish(way.database, reader.project_id)
-    back = await deletions.standing(way.database, reader, gone)
+    report = await _delete(context, reader, document_ids, erasures.tombstone)
+    await erasures.finish_requested(context.database, reader.project_id)
+    back = await deletions.list_urls(context.database, reader, document_ids)
     said = tuple(
         f"{url} was ingested again meanwhile, so it is there; delete it again" for url in back
     )
@@ -36,44 +36,44 @@ async def erase(way: Way, reader: Reader, gone: Sequence[DocumentId]) -> Deletio
 
 
 async def _delete(
-    way: Way, reader: Reader, gone: Sequence[DocumentId], tombstone: Tombstone
+    context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
 ) -> Deletion:
-    known = await way.vectors.vectors(
-        way.space.id, await deletions.chunks(way.database, reader, gone)
+    known = await context.vectors.vectors(
+        context.space.id, await deletions.chunks(context.database, reader, document_ids)
     )
-    touched = await _hide(way.database, reader, gone, tombstone)
+    touched = await _hide(context.database, reader, document_ids, tombstone)
     errors: list[str] = []
     try:
-        await follow_up(way, reader.project_id)
+        await apply_pending_changes(context, reader.project_id)
     except LightwellError as error:
         errors.append(f"{error}; the next ingestion or worker carries on with it")
     vectors = sum(chunk in known for chunk in touched.chunks)
-    return await _reported(way, reader, gone, touched, (vectors, tuple(errors)))
+    return await _report(context, reader, document_ids, touched, (vectors, tuple(errors)))
 
 
 @repeatable
 async def _hide(
-    database: Database, reader: Reader, gone: Sequence[DocumentId], tombstone: Tombstone
-) -> Touched:
+    database: Database, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
+) -> AffectedGraph:
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        touched = await deletions.touched(connection, reader, gone)
-        await tombstone(connection, reader.project_id, gone)
+        touched = await deletions.affected_by(connection, reader, document_ids)
+        await tombstone(connection, reader.project_id, document_ids)
         return touched
 
 
-async def _reported(
-    way: Way,
+async def _report(
+    context: IngestContext,
     reader: Reader,
-    gone: Sequence[DocumentId],
-    touched: Touched,
+    document_ids: Sequence[DocumentId],
+    touched: AffectedGraph,
     outcome: tuple[int, tuple[str, ...]],
 ) -> Deletion:
     vectors, errors = outcome
-    left = await deletions.left(way.database, reader, [*touched.entities, *touched.relations])
+    left = await deletions.still_visible(context.database, reader, [*touched.entities, *touched.relations])
     names = touched.entities.items()
     return Deletion(
-        documents=tuple(gone),
+        documents=tuple(document_ids),
         entities_deleted=tuple(sorted(ref for entity, ref in names if entity not in left)),
         entities_rebuilt=tuple(sorted(ref for entity, ref in names if entity in left)),
         relations_deleted=sum(relation not in left for relation in touched.relations),

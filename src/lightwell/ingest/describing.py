@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.graph import Subject
+from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ProjectId, SpaceId
 from lightwell.logs import logger
 from lightwell.ports import Embedder, ProfileIndex, ProfileVector
@@ -28,7 +28,7 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Describer:
+class ProfileEmbedder:
     """What it takes to give profiles their places in an embedding space, `at_once` of them at a time."""
 
     database: Database
@@ -40,7 +40,7 @@ class Describer:
 
 def profile_text(profile: ChangedProfile) -> str:
     """Return what is embedded of a profile: `Acme Corp (organization): sells pumps`, `Acme Corp - supplies - Nordwind: ...`."""
-    if profile.subject is Subject.ENTITY:
+    if profile.subject is ProfileSubject.ENTITY:
         about = f"{profile.name} ({profile.kind})"
     else:
         about = " - ".join(part for part in (profile.source, profile.name, profile.target) if part)
@@ -48,60 +48,60 @@ def profile_text(profile: ChangedProfile) -> str:
     return f"{about}: {said}" if about else said
 
 
-async def describe(
-    describer: Describer, project_id: ProjectId, since: datetime | None = None
+async def embed_profiles(
+    profile_embedder: ProfileEmbedder, project_id: ProjectId, since: datetime | None = None
 ) -> None:
     """Bring the index to what the project's profiles say; with `since` only those derived then or later.
 
     Where the embedder fails, the rest waits for the next time, and is found by name until then.
     """
-    if not await descriptions.any_changed(describer.database, project_id):
+    if not await descriptions.any_changed(profile_embedder.database, project_id):
         return
-    await _retract(describer, project_id)
-    while waiting := await descriptions.take(
-        describer.database,
+    await _retract(profile_embedder, project_id)
+    while waiting := await descriptions.take_changed(
+        profile_embedder.database,
         project_id,
-        limit=describer.at_once,
+        limit=profile_embedder.at_once,
         most=MOST_CHARACTERS,
         since=since,
     ):
         try:
-            await _placed(describer, waiting)
+            await _embed_and_store(profile_embedder, waiting)
         except ModelFailed as error:
             _log.warning("profiles wait for their vectors: a model failed", error=str(error))
             return
         finally:
-            await descriptions.give_back(describer.database, [each.claim for each in waiting])
-    await describer.index.build(describer.space)
+            await descriptions.give_back(profile_embedder.database, [each.claim for each in waiting])
+    await profile_embedder.index.build(profile_embedder.space)
 
 
-async def _retract(describer: Describer, project_id: ProjectId) -> None:
+async def _retract(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
     """Remove the vectors of profiles that are gone or say nothing any more."""
     while gone := await descriptions.take_silent(
-        describer.database, project_id, limit=_REMOVED_AT_ONCE
+        profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
     ):
-        await describer.index.remove(describer.space, gone)
-        await descriptions.forget(describer.database, gone)
+        await profile_embedder.index.remove(profile_embedder.space, gone)
+        await descriptions.delete_vector_records(profile_embedder.database, gone)
 
 
-async def _placed(describer: Describer, waiting: Sequence[ChangedProfile]) -> None:
+async def _embed_and_store(profile_embedder: ProfileEmbedder, waiting: Sequence[ChangedProfile]) -> None:
     """Embed what is of other words than before, put it and note it: no reader sees a vector before it is noted."""
     texts = {profile.key: profile_text(profile) for profile in waiting}
     hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
     anew = [profile for profile in waiting if profile.text_hash != hashes[profile.key]]
-    vectors = await _vectors(describer, anew, texts)
-    await describer.index.put(describer.space, vectors)
-    await descriptions.done(describer.database, waiting, hashes)
+    vectors = await _vectors(profile_embedder, anew, texts)
+    await profile_embedder.index.put(profile_embedder.space, vectors)
+    await descriptions.mark_embedded(profile_embedder.database, waiting, hashes)
 
 
 async def _vectors(
-    describer: Describer, anew: Sequence[ChangedProfile], texts: Mapping[Key, str]
+    profile_embedder: ProfileEmbedder, anew: Sequence[ChangedProfile], texts: Mapping[Key, str]
 ) -> list[ProfileVector]:
     """Embed the texts of these, equal ones once."""
     distinct = list(dict.fromkeys(texts[profile.key] for profile in anew))
     if not distinct:
         return []
-    found = dict(zip(distinct, await describer.embedder.documents(distinct), strict=True))
+    found = dict(zip(distinct, await profile_embedder.embedder.documents(distinct), strict=True))
     return [
         ProfileVector(
             subject=profile.subject, claim=profile.claim, vector=found[texts[profile.key]]

@@ -8,19 +8,19 @@ from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, new_id
 from lightwell.domain.tokens import token_count
-from lightwell.ingest.extract import ModelReader
+from lightwell.ingest.extract import LLMExtractor
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import chunk_to_read, name_of, title_of
-from lightwell.ingest.way import Way
-from lightwell.ports import Changed, ChunkToRead, Connector
+from lightwell.ingest.way import IngestContext
+from lightwell.ports import ChangedDocument, ExtractionInput, Connector
 from lightwell.records import access, documents, replies
 from lightwell.records import chunks as staging
-from lightwell.records.replies import Experience, Sought
+from lightwell.records.replies import ExtractionStatistics, CacheKey
 
 _AT_ONCE = 200
 _DOCUMENTS_AT_ONCE = 50
 _LEAST_EXPERIENCE = 20
-_AT_FIRST = Experience(output_share=0.4, second_looks=0.3)
+_AT_FIRST = ExtractionStatistics(output_share=0.4, second_looks=0.3)
 """What is assumed before the project has shown otherwise."""
 
 
@@ -49,105 +49,105 @@ _NOTHING = Estimate(
 )
 
 
-async def estimate(way: Way, project_id: ProjectId, connector: Connector, system: str) -> Estimate:
+async def estimate(context: IngestContext, project_id: ProjectId, connector: Connector, system: str) -> Estimate:
     """Return what following the source would ask of the model; what rules read costs nothing.
 
     What is known of the project is what those know who may see the documents: others' documents change no number.
     """
     found = _NOTHING
-    seen: set[Sought] = set()
+    seen: set[CacheKey] = set()
     audiences: dict[Tags, Reader] = {}
-    async for document in _changed(way, project_id, connector, system):
+    async for document in _changed(context, project_id, connector, system):
         try:
-            read = await _chunks(way, document)
+            read = await _chunks(context, document)
         except Exception as error:
             if document_failure(error, document.url) is None:
                 raise
             found = replace(found, unreadable=found.unreadable + 1)
             continue
         found = replace(found, documents=found.documents + 1, chunks=found.chunks + len(read))
-        if isinstance(way.extractor, ModelReader):
+        if isinstance(context.extractor, LLMExtractor):
             tags = document.acl_tags
             if tags not in audiences:
-                audiences[tags] = await access.reader(way.database, project_id, tags)
+                audiences[tags] = await access.reader(context.database, project_id, tags)
             for start in range(0, len(read), _AT_ONCE):
                 part = read[start : start + _AT_ONCE]
-                found = await _asked(way, audiences[tags], way.extractor, part, seen, found)
+                found = await _calls_for(context, audiences[tags], context.extractor, part, seen, found)
     everyone = frozenset[str]().union(*audiences)
-    reader = await access.reader(way.database, project_id, everyone)
-    seen_before = await replies.experience(way.database, reader, least=_LEAST_EXPERIENCE)
-    return _with_second_looks(found, way, seen_before or _AT_FIRST)
+    reader = await access.reader(context.database, project_id, everyone)
+    seen_before = await replies.extraction_statistics(context.database, reader, least=_LEAST_EXPERIENCE)
+    return _with_second_looks(found, context, seen_before or _AT_FIRST)
 
 
-async def estimate_again(way: Way, reader: Reader, published: Sequence[DocumentId]) -> Estimate:
+async def estimate_again(context: IngestContext, reader: Reader, published: Sequence[DocumentId]) -> Estimate:
     """Return what reading these published documents again would ask of the model."""
-    found, seen = replace(_NOTHING, documents=len(published)), set[Sought]()
+    found, seen = replace(_NOTHING, documents=len(published)), set[CacheKey]()
     for start in range(0, len(published), _DOCUMENTS_AT_ONCE):
         part = published[start : start + _DOCUMENTS_AT_ONCE]
-        titles = await staging.titles(way.database, part)
-        known = await staging.published(way.database, part)
+        titles = await staging.titles(context.database, part)
+        known = await staging.list_published(context.database, part)
         read = [chunk_to_read(titles[chunk.document_id], chunk) for chunk in known]
         found = replace(found, chunks=found.chunks + len(read))
-        if isinstance(way.extractor, ModelReader):
-            found = await _asked(way, reader, way.extractor, read, seen, found)
-    seen_before = await replies.experience(way.database, reader, least=_LEAST_EXPERIENCE)
-    return _with_second_looks(found, way, seen_before or _AT_FIRST)
+        if isinstance(context.extractor, LLMExtractor):
+            found = await _calls_for(context, reader, context.extractor, read, seen, found)
+    seen_before = await replies.extraction_statistics(context.database, reader, least=_LEAST_EXPERIENCE)
+    return _with_second_looks(found, context, seen_before or _AT_FIRST)
 
 
 async def _changed(
-    way: Way, project_id: ProjectId, connector: Connector, system: str
+    context: IngestContext, project_id: ProjectId, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
-    known = await documents.known(way.database, project_id, system, connector.scope)
+    known = await documents.known_by_url(context.database, project_id, system, connector.scope)
     async for change in connector.changes({url: one.content_hash for url, one in known.items()}):
-        if isinstance(change, Changed):
+        if isinstance(change, ChangedDocument):
             yield change.document
 
 
-async def _chunks(way: Way, document: NewDocument) -> list[ChunkToRead]:
-    parsed = await way.parser.parse(document.content, document.format, name=name_of(document.url))
+async def _chunks(context: IngestContext, document: NewDocument) -> list[ExtractionInput]:
+    parsed = await context.parser.parse(document.content, document.format, name=name_of(document.url))
     title = title_of(document, parsed)
     return [
-        ChunkToRead(
+        ExtractionInput(
             id=ChunkId(new_id()), document_title=title, draft=draft, is_first=draft.index == 0
         )
         for draft in parsed.chunks
     ]
 
 
-async def _asked(
-    way: Way,
+async def _calls_for(
+    context: IngestContext,
     audience: Reader,
-    reader: ModelReader,
-    read: Sequence[ChunkToRead],
-    seen: set[Sought],
-    found: Estimate,
+    reader: LLMExtractor,
+    read: Sequence[ExtractionInput],
+    seen: set[CacheKey],
+    estimate: Estimate,
 ) -> Estimate:
-    asked = {tuple(reader.first_sought(chunk)): chunk for chunk in read}
+    asked = {tuple(reader.first_cache_key(chunk)): chunk for chunk in read}
     every = [sought for each in asked for sought in each]
-    known = seen | await replies.known_to(way.database, audience, every)
+    known = seen | await replies.has_extractions(context.database, audience, every)
     fresh = [chunk for each, chunk in asked.items() if known.isdisjoint(each)]
     seen.update(every)
     sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))
     return replace(
-        found,
-        kept=found.kept + len(read) - len(fresh),
-        calls=found.calls + len(fresh),
-        input_tokens=found.input_tokens + sent,
+        estimate,
+        kept=estimate.kept + len(read) - len(fresh),
+        calls=estimate.calls + len(fresh),
+        input_tokens=estimate.input_tokens + sent,
     )
 
 
-def _tokens(reader: ModelReader, chunk: ChunkToRead) -> int:
-    messages = reader.first_question(chunk).messages
+def _tokens(reader: LLMExtractor, chunk: ExtractionInput) -> int:
+    messages = reader.first_request(chunk).messages
     return sum(token_count(message.content) for message in messages)
 
 
-def _with_second_looks(found: Estimate, way: Way, usual: Experience) -> Estimate:
-    is_gleaning = isinstance(way.extractor, ModelReader) and way.extractor.passes > 0
+def _with_second_looks(estimate: Estimate, context: IngestContext, usual: ExtractionStatistics) -> Estimate:
+    is_gleaning = isinstance(context.extractor, LLMExtractor) and context.extractor.passes > 0
     more = 1 + usual.second_looks if is_gleaning else 1.0
-    sent = round(found.input_tokens * more)
+    sent = round(estimate.input_tokens * more)
     return replace(
-        found,
-        calls=round(found.calls * more),
+        estimate,
+        calls=round(estimate.calls * more),
         input_tokens=sent,
         output_tokens=round(sent * usual.output_share),
     )

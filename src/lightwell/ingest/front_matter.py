@@ -8,7 +8,7 @@ from typing import cast
 import yaml
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 
 LONGEST_YAML = 64 * 1024
 """Characters."""
@@ -77,7 +77,7 @@ def _refuse_hostile(text: str) -> None:
         if isinstance(event, yaml.AliasEvent):
             raise Invalid("the YAML uses aliases (`*name`); write the value out")
         if isinstance(event, yaml.ScalarEvent):
-            well_formed(event.value, "the YAML")
+            require_text(event.value, "the YAML")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:

@@ -12,11 +12,11 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ChunkId, JobId, ProjectId, new_id
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 from lightwell.domain.tokens import token_count
-from lightwell.ingest.chunking import checked, chunk_hash
+from lightwell.ingest.chunking import validate_chunk, chunk_hash
 from lightwell.ingest.language import language_of
-from lightwell.ingest.way import Way
+from lightwell.ingest.way import IngestContext
 from lightwell.records import handmade
 from lightwell.records.chunks import StagedChunk
 from lightwell.records.database import repeatable
@@ -25,17 +25,17 @@ _BETWEEN = "\n\n"
 
 
 @repeatable
-async def enqueue(
-    way: Way, project_id: ProjectId, document: Document, given: Sequence[EmbeddedChunk]
+async def enqueue_document(
+    context: IngestContext, project_id: ProjectId, document: Document, chunks: Sequence[EmbeddedChunk]
 ) -> IngestResponse:
     """Enqueue these chunks as all that the document says from now on; raise `Invalid` with S3's messages.
 
     Until a worker has read and published them, what the document showed before stands.
     """
-    if not given:
+    if not chunks:
         raise Invalid("Give at least one chunk; to take a document out, delete it")
-    drafts = _drafts(given)
-    vectors = [_vector(each, way.space.dimension) for each in given]
+    drafts = _drafts(chunks)
+    vectors = [_vector(each, context.space.dimension) for each in chunks]
     staged = [
         StagedChunk(
             id=ChunkId(new_id()),
@@ -48,14 +48,14 @@ async def enqueue(
     known = zip(staged, vectors, strict=True)
     own = {chunk.id: vector for chunk, vector in known if vector is not None}
     job = JobId(new_id())
-    async with way.database.transaction() as connection:
+    async with context.database.transaction() as connection:
         await handmade.enqueue(
             connection,
             project_id,
             document,
             job,
             staged,
-            (way.space.id, own),
+            (context.space.id, own),
         )
     return IngestResponse(
         job_id=job,
@@ -65,11 +65,11 @@ async def enqueue(
     )
 
 
-def _drafts(given: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
+def _drafts(chunks: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
     drafts: list[ChunkDraft] = []
     start = 0
-    for index, each in enumerate(given):
-        text = well_formed(each.content, "The chunk").strip()
+    for index, each in enumerate(chunks):
+        text = require_text(each.content, "The chunk").strip()
         end = start + len(text)
         draft = ChunkDraft(
             index=index,
@@ -85,21 +85,21 @@ def _drafts(given: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
             has_table=False,
             language=language_of(text),
         )
-        drafts.append(checked(draft))
+        drafts.append(validate_chunk(draft))
         start = end + len(_BETWEEN)
     return drafts
 
 
-def _vector(given: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
+def _vector(chunk: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
     """Return the chunk's vector at length 1, None without one."""
-    if given.embedding is None:
+    if chunk.embedding is None:
         return None
-    if len(given.embedding) != dimension:
+    if len(chunk.embedding) != dimension:
         raise Invalid(f"Embedding must be {dimension} dimensions")
-    length = math.hypot(*given.embedding)
+    length = math.hypot(*chunk.embedding)
     if not 0 < length < math.inf:
         raise Invalid("Embedding must consist of finite numbers that are not all zero")
-    return np.asarray(given.embedding, dtype=np.float32) / np.float32(length)
+    return np.asarray(chunk.embedding, dtype=np.float32) / np.float32(length)
 
 
 def _hash(title: str, draft: ChunkDraft, vector: NDArray[np.float32] | None) -> bytes:

@@ -39,7 +39,7 @@ _MAIL_HOUSES = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class PatternMatch:
     """A marked name at `text[start:end]` of the line it stands in."""
 
     text: str
@@ -49,9 +49,9 @@ class Mark:
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def marks(line: str) -> list[Mark]:
+def find_patterns(line: str) -> list[PatternMatch]:
     """Return a line's addresses, domains, identifiers and quoted works, in this order of kinds."""
-    found: list[Mark] = []
+    found: list[PatternMatch] = []
     if "@" in line:
         found.extend(_emails(line))
     if "." in line:
@@ -72,7 +72,7 @@ def defined_terms(text: str) -> Iterator[str]:
             yield match[1].strip()
 
 
-def speaker(line: str) -> Mark | None:
+def speaker(line: str) -> PatternMatch | None:
     """Return who speaks a chat line ("LiHua: ..."), a joined name taken apart; None for other lines."""
     match = _SPEAKER.match(line)
     if not match or not all(word[0].isupper() for word in match[1].split()):
@@ -81,35 +81,35 @@ def speaker(line: str) -> Mark | None:
         return None
     name = _CAMEL.sub(" ", match[1])
     alias = {"aliases": match[1]} if name != match[1] else {}
-    return Mark(text=name, kind="name", start=0, end=match.end(), attributes=alias)
+    return PatternMatch(text=name, kind="name", start=0, end=match.end(), attributes=alias)
 
 
-def _emails(line: str) -> Iterator[Mark]:
+def _emails(line: str) -> Iterator[PatternMatch]:
     for match in _EMAIL.finditer(line):
         address, house = match[0].lower(), match[1].lower()
         start, end = match.span()
-        yield Mark(text=address, kind="person", start=start, end=end, attributes={"email": address})
+        yield PatternMatch(text=address, kind="person", start=start, end=end, attributes={"email": address})
         if house not in _MAIL_HOUSES:
-            yield Mark(text=house, kind="domain", start=start, end=end)
+            yield PatternMatch(text=house, kind="domain", start=start, end=end)
 
 
-def _domains(line: str) -> Iterator[Mark]:
+def _domains(line: str) -> Iterator[PatternMatch]:
     for pattern in (_URL, _DOMAIN):
         for match in pattern.finditer(line):
-            yield Mark(text=match[1].lower(), kind="domain", start=match.start(), end=match.end())
+            yield PatternMatch(text=match[1].lower(), kind="domain", start=match.start(), end=match.end())
 
 
-def _identifiers(line: str) -> Iterator[Mark]:
+def _identifiers(line: str) -> Iterator[PatternMatch]:
     for match in _IDENTIFIER.finditer(line):
         kind = "term" if _NO_IDENTIFIER.fullmatch(match[0]) else "identifier"
-        yield Mark(text=match[0], kind=kind, start=match.start(), end=match.end())
+        yield PatternMatch(text=match[0], kind=kind, start=match.start(), end=match.end())
 
 
-def _works(line: str) -> Iterator[Mark]:
+def _works(line: str) -> Iterator[PatternMatch]:
     for match in _QUOTED.finditer(line):
         title = (match[1] or match[2]).strip(" .,;")
         if _is_title(title):
-            yield Mark(text=title, kind="work", start=match.start(), end=match.end())
+            yield PatternMatch(text=title, kind="work", start=match.start(), end=match.end())
 
 
 def _is_title(text: str) -> bool:

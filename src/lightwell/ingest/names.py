@@ -123,15 +123,15 @@ class _Span:
     sentence: str
 
 
-def names(sentence: str) -> list[Name]:
+def find_names(sentence: str) -> list[Name]:
     """Return the names of one sentence in order, each followed by its other readings."""
     spans = [span for match in _SPAN.finditer(sentence) if (span := _span(match))]
     found: list[Name] = []
     for span in spans:
-        found.extend(_readings(span))
+        found.extend(_interpretations(span))
     for one, other in pairwise(spans):
         if _joins(one, other):
-            text = _trimmed([sentence[one.start : other.end]])
+            text = _trim([sentence[one.start : other.end]])
             found.append(Name(text=text, kind="name", start=one.start, main=False))
     return found
 
@@ -165,7 +165,7 @@ def _opens(sentence: str, start: int) -> bool:
     return not before or not (before[-1].isalnum() or before[-1] in ",)'’&/%")
 
 
-def _readings(span: _Span) -> Iterator[Name]:
+def _interpretations(span: _Span) -> Iterator[Name]:
     if len(span.words) == 1:
         yield from _single(span)
     else:
@@ -177,11 +177,11 @@ def _readings(span: _Span) -> Iterator[Name]:
 
 
 def _other(words: Sequence[str], span: _Span) -> Name:
-    return Name(text=_trimmed(words), kind="name", start=span.start, main=False)
+    return Name(text=_trim(words), kind="name", start=span.start, main=False)
 
 
 def _single(span: _Span) -> Iterator[Name]:
-    text, key = _trimmed(span.words), _key(span.words[0])
+    text, key = _trim(span.words), _key(span.words[0])
     if len(text) < 2 or key in _NEVER or _is_adjective(key, span.sentence[span.end :][:2]):
         return
     if _UPPER.match(text):
@@ -202,12 +202,12 @@ def _several(span: _Span) -> Iterator[Name]:
         return
     person = _person(words)
     if person:
-        yield from _announced(span, *person)
+        yield from _titled_person(span, *person)
         return
     kind = _kind(words)
-    yield Name(text=_trimmed(words), kind=kind, start=span.start)
+    yield Name(text=_trim(words), kind=kind, start=span.start)
     if _key(words[-1]) in _COMPANY_ENDS:
-        bare = _trimmed(words[:-1])
+        bare = _trim(words[:-1])
         yield Name(text=bare, kind=kind, start=span.start, main=False)
     if span.initial and not span.led and _key(words[0]) in common_words():
         yield from _part(words[1:], span)
@@ -227,8 +227,8 @@ def _person(words: list[str]) -> tuple[int, int] | None:
     return None
 
 
-def _announced(span: _Span, start: int, end: int) -> Iterator[Name]:
-    yield Name(text=_trimmed(span.words[start:end]), kind="person", start=span.start)
+def _titled_person(span: _Span, start: int, end: int) -> Iterator[Name]:
+    yield Name(text=_trim(span.words[start:end]), kind="person", start=span.start)
     if start > 1 and _key(span.words[start - 2]) not in _OFFICES:
         yield from _part(span.words[: start - 1], span)
     yield from _after_of(span.words, end, span)
@@ -289,5 +289,5 @@ def _key(word: str) -> str:
     return bare.removesuffix("'s") if bare != "it's" else bare
 
 
-def _trimmed(words: Sequence[str]) -> str:
+def _trim(words: Sequence[str]) -> str:
     return " ".join(words).rstrip(",&-–").removesuffix("'s").removesuffix("’s")

@@ -92,13 +92,13 @@ def write_frame(stream: IO[bytes], content: bytes) -> None:
 
 def read_frame(stream: IO[bytes]) -> bytes:
     """Return the next frame; raise `EOFError` where the other side has ended, or sends no frame of ours."""
-    (length,) = _LENGTH.unpack(_read(stream, _LENGTH.size))
+    (length,) = _LENGTH.unpack(_read_exactly(stream, _LENGTH.size))
     if length > MOST_FRAME:
         raise EOFError
-    return _read(stream, length)
+    return _read_exactly(stream, length)
 
 
-def _read(stream: IO[bytes], count: int) -> bytes:
+def _read_exactly(stream: IO[bytes], count: int) -> bytes:
     content = stream.read(count)
     if len(content) < count:
         raise EOFError

@@ -22,9 +22,9 @@ from lightwell.ingest.chunking import chunk_hash, embedded_text
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.titles import title_from_url
-from lightwell.ingest.together import together
-from lightwell.ingest.way import Outcome, Progress, Step, Way, refresh, settle
-from lightwell.ports import ChunkToRead
+from lightwell.ingest.together import gather_or_cancel
+from lightwell.ingest.way import Outcome, Progress, Step, IngestContext, refresh, sync_index
+from lightwell.ports import ExtractionInput
 from lightwell.records import chunks as staging
 from lightwell.records import jobs, publishing
 from lightwell.records.chunks import StagedChunk
@@ -35,7 +35,7 @@ from lightwell.records.publishing import PublishedTerms, PublishedText
 _EXTRACTED_AT_ONCE = 200
 """Chunks between two words on progress; a model has at most as many calls under way for one batch."""
 
-READ_AGAIN = "read again"
+REEXTRACT = "read again"
 """The step at which a published document begins when its chunks are to be read anew, as they are."""
 
 
@@ -49,30 +49,30 @@ def title_of(given: Claim | NewDocument, parsed: ChunkedDocument) -> str:
     return given.title or parsed.title or title_from_url(given.url)
 
 
-def chunk_to_read(title: str, chunk: StagedChunk) -> ChunkToRead:
+def chunk_to_read(title: str, chunk: StagedChunk) -> ExtractionInput:
     """Return what an extractor is given of a chunk of the document with this title."""
-    return ChunkToRead(
+    return ExtractionInput(
         id=chunk.id, document_title=title, draft=chunk.draft, is_first=chunk.draft.index == 0
     )
 
 
-async def ingest(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
+async def ingest(context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> None:
     """Bring these jobs to their end.
 
     A document that cannot be read fails by itself. Raises `ModelFailed` when a model does, `Lost` when another
     worker has taken over, and whatever else one of the documents makes a later step raise: the jobs then stay where
     they are.
     """
-    async with way.preparing:
-        ready = await _prepared(way, batch, tell)
+    async with context.preparing:
+        ready = await _prepare(context, batch, on_outcome)
     if ready.batch:
-        await _read_and_publish(way, ready)
-        await together([_index(way, ready.batch), refresh(way, ready.batch[0].project_id)])
-        await _finish(way, ready, tell)
+        await _read_and_publish(context, ready)
+        await gather_or_cancel([_index(context, ready.batch), refresh(context, ready.batch[0].project_id)])
+        await _finish(context, ready, on_outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ready:
+class _PreparedBatch:
     """Jobs whose documents are cut and embedded, with the chunks that are still to be read."""
 
     batch: Sequence[Claim]
@@ -81,7 +81,7 @@ class _Ready:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cut:
+class _ChunkedDocument:
     """A document that could be read, in chunks."""
 
     claim: Claim
@@ -91,46 +91,46 @@ class _Cut:
     chunks: Sequence[StagedChunk]
 
 
-async def _prepared(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> _Ready:
+async def _prepare(context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> _PreparedBatch:
     """Cut and embed what is not yet; documents that cannot be read fall out."""
-    cut = await _cut(way, [claim for claim in batch if claim.step == ""], tell)
+    cut = await _chunk_documents(context, [claim for claim in batch if claim.step == ""], on_outcome)
     begun = [claim for claim in batch if claim.step in ("embed", "read")]
-    again = [claim for claim in batch if claim.step == READ_AGAIN]
+    again = [claim for claim in batch if claim.step == REEXTRACT]
     at_end = [claim for claim in batch if claim.step == "index"]
     titles = {each.claim.document_id: each.title for each in cut}
     if begun or again:
-        titles |= await _titles(way, [*begun, *again])
+        titles |= await _titles(context, [*begun, *again])
     chunks = [chunk for each in cut for chunk in each.chunks]
     missing = list(chunks)
     if begun:
-        staged = await staging.staged(way.database, [claim.document_id for claim in begun])
-        done = await staging.embedded(way.database, way.space.id, [chunk.id for chunk in staged])
+        staged = await staging.list_staged(context.database, [claim.document_id for claim in begun])
+        done = await staging.chunks_with_vector(context.database, context.space.id, [chunk.id for chunk in staged])
         missing += [chunk for chunk in staged if chunk.id not in done]
         chunks += staged
     unread = [each.claim for each in cut] + [claim for claim in begun if claim.step == "embed"]
-    await _embed(way, unread, missing, titles)
+    await _embed(context, unread, missing, titles)
     if again:
-        chunks += await staging.published(way.database, [claim.document_id for claim in again])
+        chunks += await staging.list_published(context.database, [claim.document_id for claim in again])
     readable = [each.claim for each in cut]
-    return _Ready(batch=[*readable, *begun, *again, *at_end], chunks=chunks, titles=titles)
+    return _PreparedBatch(batch=[*readable, *begun, *again, *at_end], chunks=chunks, titles=titles)
 
 
-async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]) -> list[_Cut]:
+async def _chunk_documents(context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> list[_ChunkedDocument]:
     """Parse and chunk, as many at once as the parser has processes; return the documents that could be read."""
-    parsing = asyncio.Semaphore(way.parser.processes)
+    parsing = asyncio.Semaphore(context.parser.processes)
 
-    async def parsed(claim: Claim) -> _Cut | None:
+    async def parsed(claim: Claim) -> _ChunkedDocument | None:
         async with parsing:
-            return await _parsed_or_failed(way, claim, tell)
+            return await _parsed_or_failed(context, claim, on_outcome)
 
-    cut = [each for each in await together(map(parsed, batch)) if each is not None]
+    cut = [each for each in await gather_or_cancel(map(parsed, batch)) if each is not None]
     if not cut:
         return []
-    async with way.database.step() as connection:
+    async with context.database.relaxed_transaction() as connection:
         await jobs.advance(
             connection,
             [each.claim.job_id for each in cut],
-            way.worker,
+            context.worker,
             state=JobState.EMBEDDING,
             step="embed",
             progress=25,
@@ -140,10 +140,10 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
             {each.claim.document_id: each.claim.ref for each in cut},
             [chunk for each in cut for chunk in each.chunks],
         )
-        await jobs.cut(
+        await jobs.record_chunking(
             connection,
             [
-                jobs.Cut(
+                jobs.ChunkedJob(
                     job_id=each.claim.job_id,
                     chunks=len(each.chunks),
                     title=each.title,
@@ -156,23 +156,23 @@ async def _cut(way: Way, batch: Sequence[Claim], tell: Callable[[Outcome], None]
     return cut
 
 
-async def _parsed_or_failed(way: Way, claim: Claim, tell: Callable[[Outcome], None]) -> _Cut | None:
+async def _parsed_or_failed(context: IngestContext, claim: Claim, on_outcome: Callable[[Outcome], None]) -> _ChunkedDocument | None:
     """Parse and chunk one document; where that fails for its own fault, tell so and return None."""
     try:
-        return await _parsed(way, claim)
+        return await _parse(context, claim)
     except Exception as error:
         failure = document_failure(error, claim.url)
         if failure is None:
             raise
         await jobs.fail(
-            way.database, claim.job_id, way.worker, code=failure.code, message=failure.message
+            context.database, claim.job_id, context.worker, code=failure.code, message=failure.message
         )
-        tell(Outcome(url=claim.url, chunks=0, error=failure.message))
+        on_outcome(Outcome(url=claim.url, chunks=0, error=failure.message))
         return None
 
 
 async def _embed(
-    way: Way,
+    context: IngestContext,
     batch: Sequence[Claim],
     missing: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
@@ -181,28 +181,28 @@ async def _embed(
     if not batch:
         return
     by_document = {claim.document_id: claim.job_id for claim in batch}
-    counting = _Counting(way, Step.EMBEDDING, batch, missing)
-    fresh = await _reuse(way, batch, missing)
-    for start in range(0, len(fresh), way.embedded_at_once):
-        part = fresh[start : start + way.embedded_at_once]
+    counting = _ProgressCounter(context, Step.EMBEDDING, batch, missing)
+    fresh = await _reuse(context, batch, missing)
+    for start in range(0, len(fresh), context.embedded_at_once):
+        part = fresh[start : start + context.embedded_at_once]
         distinct = {chunk.hash: chunk for chunk in part}
         texts = [
             embedded_text(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
         ]
-        vectors = dict(zip(distinct, await way.embedder.documents(texts), strict=True))
+        vectors = dict(zip(distinct, await context.embedder.documents(texts), strict=True))
         counted = Counter(by_document[chunk.document_id] for chunk in part)
-        async with way.database.step() as connection:
-            await jobs.renew(connection, list(counted), way.worker)
-            await jobs.counted(connection, counted)
+        async with context.database.relaxed_transaction() as connection:
+            await jobs.renew(connection, list(counted), context.worker)
+            await jobs.add_processed(connection, counted)
             await staging.stage_vectors(
-                connection, way.space.id, {chunk.id: vectors[chunk.hash] for chunk in part}
+                connection, context.space.id, {chunk.id: vectors[chunk.hash] for chunk in part}
             )
         counting.add(part)
-    async with way.database.step() as connection:
+    async with context.database.relaxed_transaction() as connection:
         await jobs.advance(
             connection,
             [claim.job_id for claim in batch],
-            way.worker,
+            context.worker,
             state=JobState.EXTRACTING,
             step="read",
             progress=75,
@@ -210,50 +210,50 @@ async def _embed(
 
 
 async def _reuse(
-    way: Way, batch: Sequence[Claim], missing: Sequence[StagedChunk]
+    context: IngestContext, batch: Sequence[Claim], missing: Sequence[StagedChunk]
 ) -> list[StagedChunk]:
     """Take the vectors of equal text that is already published; return the chunks that still lack one."""
     if not missing:
         return []
-    same = await staging.same_hash(
-        way.database, batch[0].project_id, [chunk.hash for chunk in missing]
+    same = await staging.published_by_hash(
+        context.database, batch[0].project_id, [chunk.hash for chunk in missing]
     )
     if not same:
         return list(missing)
-    vectors = await way.vectors.vectors(way.space.id, list(same.values()))
+    vectors = await context.vectors.vectors(context.space.id, list(same.values()))
     found = {hash_: vectors[chunk] for hash_, chunk in same.items() if chunk in vectors}
-    async with way.database.step() as connection:
-        await jobs.renew(connection, [claim.job_id for claim in batch], way.worker)
+    async with context.database.relaxed_transaction() as connection:
+        await jobs.renew(connection, [claim.job_id for claim in batch], context.worker)
         await staging.stage_vectors(
             connection,
-            way.space.id,
+            context.space.id,
             {chunk.id: found[chunk.hash] for chunk in missing if chunk.hash in found},
         )
     return [chunk for chunk in missing if chunk.hash not in found]
 
 
-async def _read_and_publish(way: Way, ready: _Ready) -> None:
-    batch = [claim for claim in ready.batch if claim.step != "index"]
+async def _read_and_publish(context: IngestContext, prepared: _PreparedBatch) -> None:
+    batch = [claim for claim in prepared.batch if claim.step != "index"]
     if not batch:
         return
-    chunks, titles = ready.chunks, ready.titles
-    said = await _extractions(way, batch, ready)
-    again = {claim.document_id for claim in batch if claim.step == READ_AGAIN}
+    chunks, titles = prepared.chunks, prepared.titles
+    said = await _extractions(context, batch, prepared)
+    again = {claim.document_id for claim in batch if claim.step == REEXTRACT}
     staged = [chunk for chunk in chunks if chunk.document_id not in again]
     fresh = [claim.document_id for claim in batch if claim.document_id not in again]
     texts = await asyncio.to_thread(
-        lambda: [_published(document_id, staged) for document_id in fresh]
+        lambda: [_published_text(document_id, staged) for document_id in fresh]
     )
     words = await asyncio.to_thread(
-        lambda: [_words(titles[chunk.document_id], chunk) for chunk in staged]
+        lambda: [_chunk_terms(titles[chunk.document_id], chunk) for chunk in staged]
     )
     project_id = batch[0].project_id
-    async with way.database.step() as connection:
+    async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
         await jobs.advance(
             connection,
             [claim.job_id for claim in batch],
-            way.worker,
+            context.worker,
             state=JobState.EXTRACTING,
             step="index",
             progress=90,
@@ -263,30 +263,30 @@ async def _read_and_publish(way: Way, ready: _Ready) -> None:
             await publishing.publish(connection, project_id, texts, words, its)
         if again:
             its = {chunk.id: said[chunk.id] for chunk in chunks if chunk.document_id in again}
-            await publishing.reread(connection, project_id, list(again), its)
+            await publishing.republish_extractions(connection, project_id, list(again), its)
 
 
 async def _extractions(
-    way: Way, batch: Sequence[Claim], ready: _Ready
+    context: IngestContext, batch: Sequence[Claim], prepared: _PreparedBatch
 ) -> dict[ChunkId, Extraction]:
-    counting = _Counting(way, Step.EXTRACTING, batch, ready.chunks)
+    counting = _ProgressCounter(context, Step.EXTRACTING, batch, prepared.chunks)
     said: dict[ChunkId, Extraction] = {}
-    for start in range(0, len(ready.chunks), _EXTRACTED_AT_ONCE):
-        part = ready.chunks[start : start + _EXTRACTED_AT_ONCE]
-        to_read = [chunk_to_read(ready.titles[chunk.document_id], chunk) for chunk in part]
-        extractions = await way.extractor.extract(to_read)
+    for start in range(0, len(prepared.chunks), _EXTRACTED_AT_ONCE):
+        part = prepared.chunks[start : start + _EXTRACTED_AT_ONCE]
+        to_read = [chunk_to_read(prepared.titles[chunk.document_id], chunk) for chunk in part]
+        extractions = await context.extractor.extract(to_read)
         said |= zip((chunk.id for chunk in part), extractions, strict=True)
         counting.add(part)
     return said
 
 
-class _Counting:
+class _ProgressCounter:
     """Counts how many of each document's chunks have passed a step, and tells so."""
 
     def __init__(
-        self, way: Way, step: Step, batch: Sequence[Claim], chunks: Sequence[StagedChunk]
+        self, context: IngestContext, step: Step, batch: Sequence[Claim], chunks: Sequence[StagedChunk]
     ) -> None:
-        self._progress = way.progress
+        self._progress = context.progress
         self._step = step
         self._urls = {claim.document_id: claim.url for claim in batch}
         self._total = Counter(chunk.document_id for chunk in chunks)
@@ -304,36 +304,36 @@ class _Counting:
             self._progress(progress)
 
 
-async def _index(way: Way, batch: Sequence[Claim]) -> None:
+async def _index(context: IngestContext, batch: Sequence[Claim]) -> None:
     """Bring the vector index to what PostgreSQL shows by now."""
-    await settle(way, batch[0].project_id)
+    await sync_index(context, batch[0].project_id)
     documents = [claim.document_id for claim in batch]
-    vectors = await staging.published_vectors(way.database, way.space.id, documents)
+    vectors = await staging.published_vectors(context.database, context.space.id, documents)
     if vectors:
-        await way.vectors.put(way.space.id, vectors)
+        await context.vectors.put(context.space.id, vectors)
 
 
-async def _finish(way: Way, ready: _Ready, tell: Callable[[Outcome], None]) -> None:
-    async with way.database.transaction() as connection:
-        await jobs.complete(connection, [claim.job_id for claim in ready.batch], way.worker)
-        await staging.unstage_vectors(connection, [claim.document_id for claim in ready.batch])
-    counted = Counter(chunk.document_id for chunk in ready.chunks)
-    for claim in ready.batch:
-        tell(Outcome(url=claim.url, chunks=counted[claim.document_id], error=""))
+async def _finish(context: IngestContext, prepared: _PreparedBatch, on_outcome: Callable[[Outcome], None]) -> None:
+    async with context.database.transaction() as connection:
+        await jobs.complete(connection, [claim.job_id for claim in prepared.batch], context.worker)
+        await staging.delete_staged_vectors(connection, [claim.document_id for claim in prepared.batch])
+    counted = Counter(chunk.document_id for chunk in prepared.chunks)
+    for claim in prepared.batch:
+        on_outcome(Outcome(url=claim.url, chunks=counted[claim.document_id], error=""))
 
 
-async def _titles(way: Way, batch: Sequence[Claim]) -> dict[DocumentId, str]:
-    return await staging.titles(way.database, [claim.document_id for claim in batch])
+async def _titles(context: IngestContext, batch: Sequence[Claim]) -> dict[DocumentId, str]:
+    return await staging.titles(context.database, [claim.document_id for claim in batch])
 
 
-async def _parsed(way: Way, claim: Claim) -> _Cut:
-    way.progress(Progress(url=claim.url, step=Step.PARSING, done=0, total=0))
-    document = await way.parser.parse(claim.upload, claim.format, name=name_of(claim.url))
+async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
+    context.progress(Progress(url=claim.url, step=Step.PARSING, done=0, total=0))
+    document = await context.parser.parse(claim.upload, claim.format, name=name_of(claim.url))
     title = title_of(claim, document)
     staged = await asyncio.to_thread(
-        lambda: [_staged(claim, title, draft) for draft in document.chunks]
+        lambda: [_stage(claim, title, draft) for draft in document.chunks]
     )
-    return _Cut(
+    return _ChunkedDocument(
         claim=claim,
         title=title,
         author=document.author,
@@ -342,7 +342,7 @@ async def _parsed(way: Way, claim: Claim) -> _Cut:
     )
 
 
-def _staged(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
+def _stage(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
     return StagedChunk(
         id=chunk_id(claim.job_id, draft.index),
         document_id=claim.document_id,
@@ -351,7 +351,7 @@ def _staged(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
     )
 
 
-def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:
+def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:
     """Put a document's text together again; between chunks only white space was left out."""
     parts = [chunk.draft for chunk in staged if chunk.document_id == document_id]
     text: list[str] = []
@@ -368,6 +368,6 @@ def _published(document_id: DocumentId, staged: Sequence[StagedChunk]) -> Publis
     )
 
 
-def _words(title: str, chunk: StagedChunk) -> PublishedTerms:
+def _chunk_terms(title: str, chunk: StagedChunk) -> PublishedTerms:
     counted = frequencies(embedded_text(title, chunk.draft))
     return PublishedTerms(chunk_id=chunk.id, length=sum(counted.values()), frequencies=counted)

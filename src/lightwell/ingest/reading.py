@@ -7,12 +7,12 @@ from enum import StrEnum
 from functools import cache
 from importlib import resources
 
-from lightwell.domain.fences import fenced
-from lightwell.domain.graph import Extraction, Mention, MentionType, normalized
+from lightwell.domain.fences import fence
+from lightwell.domain.graph import Extraction, Mention, MentionType, normalize_name
 from lightwell.domain.terms import STOP_WORDS, words
 from lightwell.ingest import rules
-from lightwell.ingest.replies import Parsed, Problem
-from lightwell.ports import ChunkToRead, Message
+from lightwell.ingest.replies import ParsedReply, Problem
+from lightwell.ports import ExtractionInput, Message
 
 DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
 MOST_KNOWN = 80
@@ -25,7 +25,7 @@ _SECTION = re.compile(r"^# (\w+)\n", re.MULTILINE)
 _ROWS = {"type": "array", "items": {"type": "string"}}
 
 
-class Form(StrEnum):
+class OutputForm(StrEnum):
     """How the model writes: lines cost least; JSON is for endpoints that hold a model to a schema."""
 
     LINES = "lines"
@@ -33,40 +33,40 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ExtractionSpec:
     """What to look for and how to write it; `language` "" means the passage's own."""
 
     kinds: tuple[str, ...] = DEFAULT_KINDS
     language: str = ""
-    form: Form = Form.LINES
+    form: OutputForm = OutputForm.LINES
 
 
-def reading_messages(chunk: ChunkToRead, wanted: Wanted) -> list[Message]:
+def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
     """Return the first pass: the instructions, equal for all chunks, and the chunk as fenced data."""
-    passage = fenced(_passage(chunk))
+    passage = fence(_passage(chunk))
     return [
-        _instructions(wanted),
+        _instructions(spec),
         Message(role="user", content=f"{passage}\n{_part('first')}"),
     ]
 
 
-def gleaning_messages(chunk: ChunkToRead, known: Sequence[str], wanted: Wanted) -> list[Message]:
+def gleaning_messages(chunk: ExtractionInput, known: Sequence[str], spec: ExtractionSpec) -> list[Message]:
     """Return the second pass: the same instructions, the chunk, the names found and those that rules miss; no history."""
-    told = f"{_passage(chunk)}\n\nKnown: {_listed(known)}"
-    if missed := _missed(known, rules.read(chunk)):
-        told += f"\nPerhaps missing: {_listed(missed)}"
-    passage = fenced(told)
+    told = f"{_passage(chunk)}\n\nKnown: {_bulleted(known)}"
+    if missed := _names_missed(known, rules.extract_by_rules(chunk)):
+        told += f"\nPerhaps missing: {_bulleted(missed)}"
+    passage = fence(told)
     return [
-        _instructions(wanted),
+        _instructions(spec),
         Message(role="user", content=f"{passage}\n{_part('again')}"),
     ]
 
 
-def repair_messages(chunk: ChunkToRead, wanted: Wanted) -> list[Message]:
+def repair_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
     """Return the first pass with a word on its form, for when the reply to it could not be used; no history."""
-    passage = fenced(_passage(chunk))
+    passage = fence(_passage(chunk))
     return [
-        _instructions(wanted),
+        _instructions(spec),
         Message(role="user", content=f"{passage}\n{_part('repair')}"),
     ]
 
@@ -84,7 +84,7 @@ def reply_schema() -> Mapping[str, object]:
     }
 
 
-def worth_gleaning(parsed: Parsed, by_rules: Extraction) -> bool:
+def worth_gleaning(parsed: ParsedReply, by_rules: Extraction) -> bool:
     """Say whether a second look is likely to pay: the reply was cut, or names that rules see there are missing.
 
     Names count as missing when no found name shares all their words or is contained in them.
@@ -93,20 +93,20 @@ def worth_gleaning(parsed: Parsed, by_rules: Extraction) -> bool:
         return True
     found = [mention.name for mention in parsed.extraction.mentions]
     seen = sum(_counts(mention) for mention in by_rules.mentions)
-    return len(_missed(found, by_rules)) >= max(LEAST_MISSED, LEAST_SHARE * seen)
+    return len(_names_missed(found, by_rules)) >= max(LEAST_MISSED, LEAST_SHARE * seen)
 
 
-def _missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
-    told = [_telling(name) for name in found]
+def _names_missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
+    told = [_is_distinctive(name) for name in found]
     seen = [mention.name for mention in by_rules.mentions if _counts(mention)]
     return [
         name
         for name in seen
-        if not any(_telling(name) <= other or other <= _telling(name) for other in told)
+        if not any(_is_distinctive(name) <= other or other <= _is_distinctive(name) for other in told)
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _bulleted(names: Sequence[str]) -> str:
     return "; ".join(" ".join(name.split()) for name in names[:MOST_KNOWN])
 
 
@@ -114,18 +114,18 @@ def _counts(mention: Mention) -> bool:
     return mention.type is MentionType.EXPLICIT and mention.kind != "domain"
 
 
-def _telling(name: str) -> frozenset[str]:
-    return frozenset(words(normalized(name))) - STOP_WORDS
+def _is_distinctive(name: str) -> frozenset[str]:
+    return frozenset(words(normalize_name(name))) - STOP_WORDS
 
 
-def _instructions(wanted: Wanted) -> Message:
-    language = "in " + (wanted.language or "the passage's language")
-    task = _part("task").replace("{kinds}", ", ".join(wanted.kinds))
+def _instructions(spec: ExtractionSpec) -> Message:
+    language = "in " + (spec.language or "the passage's language")
+    task = _part("task").replace("{kinds}", ", ".join(spec.kinds))
     task = task.replace("{language}", language)
-    return Message(role="system", content=f"{task}\n{_part(wanted.form)}")
+    return Message(role="system", content=f"{task}\n{_part(spec.form)}")
 
 
-def _passage(chunk: ChunkToRead) -> str:
+def _passage(chunk: ExtractionInput) -> str:
     heads = [chunk.document_title, *chunk.draft.section_path]
     head = " > ".join(" ".join(part.split()) for part in heads if part.strip())
     return f"{head}\n\n{chunk.draft.text.strip()}" if head else chunk.draft.text.strip()

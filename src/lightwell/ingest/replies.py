@@ -12,14 +12,14 @@ from lightwell.domain.graph import (
     Mention,
     MentionType,
     Predicate,
-    Statement,
-    joined,
-    normalized,
+    RelationMention,
+    join_descriptions,
+    normalize_name,
 )
 from lightwell.domain.terms import STOP_WORDS, words
 from lightwell.ingest import rules
-from lightwell.ingest.rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, rows
-from lightwell.ports import ChunkToRead
+from lightwell.ingest.rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, parse_rows
+from lightwell.ports import ExtractionInput
 
 INFERRED_CONFIDENCE = 0.5
 """The confidence of an entity that the passage does not name."""
@@ -55,40 +55,40 @@ _GAPS = re.compile(r"[\s\-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class ParsedReply:
     """What a reply says of its chunk, and how often it had which problem; what is not counted is kept."""
 
     extraction: Extraction
     problems: Mapping[Problem, int]
 
 
-def parse_reply(text: str, chunk: ChunkToRead, *, complete: bool = True) -> Parsed:
+def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> ParsedReply:
     """Return what the reply says, in its order, as far as it can be read; never raises.
 
     `complete` is false when the endpoint cut the reply at its token limit.
     """
-    found = rows(text, complete=complete)
-    hearing = _Hearing(chunk, Counter(found.problems))
+    found = parse_rows(text, complete=complete)
+    hearing = _ReplyParser(chunk, Counter(found.problems))
     for row in found.entities:
         hearing.entity(dict(zip(ENTITY_FIELDS, row, strict=True)))
     for row in found.relations:
         hearing.relation(dict(zip(RELATION_FIELDS, row, strict=True)))
     extraction = Extraction(
-        mentions=tuple(hearing.mentions.values()), statements=tuple(hearing.statements.values())
+        mentions=tuple(hearing.mentions.values()), relation_mentions=tuple(hearing.statements.values())
     )
-    return Parsed(extraction=extraction, problems={p: n for p, n in hearing.problems.items() if n})
+    return ParsedReply(extraction=extraction, problems={p: n for p, n in hearing.problems.items() if n})
 
 
-class _Hearing:
+class _ReplyParser:
     """Rows turned into mentions and statements, one after another."""
 
-    def __init__(self, chunk: ChunkToRead, problems: Counter[Problem]) -> None:
+    def __init__(self, chunk: ExtractionInput, problems: Counter[Problem]) -> None:
         self.problems = problems
         self.mentions: dict[str, Mention] = {}
-        self.statements: dict[tuple[str, str, Predicate], Statement] = {}
+        self.statements: dict[tuple[str, str, Predicate], RelationMention] = {}
         self._chunk = chunk
         heads = " ".join([chunk.document_title, *chunk.draft.section_path])
-        self._text = normalized(chunk.draft.text)
+        self._text = normalize_name(chunk.draft.text)
         self._words = frozenset(words(f"{heads} {chunk.draft.text}"))
 
     def entity(self, row: Mapping[str, str]) -> None:
@@ -101,13 +101,13 @@ class _Hearing:
             description=self._description(row["description"]),
             count=self._count(name),
             attributes={
-                field: _cut(row[field], _LONGEST_FIELD) for field in _CONCEPT_FIELDS if row[field]
+                field: _shorten(row[field], _LONGEST_FIELD) for field in _CONCEPT_FIELDS if row[field]
             },
         )
         if not self._is_supported(name):
             self.problems[Problem.UNSUPPORTED] += 1
             mention = replace(mention, type=MentionType.INFERRED, confidence=INFERRED_CONFIDENCE)
-        self._hear(mention)
+        self._add(mention)
 
     def relation(self, row: Mapping[str, str]) -> None:
         subject = self._name(row["subject"], Problem.EMPTY_SUBJECT)
@@ -115,51 +115,51 @@ class _Hearing:
         confidence = self._number(row["confidence"], 1.0)
         if not subject or not target:
             return
-        if normalized(subject) == normalized(target):
+        if normalize_name(subject) == normalize_name(target):
             self.problems[Problem.SELF_LOOP] += 1
         elif confidence < LEAST_CONFIDENCE:
             self.problems[Problem.LOW_CONFIDENCE] += 1
         else:
-            self._state(row, self._declared(subject), self._declared(target), confidence)
+            self._relate(row, self._resolve_name(subject), self._resolve_name(target), confidence)
 
-    def _state(self, row: Mapping[str, str], subject: str, target: str, confidence: float) -> None:
+    def _relate(self, row: Mapping[str, str], subject: str, target: str, confidence: float) -> None:
         predicate = self._predicate(row["predicate"])
         keywords, description = _keywords_and_description(row)
         weight = self._number(row["weight"], 1.0)
         compared = predicate is Predicate.COMPARED_TO
-        said = Statement(
+        said = RelationMention(
             subject=subject,
             object=target,
             predicate=predicate,
-            keywords=_cut(keywords, _LONGEST_FIELD),
+            keywords=_shorten(keywords, _LONGEST_FIELD),
             description=self._description(description),
             weight=min(weight, MOST_WEIGHT) if weight > 0 else 1.0,
             confidence=min(confidence, 1.0),
-            comparison=_cut(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
-            use_case=_cut(row["use_case"], _LONGEST_DESCRIPTION) if compared else "",
+            comparison=_shorten(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
+            use_case=_shorten(row["use_case"], _LONGEST_DESCRIPTION) if compared else "",
         )
         key = (subject, target, predicate)
         before = self.statements.get(key)
         if before:
             self.problems[Problem.REPEATED] += before.description == said.description
-            said = replace(before, description=joined([before.description, said.description]))
+            said = replace(before, description=join_descriptions([before.description, said.description]))
         self.statements[key] = said
 
-    def _hear(self, mention: Mention) -> None:
-        key = normalized(mention.name)
+    def _add(self, mention: Mention) -> None:
+        key = normalize_name(mention.name)
         before = self.mentions.get(key)
         if before:
             self.problems[Problem.REPEATED] += before.description == mention.description
             mention = replace(
                 before,
-                description=joined([before.description, mention.description]),
+                description=join_descriptions([before.description, mention.description]),
                 attributes={**mention.attributes, **before.attributes},
             )
         self.mentions[key] = mention
 
-    def _declared(self, name: str) -> str:
+    def _resolve_name(self, name: str) -> str:
         """Return the name as the entities have it; mention it where they lack it."""
-        key = normalized(name)
+        key = normalize_name(name)
         if key not in self.mentions:
             self.problems[Problem.UNDECLARED] += 1
             supported = self._is_supported(name)
@@ -173,28 +173,28 @@ class _Hearing:
         return self.mentions[key].name
 
     def _kinds_by_rule(self) -> Mapping[str, str]:
-        read = rules.read(self._chunk)
-        return {normalized(one.name): one.kind for one in read.mentions if one.kind != "name"}
+        read = rules.extract_by_rules(self._chunk)
+        return {normalize_name(one.name): one.kind for one in read.mentions if one.kind != "name"}
 
     def _name(self, text: str, empty: Problem) -> str:
         name = " ".join(text.split()).strip(_WRAPPING)
-        if not normalized(name):
+        if not normalize_name(name):
             self.problems[empty] += 1
             return ""
         if len(name) > _LONGEST_NAME:
             self.problems[Problem.TOO_LONG] += 1
             return ""
-        if normalized(name) in EXAMPLES and not self._is_supported(name):
+        if normalize_name(name) in EXAMPLES and not self._is_supported(name):
             self.problems[Problem.ECHOED] += 1
             return ""
         return name
 
     def _description(self, text: str) -> str:
-        line = _cut(text, _LONGEST_DESCRIPTION)
-        if normalized(line) in EXAMPLE_DESCRIPTIONS and "engine" not in self._words:
+        line = _shorten(text, _LONGEST_DESCRIPTION)
+        if normalize_name(line) in EXAMPLE_DESCRIPTIONS and "engine" not in self._words:
             self.problems[Problem.ECHOED] += 1
             return ""
-        return "" if normalized(line) in _UNSAID else line
+        return "" if normalize_name(line) in _UNSAID else line
 
     def _predicate(self, text: str) -> Predicate:
         word = _GAPS.sub("_", text.strip(_WRAPPING)).upper()
@@ -213,13 +213,13 @@ class _Hearing:
         return number if math.isfinite(number) else default
 
     def _count(self, name: str) -> int:
-        whole = rf"(?<!\w){re.escape(normalized(name))}(?!\w)"
+        whole = rf"(?<!\w){re.escape(normalize_name(name))}(?!\w)"
         return max(1, len(re.findall(whole, self._text)))
 
     def _is_supported(self, name: str) -> bool:
         telling = frozenset(words(name)) - STOP_WORDS
         return not self._words.isdisjoint(telling) or (
-            not telling and normalized(name) in self._text
+            not telling and normalize_name(name) in self._text
         )
 
 
@@ -236,7 +236,7 @@ def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:
     return "", keywords
 
 
-def _cut(text: str, longest: int) -> str:
+def _shorten(text: str, longest: int) -> str:
     """Return the text in one line, cut at a word where it is too long."""
     line = " ".join(text.split()).strip("\"'")
     return line if len(line) <= longest else line[:longest].rpartition(" ")[0] or line[:longest]

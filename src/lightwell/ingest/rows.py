@@ -84,7 +84,7 @@ _ENTITY_LISTS = ("E", "e", "entities", "nodes", "concepts")
 _RELATION_LISTS = ("R", "r", "relations", "relationships", "triples", "edges")
 
 
-def rows(text: str, *, complete: bool = True) -> Rows:
+def parse_rows(text: str, *, complete: bool = True) -> Rows:
     """Return the rows of a reply; `complete` is false when the endpoint cut it at its token limit."""
     bare = _THOUGHT.sub("", text).replace("<|#|>", "|").replace("<|COMPLETE|>", _END)
     problems: Counter[Problem] = Counter()
@@ -96,7 +96,7 @@ def rows(text: str, *, complete: bool = True) -> Rows:
         found = _from_lines(bare, problems, complete=complete)
     else:
         found = _from_json(bare, problems, complete=complete)
-    if not any(found) and not (complete and _said_nothing(bare)):
+    if not any(found) and not (complete and _is_empty_reply(bare)):
         problems[_why_nothing(bare)] += 1
     return Rows(entities=tuple(found[0]), relations=tuple(found[1]), problems=problems)
 
@@ -104,7 +104,7 @@ def rows(text: str, *, complete: bool = True) -> Rows:
 _Found = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
 
-def _said_nothing(bare: str) -> bool:
+def _is_empty_reply(bare: str) -> bool:
     return bare == _END or _NOTHING.fullmatch(bare) is not None
 
 
@@ -155,7 +155,7 @@ def _from_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _Fou
     try:
         value = cast("object", json.loads(bare[start:end], strict=False))
     except ValueError:
-        _salvage(found, bare[start:], problems)
+        _parse_broken_json(found, bare[start:], problems)
         cut = not complete or not bare.endswith(("}", "]"))
         problems[Problem.TRUNCATED if cut else Problem.MALFORMED] += any(found)
     else:
@@ -164,7 +164,7 @@ def _from_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _Fou
     return found
 
 
-def _salvage(found: _Found, broken: str, problems: Counter[Problem]) -> None:
+def _parse_broken_json(found: _Found, broken: str, problems: Counter[Problem]) -> None:
     """Take the whole rows out of JSON that is not whole."""
     entity: bool | None = None
     for match in _ITEM.finditer(broken):

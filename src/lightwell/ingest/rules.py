@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
-from lightwell.domain.graph import Extraction, Mention, MentionType, Statement, normalized
+from lightwell.domain.graph import Extraction, Mention, MentionType, RelationMention, normalize_name
 from lightwell.domain.sentences import sentences_of
-from lightwell.ingest.marks import Mark, defined_terms, marks, speaker
-from lightwell.ingest.names import Name, common_words, names
-from lightwell.ports import ChunkToRead
+from lightwell.ingest.marks import PatternMatch, defined_terms, find_patterns, speaker
+from lightwell.ingest.names import Name, common_words, find_names
+from lightwell.ports import ExtractionInput
 
 MOST_MENTIONS = 40
 MOST_STATEMENTS = 12
@@ -50,7 +50,7 @@ _BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Heard:
+class _FoundMention:
     """A mention where it was heard; `key` is its normalised name, `main` and `sure` are as in `Name`.
 
     A title or a term counts 0: the sentences that name it count it.
@@ -62,30 +62,30 @@ class _Heard:
     sure: bool = True
 
 
-class Rules:
+class RuleExtractor:
     """Reads chunks by rules alone, in a thread: the event loop has leases to renew meanwhile."""
 
-    async def extract(self, chunks: Sequence[ChunkToRead]) -> list[Extraction]:
+    async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         """Return what each chunk says, in order."""
-        return await asyncio.to_thread(lambda: [read(chunk) for chunk in chunks])
+        return await asyncio.to_thread(lambda: [extract_by_rules(chunk) for chunk in chunks])
 
 
-def read(chunk: ChunkToRead) -> Extraction:
+def extract_by_rules(chunk: ExtractionInput) -> Extraction:
     """Return at most 40 mentions, the title first, then the most frequent, and at most 12 statements.
 
     A function of the chunk and its title alone. A statement is a RELATED_TO of two names; its weight is
     the number of sentences that hold both.
     """
     prose = _FENCE.sub("\n", chunk.draft.text)
-    sentences = _sure([*_sentences(prose)], chunk.document_title)
+    sentences = _without_doubtful([*_sentences(prose)], chunk.document_title)
     heard = [*_titles(chunk), *_terms(chunk, prose), *chain.from_iterable(sentences)]
-    mentions = _gathered(heard)
+    mentions = _merge_mentions(heard)
     return Extraction(
-        mentions=tuple(mentions.values()), statements=_statements(sentences, mentions)
+        mentions=tuple(mentions.values()), relation_mentions=_statements(sentences, mentions)
     )
 
 
-def _titles(chunk: ChunkToRead) -> Iterator[_Heard]:
+def _titles(chunk: ExtractionInput) -> Iterator[_FoundMention]:
     title = " ".join(chunk.document_title.split())
     if chunk.is_first and title:
         yield _metadata(title)
@@ -93,12 +93,12 @@ def _titles(chunk: ChunkToRead) -> Iterator[_Heard]:
             yield _metadata(bare[1])
 
 
-def _metadata(title: str) -> _Heard:
+def _metadata(title: str) -> _FoundMention:
     mention = Mention(name=title, kind="document", type=MentionType.METADATA, count=0)
-    return _Heard(key=normalized(title), mention=mention)
+    return _FoundMention(key=normalize_name(title), mention=mention)
 
 
-def _terms(chunk: ChunkToRead, prose: str) -> Iterator[_Heard]:
+def _terms(chunk: ExtractionInput, prose: str) -> Iterator[_FoundMention]:
     headings = [_without_closing(match[1]) for match in _HEADING.finditer(prose)]
     paths = [chunk.draft.section_path, *(section.path for section in chunk.draft.sections)]
     for heading in dict.fromkeys([*headings, *(path[-1] for path in paths if path)]):
@@ -115,35 +115,35 @@ def _without_closing(heading: str) -> str:
     return bare.rstrip(" ") or heading if bare != heading and bare.endswith(" ") else heading
 
 
-def _term(term: str) -> Iterator[_Heard]:
+def _term(term: str) -> Iterator[_FoundMention]:
     if term.casefold() not in common_words():
-        yield _Heard(key=normalized(term), mention=Mention(name=term, kind="term", count=0))
+        yield _FoundMention(key=normalize_name(term), mention=Mention(name=term, kind="term", count=0))
 
 
-def _sentences(prose: str) -> Iterator[list[_Heard]]:
+def _sentences(prose: str) -> Iterator[list[_FoundMention]]:
     for line in _SOFT_WRAP.sub(" ", prose).split("\n"):
-        bare = _LINE_MARKS.sub("", _plain(line))
+        bare = _LINE_MARKS.sub("", _without_markup(line))
         who = speaker(bare)
-        first = [_marked(who)] if who else []
+        first = [_mention_of_pattern(who)] if who else []
         for sentence in sentences_of(bare[who.end :] if who else bare):
             yield [*first, *_in_sentence(sentence)]
             first = []
 
 
-def _plain(line: str) -> str:
+def _without_markup(line: str) -> str:
     bare = " ".join(line.split())
     return _STYLE.sub("", bare) if _STYLED.search(bare) else bare
 
 
-def _in_sentence(sentence: str) -> Iterator[_Heard]:
+def _in_sentence(sentence: str) -> Iterator[_FoundMention]:
     rest = sentence
-    for mark in marks(sentence):
-        yield _marked(mark)
+    for mark in find_patterns(sentence):
+        yield _mention_of_pattern(mark)
         rest = rest[: mark.start] + _COVER * (mark.end - mark.start) + rest[mark.end :]
-    for name in names(rest):
+    for name in find_names(rest):
         stated = _header_address(sentence, name)
         mention = Mention(name=name.text, kind=name.kind, attributes=stated)
-        yield _Heard(key=normalized(name.text), mention=mention, main=name.main, sure=name.sure)
+        yield _FoundMention(key=normalize_name(name.text), mention=mention, main=name.main, sure=name.sure)
 
 
 def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
@@ -152,28 +152,28 @@ def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
     if stated is None or not name.main or not sentence.startswith(name.text, name.start):
         return {}
     parts = set(_LOCAL_PARTS.split(stated[1].casefold()))
-    own = normalized(name.text).split()
+    own = normalize_name(name.text).split()
     return {"email": f"{stated[1]}@{stated[2]}".lower()} if {own[0], own[-1]} <= parts else {}
 
 
-def _marked(mark: Mark) -> _Heard:
+def _mention_of_pattern(mark: PatternMatch) -> _FoundMention:
     mention = Mention(name=mark.text, kind=mark.kind, attributes=mark.attributes)
-    return _Heard(key=normalized(mark.text), mention=mention)
+    return _FoundMention(key=normalize_name(mark.text), mention=mention)
 
 
-def _sure(sentences: list[list[_Heard]], title: str) -> list[list[_Heard]]:
+def _without_doubtful(sentences: list[list[_FoundMention]], title: str) -> list[list[_FoundMention]]:
     """Return the sentences without the names that nothing but a capital at a sentence's head speaks for."""
     known = {name.key for line in sentences for name in line if name.sure}
-    known.add(normalized(title))
+    known.add(normalize_name(title))
     return [[name for name in line if name.sure or name.key in known] for line in sentences]
 
 
-def _gathered(heard: Iterable[_Heard]) -> dict[str, Mention]:
+def _merge_mentions(mentions: Iterable[_FoundMention]) -> dict[str, Mention]:
     """Return one mention for each normalised name, with the most telling kind."""
     found: dict[str, Mention] = {}
     main: set[str] = set()
     addresses: dict[str, set[str]] = {}
-    for name in heard:
+    for name in mentions:
         key = name.key
         if not _is_name(key):
             continue
@@ -181,9 +181,9 @@ def _gathered(heard: Iterable[_Heard]) -> dict[str, Mention]:
             main.add(key)
         if address := name.mention.attributes.get("email"):
             addresses.setdefault(key, set()).add(address)
-        found[key] = _merged(found[key], name.mention) if key in found else name.mention
+        found[key] = _merge_two(found[key], name.mention) if key in found else name.mention
     ranked = sorted(
-        found, key=lambda key: (_is_told(found[key]), -found[key].count, key not in main)
+        found, key=lambda key: (_is_stated(found[key]), -found[key].count, key not in main)
     )
     return {
         key: replace(
@@ -202,7 +202,7 @@ def _certain(mention: Mention, addresses: Collection[str]) -> Mapping[str, str]:
     return {field: value for field, value in mention.attributes.items() if field != "email"}
 
 
-def _is_told(mention: Mention) -> bool:
+def _is_stated(mention: Mention) -> bool:
     return mention.type is not MentionType.METADATA
 
 
@@ -210,7 +210,7 @@ def _is_name(key: str) -> bool:
     return 1 < len(key) <= _LONGEST_NAME and any(sign.isalpha() for sign in key)
 
 
-def _merged(one: Mention, other: Mention) -> Mention:
+def _merge_two(one: Mention, other: Mention) -> Mention:
     best = max(one, other, key=lambda mention: _RANK[mention.kind])
     return replace(
         best,
@@ -221,8 +221,8 @@ def _merged(one: Mention, other: Mention) -> Mention:
 
 
 def _statements(
-    sentences: Iterable[Iterable[_Heard]], mentions: Mapping[str, Mention]
-) -> tuple[Statement, ...]:
+    sentences: Iterable[Iterable[_FoundMention]], mentions: Mapping[str, Mention]
+) -> tuple[RelationMention, ...]:
     """Return the pairs of most shared sentences; among equals the rarer names, then the nearer ones."""
     shared: Counter[tuple[str, str]] = Counter()
     apart: dict[tuple[str, str], int] = {}
@@ -242,7 +242,7 @@ def _statements(
     )
 
 
-def _co_occurrence(one: Mention, other: Mention, sentences: int) -> Statement:
-    return Statement(
+def _co_occurrence(one: Mention, other: Mention, sentences: int) -> RelationMention:
+    return RelationMention(
         subject=one.name, object=other.name, weight=float(sentences), confidence=CO_OCCURRENCE
     )

@@ -13,17 +13,17 @@ from datetime import datetime
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.fences import fenced
+from lightwell.domain.fences import fence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ProjectId
-from lightwell.domain.summaries import DescriptionSummary, Summarized
+from lightwell.domain.summaries import DescriptionSummary, Summary
 from lightwell.domain.tokens import token_count
-from lightwell.ingest.together import together
+from lightwell.ingest.together import gather_or_cancel
 from lightwell.logs import logger
 from lightwell.ports import Message
 from lightwell.records import summaries
-from lightwell.records.asking import Asked, Asking
-from lightwell.records.replies import CacheType, Kept
+from lightwell.records.asking import ModelRequest, CachedModel
+from lightwell.records.replies import CacheType, CachedReply
 from lightwell.records.summaries import LongProfile
 
 WINDOW_TOKENS = 6000
@@ -40,7 +40,7 @@ _log = logger(__name__)
 class Summarizer:
     """Summarises what has more than `most_tokens`; `language` "" means the descriptions' own."""
 
-    asking: Asking
+    asking: CachedModel
     most_tokens: int
     language: str = ""
     window: int = WINDOW_TOKENS
@@ -53,29 +53,29 @@ class Summarizer:
         lines = "\n".join(" ".join(text.split()) for text in (f"Name: {name}", *descriptions))
         return [
             Message(role="system", content=rules.strip()),
-            Message(role="user", content=fenced(lines)),
+            Message(role="user", content=fence(lines)),
         ]
 
-    async def summary(self, name: str, descriptions: Sequence[str]) -> Summarized | None:
+    async def summary(self, name: str, descriptions: Sequence[str]) -> Summary | None:
         """Return the summary, None when the model says nothing of use; raise `ModelFailed`."""
-        kept: list[Kept] = []
+        kept: list[CachedReply] = []
         left = list(descriptions)
         while True:
             parts = _parts(left, self.window)
-            replies = await together(self._asked(name, part) for part in parts)
+            replies = await gather_or_cancel(self._ask(name, part) for part in parts)
             kept.extend(replies)
             said = [_whole(reply) for reply in replies]
             if not all(said):
                 return None
             if len(parts) == 1:
-                return _summarized(name, descriptions, said[0], kept)
+                return _summarize_parts(name, descriptions, said[0], kept)
             if len(parts) >= len(left):
                 return None
             left = said
 
-    async def _asked(self, name: str, descriptions: Sequence[str]) -> Kept:
+    async def _ask(self, name: str, descriptions: Sequence[str]) -> CachedReply:
         return await self.asking.reply(
-            Asked(
+            ModelRequest(
                 kind=CacheType.SUMMARIZATION,
                 messages=self.messages(name, descriptions),
                 most_tokens=self.most_tokens,
@@ -83,7 +83,7 @@ class Summarizer:
         )
 
 
-async def summarize(
+async def summarize_long_profiles(
     project_id: ProjectId, summarizer: Summarizer, since: datetime | None = None
 ) -> None:
     """Bring every description of the project that is too long to its summary; with `since` those derived later only.
@@ -93,7 +93,7 @@ async def summarize(
     database = summarizer.asking.database
     while long := await summaries.take(database, project_id, limit=_AT_ONCE, since=since):
         try:
-            await together(_brought_down(profile, summarizer) for profile in long)
+            await gather_or_cancel(_shorten(profile, summarizer) for profile in long)
         except ModelFailed as error:
             _log.warning("descriptions stay long for now: a model failed", error=str(error))
             return
@@ -101,7 +101,7 @@ async def summarize(
             await summaries.give_back(database, long)
 
 
-async def _brought_down(profile: LongProfile, summarizer: Summarizer) -> None:
+async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
     database = summarizer.asking.database
     made = None
     if token_count(profile.description) > summarizer.most_tokens:
@@ -114,18 +114,18 @@ async def _brought_down(profile: LongProfile, summarizer: Summarizer) -> None:
         await summaries.write(database, profile, text, made.replies)
 
 
-def _summarized(
-    name: str, descriptions: Sequence[str], said: str, kept: Sequence[Kept]
-) -> Summarized:
-    return Summarized(
+def _summarize_parts(
+    name: str, descriptions: Sequence[str], said: str, replies: Sequence[CachedReply]
+) -> Summary:
+    return Summary(
         summary=DescriptionSummary(
             entity_name=name,
             original_descriptions=tuple(descriptions),
             summarized_description=said,
-            input_tokens=sum(reply.input_tokens for reply in kept),
-            output_tokens=sum(reply.output_tokens for reply in kept),
+            input_tokens=sum(reply.input_tokens for reply in replies),
+            output_tokens=sum(reply.output_tokens for reply in replies),
         ),
-        replies=tuple(dict.fromkeys(reply.id for reply in kept)),
+        replies=tuple(dict.fromkeys(reply.id for reply in replies)),
     )
 
 
@@ -143,7 +143,7 @@ def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:
     return parts
 
 
-def _whole(reply: Kept) -> str:
+def _whole(reply: CachedReply) -> str:
     """Return the reply in one line; of one that was cut, the whole sentences."""
     text = " ".join(reply.text.split())
     if reply.complete:

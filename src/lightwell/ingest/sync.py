@@ -12,10 +12,10 @@ from lightwell.domain.jobs import QueuedJob
 from lightwell.domain.runs import RunChange
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.titles import title_from_url
-from lightwell.ports import Broken, Change, Changed, Connector, Gone, Unchanged
+from lightwell.ports import UnreadableDocument, Change, ChangedDocument, Connector, RemovedDocument, UnchangedDocument
 from lightwell.records import documents, renames, runs
 from lightwell.records.database import Database, repeatable
-from lightwell.records.documents import Known
+from lightwell.records.documents import KnownDocument
 
 _AT_ONCE = 50
 _LARGEST_BATCH = 16_000_000
@@ -23,7 +23,7 @@ _LARGEST_BATCH = 16_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
+class DocumentProblem:
     """A document the source could not hand over, or that could not be read; `message` says how to mend it."""
 
     url: str
@@ -41,7 +41,7 @@ class DocumentChange(StrEnum):
 
 
 @dataclass(slots=True, kw_only=True)
-class Sync:
+class SyncResult:
     """What a sync found so far; `documents` says it of each URL, and counts what is retagged once.
 
     `jobs` are those of new and changed documents, in the order in which they were found.
@@ -52,9 +52,9 @@ class Sync:
     unchanged: int = 0
     retagged: int = 0
     renamed: int = 0
-    gone: int = 0
+    removed: int = 0
     documents: dict[str, DocumentChange] = field(default_factory=dict[str, DocumentChange])
-    troubles: list[Trouble] = field(default_factory=list["Trouble"])
+    problems: list[DocumentProblem] = field(default_factory=list["DocumentProblem"])
     jobs: list[QueuedJob] = field(default_factory=list[QueuedJob])
 
 
@@ -71,10 +71,10 @@ class _GoneDocuments:
     """Known documents that the source has no more, found by URL or by content and access tags."""
 
     def __init__(self) -> None:
-        self._by_url: dict[str, Known] = {}
+        self._by_url: dict[str, KnownDocument] = {}
         self._by_content: dict[tuple[str, Tags], set[str]] = {}
 
-    def add(self, url: str, document: Known | None) -> None:
+    def add(self, url: str, document: KnownDocument | None) -> None:
         """Remember what is gone; None for a URL that was not known."""
         if document is None:
             return
@@ -102,18 +102,18 @@ class _GoneDocuments:
 
 async def sync(
     database: Database, project_id: ProjectId, connector: Connector, system: str
-) -> Sync:
+) -> SyncResult:
     """Follow the source to its end; work for each new or changed document is enqueued, not done.
 
     Narrowed access and deletions hold when this returns. A crash loses nothing: what was written down stays, and
     the next sync finds the rest.
     """
     run, began = await runs.begin(database, project_id, system, connector.scope)
-    known = await documents.known(database, project_id, system, connector.scope)
-    found = Sync()
+    known = await documents.known_by_url(database, project_id, system, connector.scope)
+    found = SyncResult()
     try:
         target = _Target(database=database, project_id=project_id, run=run)
-        await _follow(target, connector, known, found)
+        await _consume_changes(target, connector, known, found)
     except LightwellError as error:
         await _end(database, run, found, str(error))
         raise
@@ -122,42 +122,42 @@ async def sync(
     return found
 
 
-async def _follow(
+async def _consume_changes(
     target: _Target,
     connector: Connector,
-    known: Mapping[str, Known],
-    found: Sync,
+    known: Mapping[str, KnownDocument],
+    result: SyncResult,
 ) -> None:
     waiting: dict[str, NewDocument] = {}
     gone = _GoneDocuments()
     hashes = {url: entry.content_hash for url, entry in known.items()}
     async for change in connector.changes(hashes):
         match change:
-            case Changed(document=document):
+            case ChangedDocument(document=document):
                 gone.pop(document.url)
-                if await _is_to_be_read(target, document, (known, gone), found):
+                if await _is_to_be_read(target, document, (known, gone), result):
                     waiting[document.url] = document
-            case Gone(url=url):
+            case RemovedDocument(url=url):
                 waiting.pop(url, None)
                 gone.add(url, known.get(url))
-            case Unchanged(url=url) | Broken(url=url):
+            case UnchangedDocument(url=url) | UnreadableDocument(url=url):
                 # what was said of it before comes first
                 if url in waiting:
-                    await _register(target, waiting, found)
+                    await _register(target, waiting, result)
                 gone.pop(url)
-                await _apply(target, change, known, found)
+                await _apply(target, change, known, result)
         if _is_full(waiting):
-            await _register(target, waiting, found)
-    await _register(target, waiting, found)
-    found.gone += len(gone.ids)
+            await _register(target, waiting, result)
+    await _register(target, waiting, result)
+    result.removed += len(gone.ids)
     await _remove_all(target, gone.ids)
 
 
 async def _is_to_be_read(
     target: _Target,
     document: NewDocument,
-    sources: tuple[Mapping[str, Known], _GoneDocuments],
-    found: Sync,
+    sources: tuple[Mapping[str, KnownDocument], _GoneDocuments],
+    result: SyncResult,
 ) -> bool:
     """Return whether a document has to be read, given which are known and which of these are gone.
 
@@ -172,8 +172,8 @@ async def _is_to_be_read(
     if title is None:
         return True
     gone.pop(old_url)
-    found.renamed += 1
-    found.documents[document.url] = DocumentChange.RENAMED
+    result.renamed += 1
+    result.documents[document.url] = DocumentChange.RENAMED
     return not document.title and title == title_from_url(old_url)
 
 
@@ -183,7 +183,7 @@ async def _rename(target: _Target, document_id: DocumentId, document: NewDocumen
     async with target.database.transaction() as connection:
         title = await renames.rename(connection, target.project_id, document_id, document)
         if title is not None:
-            await runs.note(connection, target.run, [document_id], RunChange.UPDATED)
+            await runs.record_changes(connection, target.run, [document_id], RunChange.UPDATED)
     return title
 
 
@@ -199,26 +199,26 @@ def _is_full(waiting: Mapping[str, NewDocument]) -> bool:
 async def _apply(
     target: _Target,
     change: Change,
-    known: Mapping[str, Known],
-    found: Sync,
+    known: Mapping[str, KnownDocument],
+    result: SyncResult,
 ) -> None:
     match change:
-        case Unchanged(url=url, document=document):
-            found.unchanged += 1
-            found.documents[url] = DocumentChange.UNCHANGED
+        case UnchangedDocument(url=url, document=document):
+            result.unchanged += 1
+            result.documents[url] = DocumentChange.UNCHANGED
             if known[url].error:
-                found.troubles.append(Trouble(url=url, message=known[url].error))
+                result.problems.append(DocumentProblem(url=url, message=known[url].error))
             if known[url].acl_tags != document.acl_tags:
-                found.retagged += 1
-                found.documents[url] = DocumentChange.RETAGGED
+                result.retagged += 1
+                result.documents[url] = DocumentChange.RETAGGED
                 await _retag(target, known[url].id, document.acl_tags)
             if known[url].metadata != document.metadata:
                 await _describe(target, known[url].id, document)
-        case Broken(url=url, message=message):
-            found.troubles.append(Trouble(url=url, message=message))
+        case UnreadableDocument(url=url, message=message):
+            result.problems.append(DocumentProblem(url=url, message=message))
             if url in known:
-                await documents.broken(target.database, known[url].id, message)
-        case Changed() | Gone():
+                await documents.mark_unavailable(target.database, known[url].id, message)
+        case ChangedDocument() | RemovedDocument():
             return
 
 
@@ -226,78 +226,78 @@ async def _apply(
 async def _retag(target: _Target, document_id: DocumentId, tags: Tags) -> None:
     async with target.database.transaction() as connection:
         await documents.retag(connection, target.project_id, document_id, tags)
-        await runs.note(connection, target.run, [document_id], RunChange.UPDATED)
+        await runs.record_changes(connection, target.run, [document_id], RunChange.UPDATED)
 
 
-async def _remove_all(target: _Target, gone: Sequence[DocumentId]) -> None:
-    for start in range(0, len(gone), _AT_ONCE):
-        await _remove(target, gone[start : start + _AT_ONCE])
+async def _remove_all(target: _Target, document_ids: Sequence[DocumentId]) -> None:
+    for start in range(0, len(document_ids), _AT_ONCE):
+        await _remove(target, document_ids[start : start + _AT_ONCE])
 
 
 @repeatable
-async def _describe(target: _Target, document_id: DocumentId, given: NewDocument) -> None:
+async def _describe(target: _Target, document_id: DocumentId, document: NewDocument) -> None:
     async with target.database.transaction() as connection:
-        await documents.describe(connection, target.project_id, document_id, given)
+        await documents.describe(connection, target.project_id, document_id, document)
 
 
 @repeatable
-async def _remove(target: _Target, gone: Sequence[DocumentId]) -> None:
+async def _remove(target: _Target, document_ids: Sequence[DocumentId]) -> None:
     """Turn documents into tombstones; no read finds them once this returns."""
     async with target.database.transaction() as connection:
-        await documents.tombstone(connection, target.project_id, gone)
-        await runs.note(connection, target.run, gone, RunChange.DELETED)
+        await documents.tombstone(connection, target.project_id, document_ids)
+        await runs.record_changes(connection, target.run, document_ids, RunChange.DELETED)
 
 
-async def _register(target: _Target, waiting: dict[str, NewDocument], found: Sync) -> None:
+async def _register(target: _Target, waiting: dict[str, NewDocument], result: SyncResult) -> None:
     """Write down the documents that wait, and let go of them."""
     if waiting:
-        await _write_down(target, list(waiting.values()), found)
+        await _enqueue(target, list(waiting.values()), result)
         waiting.clear()
 
 
-async def _write_down(target: _Target, waiting: Sequence[NewDocument], found: Sync) -> None:
+async def _enqueue(target: _Target, waiting: Sequence[NewDocument], result: SyncResult) -> None:
     """Write the documents down together; where that fails for what one of them holds, each by itself."""
     try:
-        registered = await _written(target, waiting)
+        registered = await _register_batch(target, waiting)
     except Exception as error:
         failure = document_failure(error, waiting[0].url)
         if failure is None:
             raise
         if len(waiting) == 1:
-            found.troubles.append(Trouble(url=waiting[0].url, message=failure.message))
+            result.problems.append(DocumentProblem(url=waiting[0].url, message=failure.message))
         else:
             for document in waiting:
-                await _write_down(target, [document], found)
+                await _enqueue(target, [document], result)
         return
-    found.new += sum(each.is_new for each in registered)
-    found.changed += sum(
-        not each.is_new and found.documents.get(each.url) is not DocumentChange.RENAMED
+    result.new += sum(each.is_new for each in registered)
+    result.changed += sum(
+        not each.is_new and result.documents.get(each.url) is not DocumentChange.RENAMED
         for each in registered
     )
-    found.jobs += registered
+    result.jobs += registered
     for each in registered:
-        if found.documents.get(each.url) is not DocumentChange.RENAMED:
+        if result.documents.get(each.url) is not DocumentChange.RENAMED:
             change = DocumentChange.NEW if each.is_new else DocumentChange.CHANGED
-            found.documents[each.url] = change
+            result.documents[each.url] = change
 
 
 @repeatable
-async def _written(target: _Target, waiting: Sequence[NewDocument]) -> list[QueuedJob]:
+async def _register_batch(target: _Target, waiting: Sequence[NewDocument]) -> list[QueuedJob]:
     async with target.database.transaction() as connection:
         registered = await documents.register(connection, target.project_id, waiting)
         new = [each.document_id for each in registered if each.is_new]
         changed = [each.document_id for each in registered if not each.is_new]
-        await runs.note(connection, target.run, new, RunChange.INSERTED)
-        await runs.note(connection, target.run, changed, RunChange.UPDATED)
+        await runs.record_changes(connection, target.run, new, RunChange.INSERTED)
+        await runs.record_changes(connection, target.run, changed, RunChange.UPDATED)
     return registered
 
 
-async def _end(database: Database, run: RunId, found: Sync, errors: str) -> None:
+async def _end(database: Database, run: RunId, result: SyncResult, errors: str) -> None:
     await runs.end(
         database,
         run,
-        inserted=found.new,
-        updated=found.changed + found.retagged + found.renamed,
-        deleted=found.gone,
+        inserted=result.new,
+        updated=result.changed + result.retagged + result.renamed,
+        deleted=result.removed,
         errors=errors,
     )

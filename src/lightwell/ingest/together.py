@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 T = TypeVar("T")
 
 
-async def together(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
+async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
     """Return what each call gives, in order; the first failure ends the others and is raised as it is."""
     begun: list[asyncio.Task[T]] = []
     try:

@@ -8,14 +8,14 @@ from enum import StrEnum
 
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.sources import SourceRetention
-from lightwell.ingest.describing import Describer, describe
+from lightwell.ingest.describing import ProfileEmbedder, embed_profiles
 from lightwell.ingest.parser import Parser
-from lightwell.ingest.summaries import Summarizer, summarize
+from lightwell.ingest.summaries import Summarizer, summarize_long_profiles
 from lightwell.ports import Embedder, Extractor, ProfileIndex, VectorIndex
 from lightwell.records import chunks as staging
 from lightwell.records import conversations, erasures, profiles, replies
 from lightwell.records.database import Database, repeatable
-from lightwell.records.gathered import Gathered
+from lightwell.records.gathered import Coalescer
 from lightwell.records.jobs import Worker
 from lightwell.records.spaces import Space
 
@@ -41,7 +41,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class IngestContext:
     """What a batch of jobs needs on its way in; `only` these documents' jobs are claimed, None for all.
 
     `batches` of `jobs_at_once` are under way at once; of these, two at most are cut and embedded, so that the first
@@ -66,8 +66,8 @@ class Way:
     sources: SourceRetention = field(default_factory=SourceRetention)
     progress: Callable[[Progress], None] = lambda progress: None
     preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    refreshing: Gathered["tuple[Way, ProjectId]", None] = field(
-        default_factory=lambda: Gathered(_refreshed)
+    refreshing: Coalescer["tuple[IngestContext, ProjectId]", None] = field(
+        default_factory=lambda: Coalescer(_refresh_all)
     )
 
 
@@ -80,25 +80,25 @@ class Outcome:
     error: str
 
 
-async def settle(way: Way, project_id: ProjectId) -> None:
+async def sync_index(context: IngestContext, project_id: ProjectId) -> None:
     """Carry out what the vector index has still to follow: chunks that went or changed their class, and its growth."""
-    while changes := await staging.index_changes(way.database, project_id, limit=_AT_ONCE):
+    while changes := await staging.index_changes(context.database, project_id, limit=_AT_ONCE):
         gone = [change.chunk_id for change in changes if change.class_id is None]
         if gone:
-            await way.vectors.remove(way.space.id, gone)
+            await context.vectors.remove(context.space.id, gone)
         for class_id in sorted({each.class_id for each in changes if each.class_id is not None}):
             moved = [change.chunk_id for change in changes if change.class_id == class_id]
-            await way.vectors.reclassify(way.space.id, moved, class_id)
-        await staging.settled(way.database, changes)
-    await way.vectors.build(way.space.id)
+            await context.vectors.reclassify(context.space.id, moved, class_id)
+        await staging.delete_index_changes(context.database, changes)
+    await context.vectors.build(context.space.id)
 
 
-async def refresh(way: Way, project_id: ProjectId) -> None:
+async def refresh(context: IngestContext, project_id: ProjectId) -> None:
     """Recompute whatever was derived from mentions that came or went, once for all batches that wait for it."""
-    await way.refreshing((way, project_id))
+    await context.refreshing((context, project_id))
 
 
-async def _refreshed(asked: "Sequence[tuple[Way, ProjectId]]") -> list[None]:
+async def _refresh_all(asked: "Sequence[tuple[IngestContext, ProjectId]]") -> list[None]:
     for project_id, way in {project_id: way for way, project_id in asked}.items():
         taken = way.refreshed_at_once
         while taken == way.refreshed_at_once:
@@ -107,34 +107,34 @@ async def _refreshed(asked: "Sequence[tuple[Way, ProjectId]]") -> list[None]:
 
 
 @repeatable
-async def _refresh_some(way: Way, project_id: ProjectId) -> int:
-    async with way.database.transaction() as connection:
-        return await profiles.refresh(connection, project_id, limit=way.refreshed_at_once)
+async def _refresh_some(context: IngestContext, project_id: ProjectId) -> int:
+    async with context.database.transaction() as connection:
+        return await profiles.refresh(connection, project_id, limit=context.refreshed_at_once)
 
 
-async def round_off(way: Way, project_id: ProjectId, since: datetime | None = None) -> None:
+async def finish_derived(context: IngestContext, project_id: ProjectId, since: datetime | None = None) -> None:
     """Do what is done once however many documents came or went: long descriptions are summarised, what is said of
     things is embedded, replies and turns of conversations are forgotten of which nothing is left. So is an erasure that
     somebody began and did not live to end.
 
     With `since` only what was derived then or later is summarised and embedded; the rest waits for a worker.
     """
-    await erasures.finish(way.database, project_id)
-    if way.summarizer is not None:
-        await summarize(project_id, way.summarizer, since)
-    describer = Describer(
-        database=way.database,
-        index=way.profiles,
-        space=way.space.id,
-        embedder=way.embedder,
-        at_once=way.embedded_at_once,
+    await erasures.finish_requested(context.database, project_id)
+    if context.summarizer is not None:
+        await summarize_long_profiles(project_id, context.summarizer, since)
+    describer = ProfileEmbedder(
+        database=context.database,
+        index=context.profiles,
+        space=context.space.id,
+        embedder=context.embedder,
+        at_once=context.embedded_at_once,
     )
-    await describe(describer, project_id, since)
-    await replies.forget(way.database, project_id)
-    await conversations.forget_unsaid(way.database, project_id)
+    await embed_profiles(describer, project_id, since)
+    await replies.delete_unused_replies(context.database, project_id)
+    await conversations.delete_unsupported_exchanges(context.database, project_id)
 
 
-async def follow_up(way: Way, project_id: ProjectId) -> None:
+async def apply_pending_changes(context: IngestContext, project_id: ProjectId) -> None:
     """Bring everything derived up to what PostgreSQL shows, after documents went or changed hands."""
-    await settle(way, project_id)
-    await refresh(way, project_id)
+    await sync_index(context, project_id)
+    await refresh(context, project_id)

@@ -20,7 +20,7 @@ from lightwell.domain.errors import (
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
-from lightwell.ingest.way import Outcome, Way, round_off
+from lightwell.ingest.way import Outcome, IngestContext, finish_derived
 from lightwell.logs import logger
 from lightwell.records import jobs
 from lightwell.records.jobs import Claim, Worker
@@ -43,29 +43,29 @@ def new_worker(seconds: float = LEASE_SECONDS) -> Worker:
     return Worker(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)
 
 
-def crowded(way: Way, slots: int) -> Way:
+def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
     """Return the way with so many small batches at once that a model's slots stay full.
 
     Two rounds of one-chunk documents wait for the model while others are prepared and published.
     """
-    return replace(way, jobs_at_once=_FEW_JOBS, batches=2 + ceil(2 * slots / _FEW_JOBS))
+    return replace(context, jobs_at_once=_FEW_JOBS, batches=2 + ceil(2 * slots / _FEW_JOBS))
 
 
-async def drain(way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]) -> None:
+async def run_until_done(context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]) -> None:
     """Work until the project, or what `way.only` names of it, has no open job, also waiting for what other workers hold.
 
     Raises `ModelFailed` when a model does; the jobs then stay open for the next worker or the next command.
     """
     while True:
-        await _work_off(way, project_id, tell, asyncio.Event())
-        if await jobs.open_jobs(way.database, project_id, way.only) == 0:
-            await round_off(way, project_id)
+        await _run_batches(context, project_id, on_outcome, asyncio.Event())
+        if await jobs.count_open(context.database, project_id, context.only) == 0:
+            await finish_derived(context, project_id)
             return
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def serve(
-    way: Way, project_id: ProjectId, tell: Callable[[Outcome], None], stop: asyncio.Event
+async def run_worker(
+    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None], stop: asyncio.Event
 ) -> None:
     """Work until told to stop; while a model or the database fails, wait twice as long each time, a minute at most.
 
@@ -75,8 +75,8 @@ async def serve(
     pause, quiet = _POLL_SECONDS, _QUIET_SECONDS
     while not stop.is_set():
         try:
-            if await _work_off(way, project_id, tell, stop) or quiet >= _QUIET_SECONDS:
-                await round_off(way, project_id)
+            if await _run_batches(context, project_id, on_outcome, stop) or quiet >= _QUIET_SECONDS:
+                await finish_derived(context, project_id)
                 quiet = 0.0
             if pause > _POLL_SECONDS:
                 _log.warning("work goes on")
@@ -90,24 +90,24 @@ async def serve(
         quiet += pause
 
 
-async def _work_off(
-    way: Way, project_id: ProjectId, tell: Callable[[Outcome], None], stop: asyncio.Event
+async def _run_batches(
+    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None], stop: asyncio.Event
 ) -> bool:
     """Bring in batch after batch, several at once, until nothing can be claimed or `stop` is set; return whether there was one.
 
     While one batch waits for a model, the next is cut and the one before published; a slow document keeps no other
     waiting. The first failure ends the others and is raised.
     """
-    under_way: dict[asyncio.Task[None], Way] = {}
+    under_way: dict[asyncio.Task[None], IngestContext] = {}
     worked = False
     try:
         while True:
             batch = None
-            if len(under_way) < way.batches and not stop.is_set():
-                batch = await _claimed(way, project_id)
+            if len(under_way) < context.batches and not stop.is_set():
+                batch = await _claim(context, project_id)
             if batch:
                 worked = True
-                under_way[asyncio.create_task(_brought_in(*batch, tell))] = batch[0]
+                under_way[asyncio.create_task(_ingest_batch(*batch, on_outcome))] = batch[0]
                 continue
             if not under_way:
                 return worked
@@ -118,10 +118,10 @@ async def _work_off(
                 del under_way[task]
                 task.result()
     finally:
-        await _given_up(under_way)
+        await _cancel_all(under_way)
 
 
-async def _given_up(under_way: Mapping[asyncio.Task[None], Way]) -> None:
+async def _cancel_all(under_way: Mapping[asyncio.Task[None], IngestContext]) -> None:
     for task in under_way:
         task.cancel()
     await asyncio.gather(*under_way, return_exceptions=True)
@@ -129,12 +129,12 @@ async def _given_up(under_way: Mapping[asyncio.Task[None], Way]) -> None:
         await _undo_claim(own)
 
 
-async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] | None:
+async def _claim(context: IngestContext, project_id: ProjectId) -> tuple[IngestContext, list[Claim]] | None:
     """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
-    own = replace(way, worker=replace(way.worker, name=f"{way.worker.name}/{new_id()}"))
+    own = replace(context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}"))
     try:
         batch = await jobs.claim(
-            way.database, project_id, own.worker, limit=way.jobs_at_once, only=way.only
+            context.database, project_id, own.worker, limit=context.jobs_at_once, only=context.only
         )
     except asyncio.CancelledError:
         await _undo_claim(own)  # the claim may have been made all the same
@@ -142,24 +142,24 @@ async def _claimed(way: Way, project_id: ProjectId) -> tuple[Way, list[Claim]] |
     return (own, batch) if batch else None
 
 
-async def _brought_in(way: Way, batch: list[Claim], tell: Callable[[Outcome], None]) -> None:
+async def _ingest_batch(context: IngestContext, batch: list[Claim], on_outcome: Callable[[Outcome], None]) -> None:
     """Bring the batch in; what stops it for no fault of its documents does not count as an attempt at them."""
     try:
-        async with heartbeat(way):
+        async with heartbeat(context):
             for part in _parts(batch):
-                await _ingest_part(way, part, tell)
+                await _ingest_part(context, part, on_outcome)
     except (asyncio.CancelledError, ModelFailed, ParserFailed):
-        await _undo_claim(way)
+        await _undo_claim(context)
         raise
     except (Lost, StoreConflict) as error:
         # of several documents one may have been replaced or deleted: the others come again, and are not to blame
         _log.warning("a batch is given back", jobs=len(batch), why=str(error))
-        await _undo_claim(way)
+        await _undo_claim(context)
     finally:
-        await _release(way)
+        await _release(context)
 
 
-async def _ingest_part(way: Way, part: Sequence[Claim], tell: Callable[[Outcome], None]) -> None:
+async def _ingest_part(context: IngestContext, part: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> None:
     """Bring the part in; where a document of several makes that fail, free them all, so that each comes by itself next.
 
     A document that fails by itself has failed, and so has one that was begun too often.
@@ -167,30 +167,30 @@ async def _ingest_part(way: Way, part: Sequence[Claim], tell: Callable[[Outcome]
     first = part[0]
     try:
         _refuse_crashing(first)
-        await ingest(way, part, tell)
+        await ingest(context, part, on_outcome)
     except Exception as error:
         failure = document_failure(error, first.url)
         if failure is None:
             raise
         if len(part) > 1:
-            await jobs.release(way.database, way.worker, [claim.job_id for claim in part])
+            await jobs.release(context.database, context.worker, [claim.job_id for claim in part])
             return
         await jobs.fail(
-            way.database, first.job_id, way.worker, code=failure.code, message=failure.message
+            context.database, first.job_id, context.worker, code=failure.code, message=failure.message
         )
-        tell(Outcome(url=first.url, chunks=0, error=failure.message))
+        on_outcome(Outcome(url=first.url, chunks=0, error=failure.message))
 
 
-async def _undo_claim(way: Way) -> None:
+async def _undo_claim(context: IngestContext) -> None:
     try:
-        await jobs.undo_claim(way.database, way.worker)
+        await jobs.undo_claim(context.database, context.worker)
     except StoreFailed as error:
         _log.warning("jobs could not be given back; their leases run out", error=str(error))
 
 
-async def _release(way: Way) -> None:
+async def _release(context: IngestContext) -> None:
     try:
-        await jobs.release(way.database, way.worker)
+        await jobs.release(context.database, context.worker)
     except StoreFailed as error:
         _log.warning("jobs could not be given back; their leases run out", error=str(error))
 
@@ -207,9 +207,9 @@ def _parts(batch: list[Claim]) -> list[list[Claim]]:
 
 
 @asynccontextmanager
-async def heartbeat(way: Way) -> AsyncGenerator[None, None]:
+async def heartbeat(context: IngestContext) -> AsyncGenerator[None, None]:
     """Keep the worker's leases fresh meanwhile; what nobody expected ends the heartbeat, is told at once and raised."""
-    beating = asyncio.create_task(_beat(way))
+    beating = asyncio.create_task(_heartbeat(context))
     beating.add_done_callback(_tell_end)
     try:
         yield
@@ -225,18 +225,18 @@ def _tell_end(beating: asyncio.Task[None]) -> None:
         _log.warning("the heartbeat ended; the leases run out", error=type(error).__name__)
 
 
-async def _beat(way: Way) -> None:
+async def _heartbeat(context: IngestContext) -> None:
     """Renew the leases three times as often as needed, and go on when the database does not answer for a while."""
     missed = 0
     while True:
-        await asyncio.sleep(way.worker.seconds / 3)
+        await asyncio.sleep(context.worker.seconds / 3)
         try:
-            await jobs.heartbeat(way.database, way.worker)
+            await jobs.renew_leases(context.database, context.worker)
             missed = 0
         except StoreFailed as error:
             missed += 1
             _log.warning(
-                "a heartbeat was missed", error=str(error), missed=missed, lease=way.worker.seconds
+                "a heartbeat was missed", error=str(error), missed=missed, lease=context.worker.seconds
             )
 
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, S
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.curate import exporting
-from lightwell.curate.desk import Desk
+from lightwell.curate.desk import CurationContext
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.briefs import Brief
@@ -22,14 +22,14 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Channel, Keywords, Mode, QueryRequest, question
+from lightwell.domain.questions import Channel, Keywords, Mode, QueryRequest, make_question
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.summaries import Summarizer
-from lightwell.ingest.sync import Sync
-from lightwell.ingest.way import Outcome, Progress, Way, follow_up, round_off
+from lightwell.ingest.sync import SyncResult
+from lightwell.ingest.way import Outcome, Progress, IngestContext, apply_pending_changes, finish_derived
 from lightwell.knowledge_base.analytics import Analytics
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
@@ -74,25 +74,25 @@ class KnowledgeBase:
         self,
         database: Database,
         project_id: ProjectId,
-        way: Way,
+        context: IngestContext,
         retriever: Retriever,
-        answers: Answers,
+        answers: AnswerGenerator,
         *,
         summarizer: Summarizer | None = None,
     ) -> None:
         self.project_id = project_id
         self._database = database
-        self._way = way
-        self._writer = DocumentWriter(project_id=project_id, way=way)
-        self._questions = QuestionAnswerer(database=database, retriever=retriever, answers=answers)
+        self._way = context
+        self._writer = DocumentWriter(project_id=project_id, context=context)
+        self._questions = QuestionAnswerer(database=database, retriever=retriever, generator=answers)
         self._jobs = Jobs(database=database)
         self._analytics = Analytics(database=database)
         self._graph = Graph(
-            desk=Desk(
+            context=CurationContext(
                 database=database,
                 graph=retriever.stores.graph,
                 summarize=summarizer.summary if summarizer else None,
-                round_off=lambda since: round_off(way, project_id, since),
+                finish_derived=lambda since: finish_derived(context, project_id, since),
                 separator=answers.separator,
             )
         )
@@ -126,7 +126,7 @@ class KnowledgeBase:
 
     # ── in ────────────────────────────────────────────────────────────────────────────────────────────
 
-    async def enqueue(self, connector: Connector, system: str = "file") -> Sync:
+    async def enqueue(self, connector: Connector, system: str = "file") -> SyncResult:
         """Follow a source: write down what changed there and leave the work to workers."""
         return await self._writer.enqueue(connector, system)
 
@@ -135,8 +135,8 @@ class KnowledgeBase:
         connector: Connector,
         system: str = "file",
         *,
-        begun: Callable[[Sync, int], None] | None = None,
-        tell: Callable[[Outcome], None] | None = None,
+        on_start: Callable[[SyncResult, int], None] | None = None,
+        on_outcome: Callable[[Outcome], None] | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Ingestion:
         """Follow a source and bring all that is enqueued to its end.
@@ -146,7 +146,7 @@ class KnowledgeBase:
         a model does; what is done stays done, and the next ingestion or a worker goes on with the rest.
         """
         return await self._writer.ingest(
-            connector, system, begun or _ignore, tell or _ignore, progress or _ignore
+            connector, system, on_start or _ignore, on_outcome or _ignore, progress or _ignore
         )
 
     async def enqueue_document(self, connector: Connector) -> IngestResponse:
@@ -167,10 +167,10 @@ class KnowledgeBase:
         self,
         only: Sequence[DocumentId] | None = None,
         *,
-        tell: Callable[[Outcome], None] | None = None,
+        on_outcome: Callable[[Outcome], None] | None = None,
     ) -> tuple[Outcome, ...]:
         """Bring the jobs of these documents to their end, None for all that is enqueued."""
-        return await self._writer.finish_jobs(only, tell or _ignore)
+        return await self._writer.finish_jobs(only, on_outcome or _ignore)
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
         """Return what following a source would ask of the model; nothing is asked or written down."""
@@ -189,19 +189,19 @@ class KnowledgeBase:
         reader: Reader,
         names: Sequence[str] | None,
         *,
-        begun: Callable[[int], None] | None = None,
-        tell: Callable[[Outcome], None] | None = None,
+        on_start: Callable[[int], None] | None = None,
+        on_outcome: Callable[[Outcome], None] | None = None,
     ) -> tuple[Outcome, ...]:
         """Read anew what these of the reader's documents say of entities and relations, None for all, from their chunks.
 
         What a model has replied before is not asked again, and nothing is embedded. Until a document is read, what it
         said stands. Other documents' jobs are left alone; raises `NotFound` and `ModelFailed`.
         """
-        return await self._writer.reread(reader, names, begun or _ignore, tell or _ignore)
+        return await self._writer.reread(reader, names, on_start or _ignore, on_outcome or _ignore)
 
-    async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
+    async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
         """Be a worker until told to stop."""
-        await self._writer.work(stop, tell)
+        await self._writer.work(stop, on_outcome)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Turn some of the reader's documents into tombstones and rebuild what they fed, once for all of them.
@@ -230,7 +230,7 @@ class KnowledgeBase:
 
         `without` leaves channels out, to measure what each brings.
         """
-        asked = question(text, topic=topic, limit=limit, mode=mode, without=without)
+        asked = make_question(text, topic=topic, limit=limit, mode=mode, without=without)
         return await self._answerer.search(asked, reader)
 
     async def keywords(self, text: str) -> Keywords:
@@ -238,7 +238,7 @@ class KnowledgeBase:
 
         They are the chat model's where one finds keywords, else the question's own words; documents play no part.
         """
-        return await self._answerer.keywords(question(text))
+        return await self._answerer.keywords(make_question(text))
 
     async def ask(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
@@ -247,7 +247,7 @@ class KnowledgeBase:
 
         Mode `bypass` is the one answer without citations, and says so. Raises `Invalid` where that has no model.
         """
-        asked = question(text, topic=topic, limit=limit, mode=mode)
+        asked = make_question(text, topic=topic, limit=limit, mode=mode)
         return await self._answerer.ask(asked, reader)
 
     async def stream(
@@ -258,7 +258,7 @@ class KnowledgeBase:
         `done` carries the whole answer and comes last; a model that fails is an `error` event instead. Raises `Invalid`
         before the first event.
         """
-        asked = question(text, topic=topic, limit=limit, mode=mode)
+        asked = make_question(text, topic=topic, limit=limit, mode=mode)
         async with aclosing(self._answerer.stream(asked, reader)) as events:
             async for event in events:
                 yield event
@@ -280,7 +280,7 @@ class KnowledgeBase:
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 20, mode: Mode = Mode.MIX
     ) -> Statements:
         """Return what the documents state about the question, each with its citations and dates, the newest first."""
-        asked = question(text, topic=topic, limit=limit, mode=mode)
+        asked = make_question(text, topic=topic, limit=limit, mode=mode)
         return await self._answerer.statements(asked, reader)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
@@ -304,7 +304,7 @@ class KnowledgeBase:
 
     async def conversations(self, reader: Reader, *, limit: int = 100) -> list[Conversation]:
         """Return the conversations of exactly this reader's tags, the latest first."""
-        return await conversations.listed(self._database, reader, limit=limit)
+        return await conversations.list_own(self._database, reader, limit=limit)
 
     async def conversation(
         self, reader: Reader, conversation: ConversationId
@@ -321,7 +321,7 @@ class KnowledgeBase:
     ) -> AsyncIterator[Document]:
         """Yield up to `limit` of the reader's documents by URL, those after the URL `after`."""
         while limit > 0:
-            page = await documents.listed(
+            page = await documents.list_page(
                 self._database, reader, after=after, limit=min(limit, LARGEST_PAGE)
             )
             for document in page:
@@ -332,37 +332,37 @@ class KnowledgeBase:
 
     async def document(self, reader: Reader, name: str) -> Document:
         """Return the reader's document with this id, reference or URL; raise `NotFound`."""
-        return await documents.shown(self._database, reader, name)
+        return await documents.get(self._database, reader, name)
 
     async def text(self, reader: Reader, name: str) -> str:
         """Return the published text of the reader's document; raise `NotFound`."""
-        document = await documents.shown(self._database, reader, name)
+        document = await documents.get(self._database, reader, name)
         return await documents.text(self._database, reader, document.id)
 
     async def chunks(
         self, reader: Reader, name: str, *, after: int = 0, limit: int = 100
     ) -> list[Chunk]:
         """Return up to `limit` passages of the reader's document by index, without the first `after`; raise `NotFound`."""
-        document = await documents.shown(self._database, reader, name)
-        wanted = await published_chunks.of_document(
+        document = await documents.get(self._database, reader, name)
+        wanted = await published_chunks.list_of_document(
             self._database, reader, document.id, after=after, limit=min(limit, LARGEST_PAGE)
         )
-        held = await search.chunks(self._database, reader, wanted)
+        held = await search.get_chunks(self._database, reader, wanted)
         return [held[each] for each in wanted if each in held]
 
     async def job(self, reader: Reader, job_id: JobId) -> Job:
         """Return the job of one of the reader's documents; raise `NotFound`."""
-        return await job_control.shown(self._database, reader, job_id)
+        return await job_control.get(self._database, reader, job_id)
 
     async def status(self, reader: Reader) -> Status:
         """Return what the reader's part of the store holds."""
-        held = await holdings.held(self._database, reader)
+        held = await holdings.count_visible(self._database, reader)
         return Status(
-            documents=await holdings.counts(self._database, reader),
+            documents=await holdings.count_by_state(self._database, reader),
             chunks=held.chunks,
             entities=held.entities,
             relations=held.relations,
-            open_jobs=await jobs.open_for(self._database, reader),
+            open_jobs=await jobs.count_open_for(self._database, reader),
         )
 
     async def export(
@@ -370,18 +370,18 @@ class KnowledgeBase:
         reader: Reader,
         config: ExportConfig,
         *,
-        tell: Callable[[ExportProgress], None] | None = None,
+        on_progress: Callable[[ExportProgress], None] | None = None,
     ) -> Exported:
         """Write what the reader sees at this moment to files, and return which; raise `Invalid` where it cannot be.
 
         `tell` is told after each batch. A file that is there is kept unless the config says otherwise.
         """
         way = self._way
-        await follow_up(way, self.project_id)  # no profile speaks of what is hidden or gone
+        await apply_pending_changes(way, self.project_id)  # no profile speaks of what is hidden or gone
         if config.separator is None:
-            config = replace(config, separator=self._questions.answers.separator)
+            config = replace(config, separator=self._questions.generator.separator)
         return await exporting.export(
-            self._database, way.vectors, way.space, reader, config, tell or _ignore
+            self._database, way.vectors, way.space, reader, config, on_progress or _ignore
         )
 
 

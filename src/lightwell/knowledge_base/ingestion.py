@@ -15,9 +15,9 @@ from lightwell.ingest import deletion, handmade, work
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
 from lightwell.ingest.estimate import Estimate
-from lightwell.ingest.pipeline import READ_AGAIN
-from lightwell.ingest.sync import Sync, Trouble
-from lightwell.ingest.way import Outcome, Progress, Way, follow_up, round_off
+from lightwell.ingest.pipeline import REEXTRACT
+from lightwell.ingest.sync import SyncResult, DocumentProblem
+from lightwell.ingest.way import Outcome, Progress, IngestContext, apply_pending_changes, finish_derived
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
 from lightwell.records import documents, jobs, retention
@@ -27,15 +27,15 @@ from lightwell.records import documents, jobs, retention
 class Ingestion:
     """What one ingestion did: what the source had, how each document's job ended, and what calls to endpoints cost."""
 
-    found: Sync
+    found: SyncResult
     done: tuple[Outcome, ...]
     usage: TokenSummary = NO_USAGE
 
     @property
-    def troubles(self) -> tuple[Trouble, ...]:
+    def problems(self) -> tuple[DocumentProblem, ...]:
         """Every document that did not make it, with what to do about it."""
-        failed = (Trouble(url=one.url, message=one.error) for one in self.done if one.error)
-        return (*self.found.troubles, *failed)
+        failed = (DocumentProblem(url=one.url, message=one.error) for one in self.done if one.error)
+        return (*self.found.problems, *failed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,46 +43,46 @@ class DocumentWriter:
     """One project's ingestion, re-reading and deletion; `KnowledgeBase` documents each verb."""
 
     project_id: ProjectId
-    way: Way
+    context: IngestContext
 
-    async def enqueue(self, connector: Connector, system: str) -> Sync:
+    async def enqueue(self, connector: Connector, system: str) -> SyncResult:
         await self._keep_sources()
-        found = await following.sync(self.way.database, self.project_id, connector, system)
-        await follow_up(self.way, self.project_id)
+        found = await following.sync(self.context.database, self.project_id, connector, system)
+        await apply_pending_changes(self.context, self.project_id)
         return found
 
     async def ingest(
         self,
         connector: Connector,
         system: str,
-        begun: Callable[[Sync, int], None],
-        tell: Callable[[Outcome], None],
+        on_start: Callable[[SyncResult, int], None],
+        on_outcome: Callable[[Outcome], None],
         progress: Callable[[Progress], None],
     ) -> Ingestion:
         with record_usage(OperationType.INGESTION) as log:
             found = await self.enqueue(connector, system)
-            database, scope = self.way.database, connector.scope
-            own = await documents.known(database, self.project_id, system, scope)
+            database, scope = self.context.database, connector.scope
+            own = await documents.known_by_url(database, self.project_id, system, scope)
             opened = await jobs.open_urls(database, self.project_id)
-            begun(found, len(own.keys() & opened))
+            on_start(found, len(own.keys() & opened))
 
             def tell_own(outcome: Outcome) -> None:
                 if outcome.url in own:
-                    tell(outcome)
+                    on_outcome(outcome)
 
             def progress_of_own(step: Progress) -> None:
                 if step.url in own:
                     progress(step)
 
-            way = replace(self.way, progress=progress_of_own)
+            way = replace(self.context, progress=progress_of_own)
             done = await _drain(way, self.project_id, tell_own)
         of_source = tuple(one for one in done if one.url in own)
         return Ingestion(found=found, done=of_source, usage=log.summary)
 
     async def enqueue_document(self, connector: Connector) -> IngestResponse:
         found = await self.enqueue(connector, "file")
-        if found.troubles:
-            raise Unreadable("unreadable", "; ".join(each.message for each in found.troubles))
+        if found.problems:
+            raise Unreadable("unreadable", "; ".join(each.message for each in found.problems))
         if not found.jobs:
             raise NotFound("Document not found")
         job = found.jobs[0]
@@ -97,76 +97,76 @@ class DocumentWriter:
         self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
     ) -> IngestResponse:
         try:
-            document = await documents.shown(self.way.database, reader, name)
+            document = await documents.get(self.context.database, reader, name)
         except NotFound as error:
             raise NotFound("Document not found") from error
-        return await handmade.enqueue(self.way, self.project_id, document, chunks)
+        return await handmade.enqueue_document(self.context, self.project_id, document, chunks)
 
     async def finish_jobs(
-        self, only: Sequence[DocumentId] | None, tell: Callable[[Outcome], None]
+        self, only: Sequence[DocumentId] | None, on_outcome: Callable[[Outcome], None]
     ) -> tuple[Outcome, ...]:
-        way = self.way if only is None else replace(self.way, only=tuple(only))
-        return await _drain(way, self.project_id, tell)
+        way = self.context if only is None else replace(self.context, only=tuple(only))
+        return await _drain(way, self.project_id, on_outcome)
 
     async def estimate(self, connector: Connector, system: str) -> Estimate:
-        return await estimating.estimate(self.way, self.project_id, connector, system)
+        return await estimating.estimate(self.context, self.project_id, connector, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
-        again = await self._named(reader, names)
-        return await estimating.estimate_again(self.way, reader, again)
+        again = await self._resolve_documents(reader, names)
+        return await estimating.estimate_again(self.context, reader, again)
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
-        again = await self._named(reader, names)
-        return await jobs.enqueue_again(self.way.database, reader, again, step=READ_AGAIN)
+        again = await self._resolve_documents(reader, names)
+        return await jobs.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
 
     async def reread(
         self,
         reader: Reader,
         names: Sequence[str] | None,
-        begun: Callable[[int], None],
-        tell: Callable[[Outcome], None],
+        on_start: Callable[[int], None],
+        on_outcome: Callable[[Outcome], None],
     ) -> tuple[Outcome, ...]:
-        again = await self._named(reader, names)
-        await jobs.enqueue_again(self.way.database, reader, again, step=READ_AGAIN)
-        own = replace(self.way, only=tuple(again))
-        begun(await jobs.open_jobs(self.way.database, self.project_id, again))
-        return await _drain(own, self.project_id, tell)
+        again = await self._resolve_documents(reader, names)
+        await jobs.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
+        own = replace(self.context, only=tuple(again))
+        on_start(await jobs.count_open(self.context.database, self.project_id, again))
+        return await _drain(own, self.project_id, on_outcome)
 
-    async def work(self, stop: asyncio.Event, tell: Callable[[Outcome], None]) -> None:
+    async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
         await self._keep_sources()
-        await work.serve(self.way, self.project_id, tell, stop)
+        await work.run_worker(self.context, self.project_id, on_outcome, stop)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        report = await deletion.delete(self.way, reader, await self._named(reader, names))
-        await round_off(self.way, self.project_id)
+        report = await deletion.delete(self.context, reader, await self._resolve_documents(reader, names))
+        await finish_derived(self.context, self.project_id)
         return report
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        report = await deletion.erase(self.way, reader, await self._named(reader, names))
-        await round_off(self.way, self.project_id)
+        report = await deletion.erase(self.context, reader, await self._resolve_documents(reader, names))
+        await finish_derived(self.context, self.project_id)
         return report
 
-    async def _named(self, reader: Reader, names: Sequence[str] | None) -> list[DocumentId]:
+    async def _resolve_documents(self, reader: Reader, names: Sequence[str] | None) -> list[DocumentId]:
         """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
         if names is None:
-            return await documents.published(self.way.database, reader)
-        found = [(await documents.shown(self.way.database, reader, name)).id for name in names]
+            return await documents.published_ids(self.context.database, reader)
+        found = [(await documents.get(self.context.database, reader, name)).id for name in names]
         return list(dict.fromkeys(found))
 
     async def _keep_sources(self) -> None:
         """Let the project list sources as the settings say."""
-        await retention.write(self.way.database, self.project_id, self.way.sources)
+        await retention.write(self.context.database, self.project_id, self.context.sources)
 
 
 async def _drain(
-    way: Way, project_id: ProjectId, tell: Callable[[Outcome], None]
+    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]
 ) -> tuple[Outcome, ...]:
     done: list[Outcome] = []
 
     def remember(outcome: Outcome) -> None:
         done.append(outcome)
-        tell(outcome)
+        on_outcome(outcome)
 
-    await retention.write(way.database, project_id, way.sources)
-    await work.drain(way, project_id, remember)
+    await retention.write(context.database, project_id, context.sources)
+    await work.run_until_done(context, project_id, remember)
     return tuple(done)

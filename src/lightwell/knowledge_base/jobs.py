@@ -26,8 +26,8 @@ class Jobs:
         limit: int = 100,
     ) -> tuple[Job, ...]:
         """Return up to `limit` jobs, the latest first, those older than `before`; raise `NotFound` for the document."""
-        shown = await documents.shown(self.database, reader, document) if document else None
-        found = await job_control.listed(
+        shown = await documents.get(self.database, reader, document) if document else None
+        found = await job_control.list_page(
             self.database,
             reader,
             state=state,
@@ -39,7 +39,7 @@ class Jobs:
 
     async def show(self, reader: Reader, job: JobId) -> Job:
         """Return a job; raise `NotFound`."""
-        return await job_control.shown(self.database, reader, job)
+        return await job_control.get(self.database, reader, job)
 
     async def retry(self, reader: Reader, job: JobId) -> Job:
         """Queue a failed or cancelled job again, at the step where it ended; raise `NotFound` or `Invalid`."""
@@ -53,12 +53,12 @@ class Jobs:
         self, reader: Reader, *, before: RunId | None = None, limit: int = 100
     ) -> tuple[Run, ...]:
         """Return up to `limit` syncs that changed documents which the reader sees, the latest first."""
-        return tuple(await runs.listed(self.database, reader, before=before, limit=limit))
+        return tuple(await runs.list_page(self.database, reader, before=before, limit=limit))
 
     async def run(self, reader: Reader, run: RunId) -> Run:
         """Return a sync that changed documents which the reader sees; raise `NotFound`."""
-        return await runs.shown(self.database, reader, run)
+        return await runs.get(self.database, reader, run)
 
     async def cursors(self, reader: Reader) -> tuple[Cursor, ...]:
         """Return where each source left off of which the reader sees a document."""
-        return tuple(await runs.cursors(self.database, reader))
+        return tuple(await runs.list_cursors(self.database, reader))

@@ -7,7 +7,7 @@ State = Literal["closed", "open", "half-open"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fuse:
+class BreakerLimits:
     """How much an endpoint may fail. Seconds; each failed probe doubles the rest, up to the longest."""
 
     failures: int = 5
@@ -21,7 +21,7 @@ class Breaker:
     Times are seconds of the caller's clock.
     """
 
-    def __init__(self, fuse: Fuse) -> None:
+    def __init__(self, fuse: BreakerLimits) -> None:
         self._fuse = fuse
         self._failures = 0
         self._rest = fuse.rest
@@ -41,7 +41,7 @@ class Breaker:
         """How many calls in a row failed."""
         return self._failures
 
-    def answered(self, now: float) -> None:
+    def record_success(self, now: float) -> None:
         """The endpoint is alive, whatever it said; what was under way when the fuse blew says nothing."""
         if self.state(now) == "open":
             return
@@ -49,7 +49,7 @@ class Breaker:
         self._rest = self._fuse.rest
         self._open_until = None
 
-    def failed(self, now: float) -> None:
+    def record_failure(self, now: float) -> None:
         """A call found it dead; what was under way when the fuse blew does not lengthen the rest."""
         state = self.state(now)
         if state == "open":

@@ -26,7 +26,7 @@ MISUNDERSTANDINGS = (openai.OpenAIError, ValidationError, JSONDecodeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RetryPolicy:
     """How often a call is tried and how long it waits between, in seconds, doubling from the first.
 
     Being told to come back later (429) is not a failure and is borne more often.
@@ -50,7 +50,7 @@ class Endpoint:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     timeout_seconds: float = 120.0
-    patience: Patience = field(default_factory=Patience)
+    retry_policy: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property
     def limits(self) -> Limits:
@@ -62,10 +62,10 @@ class Endpoint:
 
     @property
     def address(self) -> Address:
-        return Address(url=shown(self.base_url), model=self.model, setting=self.setting)
+        return Address(url=without_secrets(self.base_url), model=self.model, setting=self.setting)
 
 
-def shown(url: str) -> str:
+def without_secrets(url: str) -> str:
     """Return the URL without a user, a password or a query, which may be secret."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
@@ -95,29 +95,29 @@ class Connection:
 
         `tokens` is what the call will cost at most and `cost` what it did, for the allowance per minute.
         """
-        answer, slot, held = await self._answered(request, priority, tokens)
+        answer, slot, held = await self._call(request, priority, tokens)
         async with held:
-            slot.answered(tokens=cost(answer))
+            slot.record_success(tokens=cost(answer))
         return answer
 
     @asynccontextmanager
-    async def opened(
+    async def stream(
         self, request: Callable[[], Awaitable[T]], *, priority: Priority, tokens: int
     ) -> AsyncGenerator[T]:
         """Hold the slot while a reply comes in parts. Opening it is tried again; what fails later is not."""
-        parts, slot, held = await self._answered(request, priority, tokens)
+        parts, slot, held = await self._call(request, priority, tokens)
         failure = None
         async with held:
             try:
                 yield parts
-                slot.answered()
+                slot.record_success()
             except MISUNDERSTANDINGS as error:
-                failure = self.explained(error)
-                Tries(self.endpoint.patience, self._clock).note(slot, failure)
+                failure = self.translate_errors(error)
+                RetryState(self.endpoint.retry_policy, self._clock).record_failure(slot, failure)
         if failure is not None:
             raise failure.error from None
 
-    async def _answered(
+    async def _call(
         self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int
     ) -> tuple[T, Slot, AsyncExitStack]:
         """Return the answer with the slot it came through, still held by the stack.
@@ -125,14 +125,14 @@ class Connection:
         A cancelled call has the last failed attempt as the cause of its `CancelledError`, so that whoever limits the
         time can say why it was used up.
         """
-        tries = Tries(self.endpoint.patience, self._clock)
+        tries = RetryState(self.endpoint.retry_policy, self._clock)
         try:
             return await self._tried(request, priority, tokens, tries)
         except asyncio.CancelledError as cancelled:
             raise cancelled from tries.last_error
 
     async def _tried(
-        self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int, tries: "Tries"
+        self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int, tries: "RetryState"
     ) -> tuple[T, Slot, AsyncExitStack]:
         while True:
             async with AsyncExitStack() as attempt:
@@ -142,13 +142,13 @@ class Connection:
                 try:
                     answer = await request()
                 except MISUNDERSTANDINGS as error:
-                    failure = self.explained(error)
-                    tries.note(slot, failure)
+                    failure = self.translate_errors(error)
+                    tries.record_failure(slot, failure)
                 else:
                     return answer, slot, attempt.pop_all()
             await tries.again(failure)
 
-    def explained(self, error: openai.OpenAIError | ValidationError | JSONDecodeError) -> Failure:
+    def translate_errors(self, error: openai.OpenAIError | ValidationError | JSONDecodeError) -> Failure:
         """Put a library's error into words of ours."""
         address = self.endpoint.address
         match error:
@@ -161,15 +161,15 @@ class Connection:
             case openai.APIConnectionError():
                 return failures.unreachable(address)
             case ValidationError() | JSONDecodeError():
-                return failures.garbled(address, "not the JSON it should be")
+                return failures.malformed_reply(address, "not the JSON it should be")
             case _:
-                return failures.garbled(address, type(error).__name__)
+                return failures.malformed_reply(address, type(error).__name__)
 
 
-class Tries:
+class RetryState:
     """One call's failed attempts so far."""
 
-    def __init__(self, patience: Patience, clock: Clock) -> None:
+    def __init__(self, patience: RetryPolicy, clock: Clock) -> None:
         self._patience = patience
         self._clock = clock
         self._failed = 0
@@ -177,18 +177,18 @@ class Tries:
         self.place: int | None = None
         self.last_error: ModelFailed | None = None
 
-    def note(self, slot: Slot, failure: Failure) -> None:
+    def record_failure(self, slot: Slot, failure: Failure) -> None:
         """Tell the gate what happened."""
         self.place = slot.place
         self.last_error = failure.error
         if failure.wait:
-            slot.told_to_wait(failure.wait)
+            slot.paused(failure.wait)
         elif failure.alive and failure.passing:
-            slot.told_to_wait(self._pause(self._busy))
+            slot.paused(self._pause(self._busy))
         elif failure.alive:
-            slot.answered()
+            slot.record_success()
         else:
-            slot.failed(failure.reason)
+            slot.record_failure(failure.reason)
 
     async def again(self, failure: Failure) -> None:
         """Return when the call may be tried again; raise the failure when it had better not be."""
@@ -211,7 +211,7 @@ class Tries:
 
 
 @asynccontextmanager
-async def connected(
+async def connect(
     endpoint: Endpoint, *, limiter: Limiter | None = None, clock: Clock | None = None
 ) -> AsyncGenerator[Connection]:
     """Open an endpoint; hand in the limiter of another connection to the same machine to share its gate."""
@@ -228,7 +228,7 @@ async def connected(
         yield Connection(endpoint, client, gate, ticking)
 
 
-async def together(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
+async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
     """Return what each call gives, in order; the first that fails ends the others with its `ModelFailed`."""
     asked: list[asyncio.Task[T]] = []
     failed: ModelFailed | None = None

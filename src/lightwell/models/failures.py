@@ -54,7 +54,7 @@ def refused(address: Address, status: int, headers: Mapping[str, str], code: str
         reason=f"it answered {status}",
         passing=passing,
         alive=status < 500,
-        wait=asked_wait(headers, datetime.now(UTC)) if passing else None,
+        wait=requested_wait(headers, datetime.now(UTC)) if passing else None,
     )
 
 
@@ -77,7 +77,7 @@ def too_slow(address: Address, seconds: float) -> Failure:
     )
 
 
-def garbled(address: Address, what: str) -> Failure:
+def malformed_reply(address: Address, what: str) -> Failure:
     return _dead(
         ModelFailed(
             f"{address.url} answered with something else than expected ({what}): is"
@@ -87,7 +87,7 @@ def garbled(address: Address, what: str) -> Failure:
     )
 
 
-def asked_wait(headers: Mapping[str, str], today: datetime) -> float | None:
+def requested_wait(headers: Mapping[str, str], today: datetime) -> float | None:
     """Return for how many seconds the endpoint wants no calls; None when it did not say, at most a day."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:

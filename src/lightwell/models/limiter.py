@@ -15,7 +15,7 @@ from datetime import timedelta
 from enum import IntEnum
 
 from lightwell.domain.errors import ModelBusy
-from lightwell.models.breaker import Breaker, Fuse, State
+from lightwell.models.breaker import Breaker, BreakerLimits, State
 from lightwell.models.clock import Clock, LoopClock, Timer
 
 _MOMENT = 1e-6
@@ -42,7 +42,7 @@ class Limits:
     tokens_per_minute: int | None = None
     longest_pause: float = 90.0
     longest_question_pause: float = 15.0
-    fuse: Fuse = field(default_factory=Fuse)
+    breaker: BreakerLimits = field(default_factory=BreakerLimits)
 
 
 class Slot:
@@ -57,17 +57,17 @@ class Slot:
         self.probe = probe
         self.place = turn.place
 
-    def answered(self, *, tokens: int | None = None) -> None:
+    def record_success(self, *, tokens: int | None = None) -> None:
         """The endpoint answered; `tokens` is what the call really cost."""
-        self._limiter.note_answer(None if tokens is None else self._turn.tokens - tokens)
+        self._limiter.record_answer(None if tokens is None else self._turn.tokens - tokens)
 
-    def failed(self, reason: str) -> None:
+    def record_failure(self, reason: str) -> None:
         """The endpoint was dead or broken; `reason` goes into messages, so it holds no secret."""
-        self._limiter.note_failure(reason, probe=self.probe)
+        self._limiter.record_failure(reason, probe=self.probe)
 
-    def told_to_wait(self, seconds: float) -> None:
+    def paused(self, seconds: float) -> None:
         """The endpoint is alive and wants no calls for so long."""
-        self._limiter.note_pause(seconds)
+        self._limiter.record_pause(seconds)
 
 
 class Limiter:
@@ -77,7 +77,7 @@ class Limiter:
         self._name = name
         self._limits = limits
         self._clock = clock or LoopClock()
-        self._breaker = Breaker(limits.fuse)
+        self._breaker = Breaker(limits.breaker)
         self._requests = _Allowance(limits.requests_per_minute)
         self._tokens = _Allowance(limits.tokens_per_minute)
         self._places = itertools.count()
@@ -130,7 +130,7 @@ class Limiter:
             self._give_away(turn)
             raise
         if slot is None:
-            raise ModelBusy(self._why_not())
+            raise ModelBusy(self._refusal())
         return slot
 
     def _give_away(self, turn: "_Turn") -> None:
@@ -164,10 +164,10 @@ class Limiter:
 
     def _turn_away(self, now: float) -> None:
         for turn in self._queue:
-            if not turn.leave.done() and self._hopeless(turn.priority, now):
+            if not turn.leave.done() and self._would_time_out(turn.priority, now):
                 turn.leave.set_result(None)
 
-    def _hopeless(self, priority: Priority, now: float) -> bool:
+    def _would_time_out(self, priority: Priority, now: float) -> bool:
         if self._breaker.state(now) == "open":
             return True
         pause = self._paused_until - now
@@ -199,28 +199,28 @@ class Limiter:
         self._probing = self._probing or probe
         turn.leave.set_result(Slot(self, turn, probe=probe))
 
-    def note_answer(self, unused_tokens: int | None) -> None:
+    def record_answer(self, unused_tokens: int | None) -> None:
         """A slot's word."""
-        self._breaker.answered(self._clock.now())
+        self._breaker.record_success(self._clock.now())
         if unused_tokens is not None:
             self._tokens.give_back(unused_tokens)
 
-    def note_failure(self, reason: str, *, probe: bool) -> None:
+    def record_failure(self, reason: str, *, probe: bool) -> None:
         """A slot's word; while one call probes, an older one that fails says nothing new."""
         now = self._clock.now()
         if probe or self._breaker.state(now) == "closed":
             self._last_failure = reason
-            self._breaker.failed(now)
+            self._breaker.record_failure(now)
 
-    def note_pause(self, seconds: float) -> None:
+    def record_pause(self, seconds: float) -> None:
         """A slot's word."""
         now = self._clock.now()
-        self._breaker.answered(now)
+        self._breaker.record_success(now)
         self._paused_until = max(self._paused_until, now + seconds)
         if seconds > self._limits.longest_pause:
             self._breaker.rest_until(now + seconds)
 
-    def _why_not(self) -> str:
+    def _refusal(self) -> str:
         now = self._clock.now()
         left = max(self._breaker.rest_left(now), self._paused_until - now)
         until = self._clock.today() + timedelta(seconds=left)

@@ -79,10 +79,10 @@ class _Network:
 
     def vector(self, text: str) -> NDArray[np.float32]:
         pieces = self.tokenizer.encode(text, add_special_tokens=False).ids
-        seen = [self._seen(window) for window in windows(pieces)]
+        seen = [self._encode(window) for window in windows(pieces)]
         return seen[0] if len(seen) == 1 else _unit(np.mean(seen, axis=0))
 
-    def _seen(self, pieces: list[int]) -> NDArray[np.float32]:
+    def _encode(self, pieces: list[int]) -> NDArray[np.float32]:
         ids = np.array([[_BEGIN, *pieces, _END]], np.int64)
         read = {
             "input_ids": ids,
@@ -102,8 +102,8 @@ def windows(pieces: list[int]) -> list[list[int]]:
 
 
 def _load() -> _Network:
-    weights = verified(model_path(), _WEIGHTS_SHA256)
-    verified(_VOCABULARY, _VOCABULARY_SHA256)
+    weights = read_verified(model_path(), _WEIGHTS_SHA256)
+    read_verified(_VOCABULARY, _VOCABULARY_SHA256)
     options = cast("_Options", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
     return _Network(
@@ -112,7 +112,7 @@ def _load() -> _Network:
     )
 
 
-def verified(path: Path, sha256: str) -> bytes:
+def read_verified(path: Path, sha256: str) -> bytes:
     """Return the file's content; raise `ModelFailed` when it is missing or another than was meant."""
     try:
         content = path.read_bytes()

@@ -38,37 +38,37 @@ class Meter:
         return summary(self.usages)
 
     @property
-    def spent(self) -> int:
+    def spent_tokens(self) -> int:
         """Tokens, input and output together, without embeddings."""
         return self._spent
 
-    def note(self, operation: OperationType, model: str, asked: int, said: int) -> None:
+    def record(self, operation: OperationType, model: str, input_tokens: int, output_tokens: int) -> None:
         """Write down what one call cost, also in the logs open around it."""
-        self._spent += asked + said
-        self._write(operation, model, asked, said)
+        self._spent += input_tokens + output_tokens
+        self._write(operation, model, input_tokens, output_tokens)
 
-    def note_embeddings(self, model: str, tokens: int) -> None:
+    def record_embeddings(self, model: str, tokens: int) -> None:
         """Write down what one request for embeddings cost; the budget is the chat model's and does not count it."""
         self._write(current_operation(), model, tokens, 0)
 
-    def _write(self, operation: OperationType, model: str, asked: int, said: int) -> None:
+    def _write(self, operation: OperationType, model: str, input_tokens: int, output_tokens: int) -> None:
         usage = TokenUsage(
             operation_type=operation,
             model_name=model,
-            input_tokens=asked,
-            output_tokens=said,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
             timestamp=datetime.now(UTC),
         )
         self.usages.append(usage)
         note_usage(usage)
 
     @asynccontextmanager
-    async def promised(self, tokens: int) -> AsyncGenerator[None, None]:
+    async def reserve(self, tokens: int) -> AsyncGenerator[None, None]:
         """Hold so many tokens for one call, waiting for what other calls hold; raise `BudgetSpent` for want of them."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._is_free(tokens) or self._is_beyond(tokens))
             if self._is_beyond(tokens):
-                raise BudgetSpent(self._said(tokens))
+                raise BudgetSpent(self._spent_message(tokens))
             self._promised += tokens
         try:
             yield
@@ -78,20 +78,20 @@ class Meter:
                 self._changed.notify_all()
 
     def _is_free(self, tokens: int) -> bool:
-        return not self._budget or self.spent + self._promised + tokens <= self._budget
+        return not self._budget or self.spent_tokens + self._promised + tokens <= self._budget
 
     def _is_beyond(self, tokens: int) -> bool:
-        return bool(self._budget) and self.spent + tokens > self._budget
+        return bool(self._budget) and self.spent_tokens + tokens > self._budget
 
-    def _said(self, tokens: int) -> str:
+    def _spent_message(self, tokens: int) -> str:
         return (
-            f"The token budget of {self._budget:,} is used up: {self.spent:,} tokens are spent, and the next call may cost"
+            f"The token budget of {self._budget:,} is used up: {self.spent_tokens:,} tokens are spent, and the next call may cost"
             f" {tokens:,}. Finished work is kept; the rest needs a larger budget"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metered:
+class MeteredModel:
     """A chat model whose every call is noted as `operation`; all but questions keep to the meter's budget."""
 
     inner: ChatModel
@@ -111,10 +111,10 @@ class Metered:
     ) -> Reply:
         """Return the reply; raise `ModelFailed`, also when the budget would not bear the call."""
         if self.operation in _OF_QUESTIONS:
-            return await self._noted(messages, most_tokens, schema)
+            return await self._record_call(messages, most_tokens, schema)
         asked = sum(token_count(message.content) for message in messages)
-        async with self.meter.promised(asked + most_tokens):
-            return await self._noted(messages, most_tokens, schema)
+        async with self.meter.reserve(asked + most_tokens):
+            return await self._record_call(messages, most_tokens, schema)
 
     async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; what it cost is counted here, since a stream does not say."""
@@ -129,9 +129,9 @@ class Metered:
                 part = await anext(pieces, None)
         finally:
             asked = sum(token_count(message.content) for message in messages)
-            self.meter.note(self.operation, self.model, asked, token_count("".join(said)))
+            self.meter.record(self.operation, self.model, asked, token_count("".join(said)))
 
-    async def _noted(
+    async def _record_call(
         self,
         messages: Sequence[Message],
         most_tokens: int,
@@ -141,8 +141,8 @@ class Metered:
             with self.meter.waiting():
                 reply = await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
         except ModelRefused as refusal:
-            self.meter.note(self.operation, self.model, refusal.input_tokens, refusal.output_tokens)
+            self.meter.record(self.operation, self.model, refusal.input_tokens, refusal.output_tokens)
             raise
         usage = reply.usage
-        self.meter.note(self.operation, usage.model, usage.input_tokens, usage.output_tokens)
+        self.meter.record(self.operation, usage.model, usage.input_tokens, usage.output_tokens)
         return reply

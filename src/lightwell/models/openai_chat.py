@@ -96,7 +96,7 @@ class OpenAIChat:
         What fails before the first word is tried again, as a whole reply is.
         """
         asked = sum(token_count(message.content) for message in messages)
-        async with self._connection.opened(
+        async with self._connection.stream(
             lambda: self._ask_in_parts(messages, most_tokens),
             priority=self._priority,
             tokens=asked + most_tokens,
@@ -124,7 +124,7 @@ class OpenAIChat:
                     "/chat/completions", cast_to=bytes, body=body
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._learnt(error, options):
+                if not self._drop_unsupported_option(error, options):
                     raise
             else:
                 return _Completion.model_validate_json(raw)
@@ -140,7 +140,7 @@ class OpenAIChat:
                     model=self.model, messages=_turns(messages), extra_body=options, stream=True
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if not self._learnt(error, options):
+                if not self._drop_unsupported_option(error, options):
                     raise
 
     def _options(self, most_tokens: int, schema: Mapping[str, object] | None) -> dict[str, object]:
@@ -153,7 +153,7 @@ class OpenAIChat:
             options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
 
-    def _learnt(self, error: openai.APIStatusError, sent: Mapping[str, object]) -> bool:
+    def _drop_unsupported_option(self, error: openai.APIStatusError, sent: Mapping[str, object]) -> bool:
         """Remember the option that the endpoint complains about; false when it was none of those sent."""
         complaint = f"{error.param} {error.message}"
         blamed: set[Option] = {
@@ -186,7 +186,7 @@ class OpenAIChat:
         )
 
     def _failed(self, what: str) -> ModelFailed:
-        return failures.garbled(self._connection.endpoint.address, what).error
+        return failures.malformed_reply(self._connection.endpoint.address, what).error
 
 
 def _turns(messages: Sequence[Message]) -> list[ChatCompletionMessageParam]:
@@ -217,10 +217,10 @@ class _Completion(BaseModel):
     usage: _Spent | None = None
 
 
-def _cost(given: _Completion | None) -> int | None:
-    if given is None:
+def _cost(completion: _Completion | None) -> int | None:
+    if completion is None:
         return 0
-    return given.usage and given.usage.prompt_tokens + given.usage.completion_tokens
+    return completion.usage and completion.usage.prompt_tokens + completion.usage.completion_tokens
 
 
 class _PartOfChoice(BaseModel):

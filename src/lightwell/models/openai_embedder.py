@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.tokens import token_count
 from lightwell.models import failures
-from lightwell.models.endpoint import Connection, together
+from lightwell.models.endpoint import Connection, gather_or_cancel
 from lightwell.models.limiter import Priority
 from lightwell.models.meter import Meter
 from lightwell.ports import Vectors
@@ -82,25 +82,25 @@ class OpenAIEmbedder:
 
     def _ready(self, prefix: str, text: str) -> str:
         # Endpoints refuse an empty text, and with it the whole batch.
-        return cut(prefix + text, self._space.most_tokens) or " "
+        return truncate_to_tokens(prefix + text, self._space.most_tokens) or " "
 
     async def _vectors(self, texts: list[str], priority: Priority) -> Vectors:
         size = self._space.batch
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
-        vectors = await together(self._whole(batch, priority) for batch in batches)
+        vectors = await gather_or_cancel(self._whole(batch, priority) for batch in batches)
         return np.concatenate(vectors) if vectors else np.empty((0, self.dimension), np.float32)
 
     async def _whole(self, texts: list[str], priority: Priority) -> Vectors:
         """Ask for the batch, then again for what was left out, until nothing is."""
         vectors: dict[int, NDArray[np.float32]] = {}
         while left := [place for place in range(len(texts)) if place not in vectors]:
-            given = await self._given([texts[place] for place in left], priority)
+            given = await self._embed_batch([texts[place] for place in left], priority)
             if not given:
-                raise self._wrong("it gave no vectors")
+                raise self._malformed("it gave no vectors")
             vectors |= {left[index]: vector for index, vector in given.items()}
         return np.stack([vectors[place] for place in range(len(texts))])
 
-    async def _given(self, texts: list[str], priority: Priority) -> dict[int, NDArray[np.float32]]:
+    async def _embed_batch(self, texts: list[str], priority: Priority) -> dict[int, NDArray[np.float32]]:
         tokens = sum(token_count(text) for text in texts)
         answer = await self._connection.send(
             lambda: self._ask(texts),
@@ -109,9 +109,9 @@ class OpenAIEmbedder:
             cost=lambda answer: answer.usage.total_tokens if answer.usage else None,
         )
         told = answer.usage.total_tokens if answer.usage else 0
-        self._meter.note_embeddings(self.model, told or tokens)
+        self._meter.record_embeddings(self.model, told or tokens)
         if any(not 0 <= given.index < len(texts) for given in answer.data):
-            raise self._wrong("it gave vectors for texts it was not sent")
+            raise self._malformed("it gave vectors for texts it was not sent")
         return {given.index: self._unit(given.embedding) for given in answer.data}
 
     async def _ask(self, texts: list[str]) -> "_Answer":
@@ -126,13 +126,13 @@ class OpenAIEmbedder:
     def _unit(self, embedding: list[float] | str) -> NDArray[np.float32]:
         vector = self._numbers(embedding)
         if len(vector) != self.dimension:
-            raise self._wrong(
+            raise self._malformed(
                 f"its vectors have {len(vector)} numbers and {self.dimension} were expected; set"
                 f" {self._connection.endpoint.setting}_DIMENSION to what the model gives"
             )
         length = np.linalg.norm(vector.astype(np.float64))
         if not np.isfinite(length) or length == 0:
-            raise self._wrong("it gave a vector without a direction")
+            raise self._malformed("it gave a vector without a direction")
         return (vector / length).astype(np.float32)
 
     def _numbers(self, embedding: list[float] | str) -> NDArray[np.float32]:
@@ -142,13 +142,13 @@ class OpenAIEmbedder:
             return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4")
         except (binascii.Error, ValueError):
             pass
-        raise self._wrong("its vectors are neither numbers nor base64")
+        raise self._malformed("its vectors are neither numbers nor base64")
 
-    def _wrong(self, what: str) -> ModelFailed:
-        return failures.garbled(self._connection.endpoint.address, what).error
+    def _malformed(self, what: str) -> ModelFailed:
+        return failures.malformed_reply(self._connection.endpoint.address, what).error
 
 
-def cut(text: str, most_tokens: int) -> str:
+def truncate_to_tokens(text: str, most_tokens: int) -> str:
     """Return the text, or its longest beginning of at most so many tokens."""
     if len(text.encode()) <= most_tokens or token_count(text) <= most_tokens:
         return text

@@ -20,7 +20,7 @@ from lightwell.domain.tokens import token_count
 from lightwell.domain.usage import OperationType
 from lightwell.models import failures
 from lightwell.models.clock import Clock
-from lightwell.models.endpoint import shown, together
+from lightwell.models.endpoint import without_secrets, gather_or_cancel
 from lightwell.models.failures import Address, Failure
 from lightwell.models.limiter import Limiter, Limits, Priority, Slot
 from lightwell.models.meter import Meter
@@ -93,10 +93,10 @@ class RerankEndpoint:
 
     @property
     def address(self) -> Address:
-        return Address(url=shown(self.url), model=self.named, setting=self.setting)
+        return Address(url=without_secrets(self.url), model=self.model_name, setting=self.setting)
 
     @property
-    def named(self) -> str:
+    def model_name(self) -> str:
         """The model to ask for; "" leaves it to the endpoint."""
         return self.model or self.dialect.value.model
 
@@ -136,7 +136,7 @@ class RemoteReranker:
         size = self._endpoint.dialect.value.most
         batches = [passages[start : start + size] for start in range(0, len(passages), size)]
         deadline = asyncio.get_running_loop().time() + self._endpoint.timeout_seconds
-        asked = await together(self._scores(question, batch, deadline) for batch in batches)
+        asked = await gather_or_cancel(self._scores(question, batch, deadline) for batch in batches)
         found = [
             Reranked(place=place, relevance=self._calibration.relevance(score))
             for place, score in enumerate(score for scores in asked for score in scores)
@@ -156,9 +156,9 @@ class RemoteReranker:
                 raise self._too_slow().error
             outcome = await self._outcome(question, passages, deadline)
             if isinstance(outcome, Failure):
-                _note(slot, outcome)
+                _record_failure(slot, outcome)
                 raise outcome.error
-            slot.answered()
+            slot.record_success()
             return outcome
 
     async def _outcome(
@@ -168,7 +168,7 @@ class RemoteReranker:
         try:
             async with asyncio.timeout_at(deadline):
                 response = await self._client.post(
-                    self._endpoint.url, json=self._asked(question, passages)
+                    self._endpoint.url, json=self._request_body(question, passages)
                 )
         except (TimeoutError, httpx.TimeoutException):
             return self._too_slow()
@@ -179,31 +179,31 @@ class RemoteReranker:
         try:
             answer = _ANSWER.validate_json(response.content)
         except ValidationError:
-            return failures.garbled(address, "not the JSON it should be")
+            return failures.malformed_reply(address, "not the JSON it should be")
         scored = _Results(results=answer) if isinstance(answer, list) else answer
-        cost = scored.cost or _sent(question, passages)
-        self._meter.note(OperationType.RERANK, self._endpoint.named, cost, 0)
-        return self._read(scored.results, len(passages))
+        cost = scored.cost or _token_count(question, passages)
+        self._meter.record(OperationType.RERANK, self._endpoint.model_name, cost, 0)
+        return self._parse_scores(scored.results, len(passages))
 
-    def _read(self, scored: Sequence["_Scored"], passages: int) -> list[float] | Failure:
+    def _parse_scores(self, scored: Sequence["_Scored"], passages: int) -> list[float] | Failure:
         """Return the scores, at most 1, in the order of the passages."""
         address = self._endpoint.address
         scores = {one.index: one.score for one in scored}
         if sorted(scores) != list(range(passages)):
-            return failures.garbled(address, "not one score for each passage")
+            return failures.malformed_reply(address, "not one score for each passage")
         given = [scores[place] for place in range(passages)]
         if self._endpoint.scores is Scores.LOGIT:
             return [sigmoid(score) for score in given]
         if any(abs(score) > 1 for score in given):
             mend = f"scores beyond 0 to 1: if they are logits, set {address.setting}_SCORES=logit"
-            return failures.garbled(address, mend)
+            return failures.malformed_reply(address, mend)
         return given
 
-    def _asked(self, question: str, passages: Sequence[str]) -> dict[str, object]:
+    def _request_body(self, question: str, passages: Sequence[str]) -> dict[str, object]:
         form = self._endpoint.dialect.value
         asked: dict[str, object] = {"query": question, form.passages: list(passages)}
         if form.passages == "documents":
-            named = {"model": self._endpoint.named} if self._endpoint.named else {}
+            named = {"model": self._endpoint.model_name} if self._endpoint.model_name else {}
             asked |= {"top_n": len(passages), **named}
         return asked | dict(form.options)
 
@@ -219,7 +219,7 @@ class RemoteReranker:
 
 
 @asynccontextmanager
-async def reranking(
+async def reranker_request(
     endpoint: RerankEndpoint,
     *,
     calibration: Calibration | None = None,
@@ -239,16 +239,16 @@ async def reranking(
         )
 
 
-def _note(slot: Slot, failure: Failure) -> None:
+def _record_failure(slot: Slot, failure: Failure) -> None:
     if failure.wait is not None:
-        slot.told_to_wait(failure.wait)
+        slot.paused(failure.wait)
     elif failure.alive:
-        slot.answered()
+        slot.record_success()
     else:
-        slot.failed(failure.reason)
+        slot.record_failure(failure.reason)
 
 
-def _sent(question: str, passages: Sequence[str]) -> int:
+def _token_count(question: str, passages: Sequence[str]) -> int:
     """Return how many tokens a reranker reads: the question once for each passage."""
     return token_count(question) * len(passages) + sum(map(token_count, passages))
 

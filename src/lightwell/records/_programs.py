@@ -162,12 +162,12 @@ def check_passage(path: Path, account: Account) -> None:
             )
 
 
-def _passes(found: os.stat_result, account: Account) -> bool:
-    if found.st_uid == account.user:
-        return bool(found.st_mode & stat.S_IXUSR)
-    if found.st_gid == account.group:
-        return bool(found.st_mode & stat.S_IXGRP)
-    return bool(found.st_mode & stat.S_IXOTH)
+def _passes(status: os.stat_result, account: Account) -> bool:
+    if status.st_uid == account.user:
+        return bool(status.st_mode & stat.S_IXUSR)
+    if status.st_gid == account.group:
+        return bool(status.st_mode & stat.S_IXGRP)
+    return bool(status.st_mode & stat.S_IXOTH)
 
 
 def make_folders(path: Path) -> None:

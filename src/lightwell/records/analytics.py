@@ -121,7 +121,7 @@ async def begin_session(database: Database, reader: Reader) -> Session:
 
 async def end_session(database: Database, reader: Reader, session: SessionId) -> None:
     """End a session of the user's; raise `NotFound` when there is none, or when it has ended."""
-    if not await database.run(_END, {**_own(reader), "session": session}):
+    if not await database.execute(_END, {**_own(reader), "session": session}):
         raise _no_open_session(session)
 
 

@@ -10,15 +10,15 @@ from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.ports import ChatModel, Message, Reply, Usage
 from lightwell.records import replies
 from lightwell.records.database import Database
-from lightwell.records.gathered import Gathered
-from lightwell.records.replies import Arrived, CacheType, Kept, Sought
+from lightwell.records.gathered import Coalescer
+from lightwell.records.replies import NewReply, CacheType, CachedReply, CacheKey
 
 GRACE_SECONDS = 10.0
 """How long a call under way is waited for when its batch is given up: it is paid for, so its reply is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ModelRequest:
     """One question to the model; `chunk` is what it is about, where it is about one.
 
     A kept reply older than `most_age` seconds is asked for anew; None means that it holds for ever. It is kept under
@@ -34,7 +34,7 @@ class Asked:
     content_hash: str = ""
 
 
-class Asking:
+class CachedModel:
     """Asks `model` for what is not kept yet; belongs to one event loop.
 
     `slots` calls are handed to the model at once: some more than its endpoint bears, so that the next is at hand when
@@ -57,59 +57,59 @@ class Asking:
         self.model = model
         self._grace_seconds = grace_seconds
         self._slots = asyncio.Semaphore(slots)
-        self._find = Gathered[Sequence[Sought], Kept | None](self._found)
-        self._keep = Gathered[Arrived, Kept](self._kept)
-        self._under_way: dict[str, asyncio.Task[Kept]] = {}
+        self._find = Coalescer[Sequence[CacheKey], CachedReply | None](self._look_up)
+        self._keep = Coalescer[NewReply, CachedReply](self._store)
+        self._under_way: dict[str, asyncio.Task[CachedReply]] = {}
         self._sent: set[str] = set()
 
-    def sought(self, asked: Asked) -> Sought:
+    def cache_key(self, request: ModelRequest) -> CacheKey:
         """Return by what the question's reply is kept."""
-        return Sought(
-            kind=asked.kind,
-            content_hash=asked.content_hash
-            or replies.content_hash(self.model.model, asked.messages, asked.schema),
-            most_age=asked.most_age,
+        return CacheKey(
+            kind=request.kind,
+            content_hash=request.content_hash
+            or replies.content_hash(self.model.model, request.messages, request.schema),
+            most_age=request.most_age,
         )
 
-    async def reply(self, asked: Asked, *, or_kept: Sequence[Asked] = ()) -> Kept:
+    async def reply(self, request: ModelRequest, *, or_kept: Sequence[ModelRequest] = ()) -> CachedReply:
         """Return the kept reply, or ask and keep it; a refusal is a reply too. Raises `ModelFailed`.
 
         A kept reply to one of `or_kept`, which ask the same in other words, will do as well.
         """
-        sought = [self.sought(each) for each in (asked, *or_kept)]
-        key = f"{asked.kind} {sought[0].content_hash}"
+        sought = [self.cache_key(each) for each in (request, *or_kept)]
+        key = f"{request.kind} {sought[0].content_hash}"
         while (other := self._under_way.get(key)) is not None:
             await asyncio.wait([other])
             if not other.cancelled():
                 return other.result()
-        own = self._under_way[key] = asyncio.create_task(self._found_or_sent(asked, sought, key))
+        own = self._under_way[key] = asyncio.create_task(self._find_or_send(request, sought, key))
         try:
             await asyncio.wait([own])
             return own.result()
         finally:
-            await self._ended(own, key)
+            await self._finish(own, key)
 
-    async def _found_or_sent(self, asked: Asked, sought: Sequence[Sought], key: str) -> Kept:
-        if known := await self._find(sought):
+    async def _find_or_send(self, request: ModelRequest, keys: Sequence[CacheKey], key: str) -> CachedReply:
+        if known := await self._find(keys):
             return known
         async with self._slots:
             self._sent.add(key)
-            reply = await self._sent_off(asked)
-        return await self._keep(Arrived(sought=sought[0], reply=reply, chunk=asked.chunk))
+            reply = await self._send(request)
+        return await self._keep(NewReply(key=keys[0], reply=reply, chunk=request.chunk))
 
-    async def _found(self, sought: Sequence[Sequence[Sought]]) -> list[Kept | None]:
+    async def _look_up(self, sought: Sequence[Sequence[CacheKey]]) -> list[CachedReply | None]:
         """Return for each of these lists the first reply that is kept."""
         known = iter(await replies.find(self.database, self.project_id, list(chain(*sought))))
         each = [[next(known) for _ in alternatives] for alternatives in sought]
         return [next(filter(None, found), None) for found in each]
 
-    async def _kept(self, arrived: Sequence[Arrived]) -> list[Kept]:
-        return await replies.keep(self.database, self.project_id, arrived)
+    async def _store(self, arrived: Sequence[NewReply]) -> list[CachedReply]:
+        return await replies.store(self.database, self.project_id, arrived)
 
-    async def _sent_off(self, asked: Asked) -> Reply:
+    async def _send(self, request: ModelRequest) -> Reply:
         try:
             return await self.model.reply(
-                asked.messages, most_tokens=asked.most_tokens, schema=asked.schema
+                request.messages, most_tokens=request.most_tokens, schema=request.schema
             )
         except ModelRefused as refusal:
             usage = Usage(
@@ -119,7 +119,7 @@ class Asking:
             )
             return Reply(text=refusal.said, complete=True, usage=usage)
 
-    async def _ended(self, own: asyncio.Task[Kept], key: str) -> None:
+    async def _finish(self, own: asyncio.Task[CachedReply], key: str) -> None:
         """See to it that the call has ended; one that was sent off may still bring its reply home."""
         if not own.done() and key in self._sent:
             await asyncio.wait([own], timeout=self._grace_seconds)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import cast
 
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import Spoken
+from lightwell.domain.briefs import EntityPassage
 from lightwell.domain.graph import (
     DESCRIPTION_SEPARATOR,
     Entity,
-    joined,
+    join_descriptions,
 )
 from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import entities, search
@@ -163,7 +163,7 @@ LIMIT %(most)s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bond:
+class EntityRelation:
     """A confirmed link or a relation to another entity; `type` is a link's type or a predicate."""
 
     entity: Entity
@@ -173,7 +173,7 @@ class Bond:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class EntityFilter:
     """Entities of these kinds, and `also` these."""
 
     kinds: Sequence[str]
@@ -186,7 +186,7 @@ async def passages(
     entity: EntityId,
     cues: Sequence[str],
     also: Sequence[ChunkId] = (),
-) -> tuple[Spoken, ...]:
+) -> tuple[EntityPassage, ...]:
     """Return up to sixty of the reader's passages that name the entity, and those of `also`, the newest first.
 
     `cues` are the terms by which those are found that say what is open.
@@ -205,15 +205,15 @@ async def passages(
             "also": list(also),
         },
     )
-    chunks = await search.chunks(database, reader, [ChunkId(row[0]) for row in rows])
+    chunks = await search.get_chunks(database, reader, [ChunkId(row[0]) for row in rows])
     return tuple(
-        Spoken(chunk=chunks[row[0]], said_at=row[1], often=int(row[2]))
+        EntityPassage(chunk=chunks[row[0]], said_at=row[1], mention_count=int(row[2]))
         for row in rows
         if row[0] in chunks
     )
 
 
-async def addressed(
+async def passages_with_address(
     database: Database, reader: Reader, entity: EntityId, parts: Sequence[str]
 ) -> list[ChunkId]:
     """Return up to forty of the reader's passages that name the entity and an e-mail address with one of these parts."""
@@ -230,7 +230,7 @@ async def addressed(
     return [ChunkId(row[0]) for row in rows]
 
 
-async def addresses(database: Database, reader: Reader, begin: Sequence[str]) -> list[str]:
+async def find_addresses(database: Database, reader: Reader, begin: Sequence[str]) -> list[str]:
     """Return the e-mail addresses in the reader's passages whose names before the @ are among these."""
     rows = await database.rows(
         _WITH_ADDRESS,
@@ -244,11 +244,11 @@ async def addresses(database: Database, reader: Reader, begin: Sequence[str]) ->
 
 
 async def attributes(
-    database: Database, reader: Reader, wanted: Sequence[EntityId]
+    database: Database, reader: Reader, entity_ids: Sequence[EntityId]
 ) -> dict[EntityId, dict[str, str]]:
     """Return what the reader's profiles say of each entity beside its name and kind."""
     rows = await database.rows(
-        _ATTRIBUTES, {"entities": list(wanted), "classes": list(reader.classes)}
+        _ATTRIBUTES, {"entities": list(entity_ids), "classes": list(reader.classes)}
     )
     found: dict[EntityId, dict[str, str]] = {}
     for entity, given in rows:
@@ -257,12 +257,12 @@ async def attributes(
     return found
 
 
-async def together(
+async def co_mentioned(
     database: Database,
     reader: Reader,
     entity: EntityId,
     chunks: Sequence[ChunkId],
-    wanted: Wanted,
+    entity_filter: EntityFilter,
 ) -> dict[EntityId, int]:
     """Return which of the wanted entities the chunks name, and how many of these do, most first."""
     rows = await database.rows(
@@ -270,8 +270,8 @@ async def together(
         {
             "entities": [entity],
             "chunks": list(chunks),
-            "kinds": list(wanted.kinds),
-            "also": list(wanted.also),
+            "kinds": list(entity_filter.kinds),
+            "also": list(entity_filter.also),
             "classes": list(reader.classes),
             "most": _MOST_TIED,
         },
@@ -279,20 +279,20 @@ async def together(
     return {EntityId(row[0]): row[1] for row in rows}
 
 
-async def bonds(database: Database, reader: Reader, entity: EntityId) -> list[Bond]:
+async def related_entities(database: Database, reader: Reader, entity: EntityId) -> list[EntityRelation]:
     """Return what the entity is linked and related to, of what the reader sees: links first, then by weight."""
     keys = {"entities": [entity], "classes": list(reader.classes), "most": _MOST_TIED}
     links = await database.rows(_LINKS, keys)
     relations = await database.rows(_RELATIONS, keys)
     rows = [*((row, 0) for row in links), *((row, 1) for row in relations)]
-    ends = await entities.these(database, reader, [EntityId(row[0]) for row, _ in rows])
+    ends = await entities.get_many(database, reader, [EntityId(row[0]) for row, _ in rows])
     rows = [each for each in rows if each[0][0] in ends]
     rows.sort(key=lambda each: (each[1], -each[0][3], ends[each[0][0]].name, each[0][1]))
     return [
-        Bond(
+        EntityRelation(
             entity=ends[row[0]],
             type=row[1],
-            description=joined(
+            description=join_descriptions(
                 [said for text in row[2] for said in text.split(DESCRIPTION_SEPARATOR)]
             ),
             weight=row[3],

@@ -110,12 +110,12 @@ async def stage(
     )
 
 
-async def staged(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
+async def list_staged(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
     """Return the staged chunks of these documents, by document and index."""
     return [_staged(row) for row in await database.rows(_STAGED, {"documents": list(documents)})]
 
 
-async def published(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
+async def list_published(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
     """Return the published chunks of these documents, by document and index."""
     return [_staged(row) for row in await database.rows(_PUBLISHED, {"documents": list(documents)})]
 
@@ -126,13 +126,13 @@ async def titles(database: Database, documents: Sequence[DocumentId]) -> dict[Do
     return {DocumentId(row[0]): row[1] for row in rows}
 
 
-async def embedded(database: Database, space: SpaceId, chunks: Sequence[ChunkId]) -> set[ChunkId]:
+async def chunks_with_vector(database: Database, space: SpaceId, chunks: Sequence[ChunkId]) -> set[ChunkId]:
     """Return those of the chunks whose vector is already there."""
     rows = await database.rows(_EMBEDDED, {"space": space, "chunks": list(chunks)})
     return {ChunkId(row[0]) for row in rows}
 
 
-async def same_hash(
+async def published_by_hash(
     database: Database, project_id: ProjectId, hashes: Sequence[bytes]
 ) -> dict[bytes, ChunkId]:
     """Return, for each hash the project has published, one chunk that has it: equal hash, equal text."""
@@ -165,7 +165,7 @@ async def published_vectors(
     ]
 
 
-async def unstage_vectors(connection: Connection, documents: Sequence[DocumentId]) -> None:
+async def delete_staged_vectors(connection: Connection, documents: Sequence[DocumentId]) -> None:
     """Let go of the kept vectors of these documents."""
     await connection.execute(_UNSTAGE_VECTORS, {"documents": list(documents)})
 
@@ -178,9 +178,9 @@ async def index_changes(
     return [IndexChange(chunk_id=ChunkId(row[0]), id=row[1], class_id=row[2]) for row in rows]
 
 
-async def settled(database: Database, changes: Sequence[IndexChange]) -> None:
+async def delete_index_changes(database: Database, changes: Sequence[IndexChange]) -> None:
     """Forget index changes that have been carried out; what changed again since is kept."""
-    await database.run(
+    await database.execute(
         _SETTLED,
         {
             "chunks": [change.chunk_id for change in changes],
@@ -203,7 +203,7 @@ def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
         draft.pages[0].number if draft.pages else None,
         draft.pages[-1].number if draft.pages else None,
         list(draft.section_path),
-        layouts.kept(Layout(sections=draft.sections, pages=draft.pages)),
+        layouts.to_json(Layout(sections=draft.sections, pages=draft.pages)),
         draft.has_code,
         draft.has_formula,
         draft.has_table,
@@ -212,7 +212,7 @@ def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
 
 
 def _staged(row: Row) -> StagedChunk:
-    layout = layouts.restored(row[9])
+    layout = layouts.from_json(row[9])
     return StagedChunk(
         id=ChunkId(row[0]),
         document_id=DocumentId(row[1]),

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, Role, Saying
+from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, Role, GraphClaim
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
@@ -148,14 +148,14 @@ async def messages(
 
 
 @repeatable
-async def remember(
+async def append_exchange(
     database: Database,
     reader: Reader,
     conversation: ConversationId | None,
     exchange: Sequence[ChatMessage],
     cited: Sequence[DocumentId],
     *,
-    told: Sequence[Saying] = (),
+    told: Sequence[GraphClaim] = (),
 ) -> ConversationId:
     """Write an exchange down with the documents it cites and what it was told by the graph; return its conversation.
 
@@ -177,7 +177,7 @@ async def remember(
             await connection.execute(_BEGIN, keys)
         else:
             await _find(connection, keys, lock=True)
-        if await _stands(connection, standing):
+        if await _is_still_visible(connection, standing):
             for each in exchange:
                 said = {"role": each.role.value, "content": each.content}
                 await connection.execute(_REMEMBER, {**keys, **standing, **said})
@@ -185,7 +185,7 @@ async def remember(
     return own
 
 
-async def listed(database: Database, reader: Reader, *, limit: int) -> list[Conversation]:
+async def list_own(database: Database, reader: Reader, *, limit: int) -> list[Conversation]:
     """Return the reader's own conversations, the latest first."""
     keys = {**_keys(reader, None), "classes": list(reader.classes), "most": limit}
     rows = await database.rows(_LIST, keys)
@@ -203,11 +203,11 @@ async def listed(database: Database, reader: Reader, *, limit: int) -> list[Conv
 
 async def forget(database: Database, reader: Reader, conversation: ConversationId) -> None:
     """Delete one of the reader's own conversations; raise `NotFound`."""
-    if not await database.run(_FORGET, _keys(reader, conversation)):
+    if not await database.execute(_FORGET, _keys(reader, conversation)):
         raise _not_found(conversation)
 
 
-async def forget_cited(connection: Connection, documents: Sequence[DocumentId]) -> None:
+async def delete_exchanges_citing(connection: Connection, documents: Sequence[DocumentId]) -> None:
     """Delete every exchange that cites one of these documents.
 
     It comes after they are marked as gone: `remember` waits for that mark, so that none is written behind its back.
@@ -223,12 +223,12 @@ async def forget_uncited(
     await connection.execute(_FORGET_UNCITED, facts)
 
 
-async def forget_unsaid(database: Database, project_id: ProjectId) -> None:
+async def delete_unsupported_exchanges(database: Database, project_id: ProjectId) -> None:
     """Delete every exchange that stands on what the graph says to nobody any more."""
-    await database.run(_FORGET_UNSAID, {"project_id": project_id})
+    await database.execute(_FORGET_UNSAID, {"project_id": project_id})
 
 
-async def _stands(connection: Connection, standing: Mapping[str, Sequence[object]]) -> bool:
+async def _is_still_visible(connection: Connection, standing: Mapping[str, Sequence[object]]) -> bool:
     """Return whether the reader still sees all of it; the documents cannot go before the transaction ends."""
     seen = await (await connection.execute(_STILL_SEEN, standing)).fetchall()
     said = await (await connection.execute(_STILL_SAID, standing)).fetchall()

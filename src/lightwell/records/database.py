@@ -30,7 +30,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.logs import logger
-from lightwell.records.failures import mendable
+from lightwell.records.failures import explained_errors
 
 Connection = AsyncConnection[TupleRow]
 Row = tuple[Any, ...]
@@ -93,7 +93,7 @@ class Database:
             yield connection
 
     @asynccontextmanager
-    async def step(self) -> AsyncGenerator[Connection, None]:
+    async def relaxed_transaction(self) -> AsyncGenerator[Connection, None]:
         """Lend a connection as `transaction` does, for what is only repeated when the server crashes before it is on disk.
 
         It is there once a later transaction is, so whoever says that something is done ends with a `transaction`.
@@ -108,9 +108,9 @@ class Database:
 
         What is set and locked there ends with it.
         """
-        with mendable():
+        with explained_errors():
             async with await AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
-                await _configured(connection)
+                await _configure(connection)
                 yield connection
 
     @asynccontextmanager
@@ -126,7 +126,7 @@ class Database:
     @asynccontextmanager
     async def _lent(self) -> AsyncGenerator[Connection, None]:
         connection: Connection | None = None
-        with mendable():
+        with explained_errors():
             try:
                 async with self._pool.connection() as connection:
                     yield connection
@@ -160,7 +160,7 @@ class Database:
 
         return await once()
 
-    async def run(
+    async def execute(
         self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
     ) -> int:
         """Run one statement by itself and return how many rows it touched."""
@@ -190,17 +190,17 @@ def checked(conninfo: str) -> str:
 
 
 @asynccontextmanager
-async def connected(conninfo: str, *, most_connections: int = 10) -> AsyncGenerator[Database, None]:
+async def connect(conninfo: str, *, most_connections: int = 10) -> AsyncGenerator[Database, None]:
     """Open a pool, bring the schema up to date, and close the pool at the end; raise `StoreFailed`."""
-    with mendable():
-        await _migrated(checked(conninfo))
+    with explained_errors():
+        await _migrate(checked(conninfo))
     pool = AsyncConnectionPool[Connection](
         conninfo,
         kwargs={"autocommit": True},
         min_size=1,
         max_size=most_connections,
         open=False,
-        configure=_configured,
+        configure=_configure,
         timeout=30,
     )
     try:
@@ -236,13 +236,13 @@ def migrations() -> list[tuple[str, str]]:
 
 async def pending_migrations(conninfo: str) -> list[str]:
     """Return the names of the migrations that this database still lacks; raise `StoreFailed`."""
-    with mendable():
+    with explained_errors():
         async with await AsyncConnection.connect(checked(conninfo), autocommit=True) as connection:
-            known = await _applied(connection)
+            known = await _applied_migrations(connection)
     return [name for name, _ in migrations() if name not in known]
 
 
-async def _configured(connection: Connection) -> None:
+async def _configure(connection: Connection) -> None:
     await connection.execute("SET TIME ZONE 'UTC'")
     await register_vector_async(connection)
     connection.adapters.register_dumper(list, _Lists)
@@ -257,7 +257,7 @@ class _Lists(ListDumper):
         return array_of(obj).encode()
 
 
-async def _migrated(conninfo: str) -> None:
+async def _migrate(conninfo: str) -> None:
     try:
         async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
             if connection.info.server_version < OLDEST:
@@ -273,7 +273,7 @@ async def _migrated(conninfo: str) -> None:
 
 
 async def _apply(connection: Connection) -> None:
-    known = await _applied(connection)
+    known = await _applied_migrations(connection)
     if not known:
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
@@ -286,7 +286,7 @@ async def _apply(connection: Connection) -> None:
             _log.info("migration applied", name=name)
 
 
-async def _applied(connection: Connection) -> set[str]:
+async def _applied_migrations(connection: Connection) -> set[str]:
     cursor = await connection.execute("SELECT to_regclass('migrations') IS NOT NULL")
     row = await cursor.fetchone()
     if row is None or not row[0]:

@@ -11,7 +11,7 @@ from lightwell.records.database import Connection, Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Touched:
+class AffectedGraph:
     """What the documents' chunks fed, of what the reader sees; `entities` are ids with references."""
 
     chunks: tuple[ChunkId, ...]
@@ -62,15 +62,15 @@ ORDER BY source_url
 """
 
 
-async def touched(
+async def affected_by(
     connection: Connection, reader: Reader, documents: Sequence[DocumentId]
-) -> Touched:
+) -> AffectedGraph:
     """Return what these documents fed, before they go."""
     keys = {"documents": list(documents), "classes": list(reader.classes)}
     chunks = await (await connection.execute(_CHUNKS, keys)).fetchall()
     entities = await (await connection.execute(_ENTITIES, keys)).fetchall()
     relations = await (await connection.execute(_RELATIONS, keys)).fetchall()
-    return Touched(
+    return AffectedGraph(
         chunks=tuple(ChunkId(row[0]) for row in chunks),
         entities={row[0]: shown_ref(row[1], row[2]) for row in entities},
         relations=tuple(row[0] for row in relations),
@@ -79,7 +79,7 @@ async def touched(
     )
 
 
-async def left(database: Database, reader: Reader, subjects: Sequence[UUID]) -> set[UUID]:
+async def still_visible(database: Database, reader: Reader, subjects: Sequence[UUID]) -> set[UUID]:
     """Return those of the entities or relations of which something the reader sees still speaks."""
     rows = await database.rows(_LEFT, {"subjects": list(subjects), "classes": list(reader.classes)})
     return {row[0] for row in rows}
@@ -93,7 +93,7 @@ async def chunks(
     return [ChunkId(row[0]) for row in await database.rows(_CHUNKS, keys)]
 
 
-async def standing(
+async def list_urls(
     database: Database, reader: Reader, documents: Sequence[DocumentId]
 ) -> list[str]:
     """Return the URLs of those of the documents that the reader sees."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from lightwell.domain.graph import Subject
+from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.ports import ProfileClaim
 from lightwell.records.database import Connection, Database, repeatable
@@ -28,7 +28,7 @@ class ChangedProfile:
     calls its ends, "" for an entity. `text_hash` is of what its vector was made of, b"" without one.
     """
 
-    subject: Subject
+    subject: ProfileSubject
     name: str
     kind: str
     source: str
@@ -164,7 +164,7 @@ ORDER BY subject_id, class_id
 """
 
 
-async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
+async def mark_changed(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
     """Note which of the profiles just recomputed say something, or did so before."""
     if not touched:
         return
@@ -177,7 +177,7 @@ async def any_changed(database: Database, project_id: ProjectId) -> bool:
     return bool((await database.rows(_ANY, {"project_id": project_id}))[0][0])
 
 
-async def take(
+async def take_changed(
     database: Database,
     project_id: ProjectId,
     *,
@@ -199,7 +199,7 @@ async def take(
     rows = await database.rows(_SAID, {**_keys(list(known)), "most": most})
     return [
         ChangedProfile(
-            subject=Subject(row[2]),
+            subject=ProfileSubject(row[2]),
             name=row[3],
             kind=row[4],
             source=row[5],
@@ -214,17 +214,17 @@ async def take(
     ]
 
 
-async def done(
+async def mark_embedded(
     database: Database, profiles: Sequence[ChangedProfile], hashes: Mapping[Key, bytes]
 ) -> None:
     """Note that the vectors of these are of texts with these hashes; what was marked since its taking stays marked."""
     columns = _columns([profile.claim for profile in profiles])
-    await database.run(_DONE, {**columns, "hashes": [hashes[each.key] for each in profiles]})
+    await database.execute(_DONE, {**columns, "hashes": [hashes[each.key] for each in profiles]})
 
 
 async def give_back(database: Database, claims: Sequence[ProfileClaim]) -> None:
     """Leave these to whoever asks next; what is done or taken anew is not theirs any more."""
-    await database.run(_GIVE_BACK, _columns(claims))
+    await database.execute(_GIVE_BACK, _columns(claims))
 
 
 @repeatable
@@ -251,9 +251,9 @@ async def take_silent(
     return [claims[key] for key in keys]
 
 
-async def forget(database: Database, claims: Sequence[ProfileClaim]) -> None:
+async def delete_vector_records(database: Database, claims: Sequence[ProfileClaim]) -> None:
     """Forget that these profiles had a vector."""
-    await database.run(_FORGET, _columns(claims))
+    await database.execute(_FORGET, _columns(claims))
 
 
 def _columns(claims: Sequence[ProfileClaim]) -> dict[str, object]:

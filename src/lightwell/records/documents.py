@@ -28,7 +28,7 @@ from lightwell.records.database import Connection, Database, Row
 from lightwell.records.locks import lock_project
 from lightwell.records.profiles import refresh_subjects
 from lightwell.records.publishing import reclassify, retire
-from lightwell.records.registered import check_url, document_ref, refuse_takeover, registered
+from lightwell.records.registered import check_url, document_ref, refuse_takeover, find_registered
 
 _KNOWN = """
 SELECT source_url, document_id, content_hash, acl_tags, error_message, metadata FROM source_documents
@@ -147,7 +147,7 @@ WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownDocument:
     """What a source has given before; `error` says why it could not be read, "" if it could."""
 
     id: DocumentId
@@ -157,9 +157,9 @@ class Known:
     metadata: Mapping[str, str]
 
 
-async def known(
+async def known_by_url(
     database: Database, project_id: ProjectId, system: str, scope: str
-) -> dict[str, Known]:
+) -> dict[str, KnownDocument]:
     """Return by URL, of those that begin with `scope`, what need not be read again while its hash is the same.
 
     A document that failed for another reason than its own content is left out, so that it is tried again.
@@ -174,7 +174,7 @@ async def known(
         },
     )
     return {
-        url: Known(
+        url: KnownDocument(
             id=DocumentId(id_),
             content_hash=hash_,
             acl_tags=frozenset(tags),
@@ -198,7 +198,7 @@ async def register(
         check_url(document)
     await lock_project(connection, project_id)
     latest = _latest(documents)
-    known = await registered(connection, project_id, latest)
+    known = await find_registered(connection, project_id, latest)
     for document in latest:
         refuse_takeover(document, known)
     await end_jobs(connection, sorted({each.id for each in known.values()}))
@@ -288,15 +288,15 @@ async def _move(
 
 
 async def describe(
-    connection: Connection, project_id: ProjectId, document_id: DocumentId, given: NewDocument
+    connection: Connection, project_id: ProjectId, document_id: DocumentId, document: NewDocument
 ) -> None:
     """Write down what the source says of a document besides its content, which is as it was."""
-    await connection.execute(_DESCRIBE, _fields(project_id, document_id, given))
+    await connection.execute(_DESCRIBE, _fields(project_id, document_id, document))
 
 
-async def broken(database: Database, document_id: DocumentId, message: str) -> None:
+async def mark_unavailable(database: Database, document_id: DocumentId, message: str) -> None:
     """Mark a known document whose source can no longer hand it over; what is published stays."""
-    await database.run(_BREAK, {"id": document_id, "message": message})
+    await database.execute(_BREAK, {"id": document_id, "message": message})
 
 
 async def tombstone(
@@ -309,17 +309,17 @@ async def tombstone(
     stale = await retire(connection, project_id, documents, staged=True)
     await refresh_subjects(connection, project_id, stale)
     await connection.execute(_TOMBSTONE, ids)
-    await conversations.forget_cited(connection, documents)
+    await conversations.delete_exchanges_citing(connection, documents)
     await analytics.forget_comments(connection, documents)
 
 
-async def listed(database: Database, reader: Reader, *, after: str, limit: int) -> list[Document]:
+async def list_page(database: Database, reader: Reader, *, after: str, limit: int) -> list[Document]:
     """Return the reader's documents by URL, those after the URL `after`."""
     parameters = {"classes": list(reader.classes), "after": after, "limit": limit}
     return [_document(row) for row in await database.rows(_LIST, parameters)]
 
 
-async def shown(database: Database, reader: Reader, name: str) -> Document:
+async def get(database: Database, reader: Reader, name: str) -> Document:
     """Return the reader's document with this id, reference or URL, or raise `NotFound`."""
     rows = await database.rows(_SHOW, {"classes": list(reader.classes), "name": name})
     if not rows:
@@ -327,7 +327,7 @@ async def shown(database: Database, reader: Reader, name: str) -> Document:
     return _document(rows[0])
 
 
-async def published(database: Database, reader: Reader) -> list[DocumentId]:
+async def published_ids(database: Database, reader: Reader) -> list[DocumentId]:
     """Return the reader's documents that are read to their end, by URL."""
     parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
     return [DocumentId(row[0]) for row in await database.rows(_PUBLISHED, parameters)]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import Statement, Word, normalized, text_ref
+from lightwell.domain.graph import RelationMention, ManualEdit, normalize_name, text_ref
 from lightwell.domain.ids import EntityId
 from lightwell.records import access, merge_trees, resolving
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.entities import Called
+from lightwell.records.entities import ResolvedName
 from lightwell.records.locks import PUBLISHING_LOCK
 from lightwell.records.profiles import refresh_all
 
@@ -136,12 +136,12 @@ WHERE relation_id = ANY(%(relations)s)
 
 
 @repeatable
-async def create(database: Database, reader: Reader, word: Word, tags: Tags) -> EntityId:
+async def create(database: Database, reader: Reader, manual_edit: ManualEdit, tags: Tags) -> EntityId:
     """Make an entity of a person's word, seen by those who share one of the tags; return its id."""
     facts: dict[str, object] = {
         "project_id": reader.project_id,
-        "ref": text_ref(word.name),
-        "normalized": normalized(word.name),
+        "ref": text_ref(manual_edit.name),
+        "normalized": normalize_name(manual_edit.name),
         "shown": sorted(reader.tags | tags),
     }
     async with database.transaction() as connection:
@@ -149,24 +149,24 @@ async def create(database: Database, reader: Reader, word: Word, tags: Tags) -> 
         made = await (await connection.execute(_MAKE, facts)).fetchone()
         assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
         named_as = EntityId(made[0])
-        await _say(connection, reader, named_as, (word, word), tags)
+        await _write_edit(connection, reader, named_as, (manual_edit, manual_edit), tags)
         await _follow(connection, reader, [named_as])
     return named_as
 
 
 @repeatable
-async def say(
+async def edit_entity(
     database: Database,
     reader: Reader,
     named_as: EntityId,
-    words: tuple[Word, Word],
+    words: tuple[ManualEdit, ManualEdit],
     audiences: Sequence[Tags],
 ) -> None:
     """Write down for each audience what a person says of an entity, and what the person knows where that says nothing."""
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
         for tags in audiences:
-            await _say(connection, reader, named_as, words, tags)
+            await _write_edit(connection, reader, named_as, words, tags)
         await _follow(connection, reader, [named_as])
 
 
@@ -186,7 +186,7 @@ async def delete(database: Database, reader: Reader, entity_id: EntityId) -> Non
 @repeatable
 async def restore(database: Database, reader: Reader, name: str) -> EntityId:
     """Show again what was deleted by hand; raise `NotFound` when nothing hidden is called so."""
-    facts = {**_reading(reader), "name": normalized(name)}
+    facts = {**_reading(reader), "name": normalize_name(name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         hidden = await (await connection.execute(_HIDDEN, facts)).fetchall()
@@ -202,8 +202,8 @@ async def restore(database: Database, reader: Reader, name: str) -> EntityId:
 async def relate(
     database: Database,
     reader: Reader,
-    ends: Mapping[EntityId, Word],
-    statement: Statement,
+    ends: Mapping[EntityId, ManualEdit],
+    relation_mention: RelationMention,
     audiences: Sequence[Tags],
 ) -> None:
     """Write down for each audience that the first end is related to the second; `ends`: how the person knows them."""
@@ -212,12 +212,12 @@ async def relate(
         "project_id": reader.project_id,
         "source": source,
         "target": target,
-        "predicate": statement.predicate.value,
-        "keywords": statement.keywords,
-        "description": statement.description,
-        "weight": statement.weight,
-        "comparison": statement.comparison,
-        "use_case": statement.use_case,
+        "predicate": relation_mention.predicate.value,
+        "keywords": relation_mention.keywords,
+        "description": relation_mention.description,
+        "weight": relation_mention.weight,
+        "comparison": relation_mention.comparison,
+        "use_case": relation_mention.use_case,
         "shown": sorted(reader.tags.union(*audiences)),
         "by": sorted(reader.tags),
     }
@@ -228,15 +228,15 @@ async def relate(
         facts["relation"] = made[0]
         for tags in audiences:
             for end, known in ends.items():
-                await _say(connection, reader, end, (Word(), known), tags)
+                await _write_edit(connection, reader, end, (ManualEdit(), known), tags)
             facts["class_id"] = await access.class_of(connection, reader.project_id, tags)
             await connection.execute(_SAY_RELATED, facts)
         await _follow(connection, reader, list(ends))
 
 
 @repeatable
-async def unrelate(
-    database: Database, reader: Reader, source: Called, target: Called, predicate: str
+async def hide_relation(
+    database: Database, reader: Reader, source: ResolvedName, target: ResolvedName, predicate: str
 ) -> None:
     """Take back what people said of a relation in the reader's classes, and hide what texts say there.
 
@@ -259,11 +259,11 @@ async def unrelate(
         await _follow(connection, reader, [EntityId(row[1]) for row in found])
 
 
-async def _say(
+async def _write_edit(
     connection: Connection,
     reader: Reader,
     named_as: EntityId,
-    words: tuple[Word, Word],
+    words: tuple[ManualEdit, ManualEdit],
     tags: Tags,
 ) -> None:
     """Write a word down with what its class calls the entity, or else, where it names it first, what the person does."""
@@ -271,7 +271,7 @@ async def _say(
     class_id = await access.class_of(connection, reader.project_id, tags)
     place: dict[str, object] = {"named_as": named_as, "class_id": class_id}
     here = await (await connection.execute(_HERE, place)).fetchone()
-    if here and said == Word():
+    if here and said == ManualEdit():
         return
     known_name, known_kind = here or (said.name or known.name, said.kind or known.kind)
     await connection.execute(
@@ -284,7 +284,7 @@ async def _say(
             "sources": list(said.sources),
             "known_name": known_name,
             "known_kind": known_kind,
-            "normalized": normalized(said.name or known_name),
+            "normalized": normalize_name(said.name or known_name),
             "by": sorted(reader.tags),
         },
     )

@@ -16,8 +16,8 @@ from lightwell.domain.graph import (
     Entity,
     Predicate,
     Relation,
-    joined,
-    normalized,
+    join_descriptions,
+    normalize_name,
     shown_ref,
     stored_ref,
 )
@@ -30,7 +30,7 @@ MOST_RELATIONS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Called:
+class ResolvedName:
     """What a reader's name for an entity leads to: whose name it is, and what that stands for since merges."""
 
     named_as: EntityId
@@ -212,7 +212,7 @@ _THESE_RELATIONS = _RELATED.replace(
 )
 
 
-async def called(database: Database, reader: Reader, name: str) -> Called:
+async def resolve_name(database: Database, reader: Reader, name: str) -> ResolvedName:
     """Return the reader's entity with this name, reference or id.
 
     Raises `NotFound`, and `Invalid` naming the references when several are called so.
@@ -225,7 +225,7 @@ async def called(database: Database, reader: Reader, name: str) -> Called:
         {
             "project_id": reader.project_id,
             "classes": list(reader.classes),
-            "name": normalized(bare),
+            "name": normalize_name(bare),
             "ref": stored_ref(name.strip()) if is_of_bearer or system != "kg" else "",
             "id": _uuid(name),
         },
@@ -233,13 +233,13 @@ async def called(database: Database, reader: Reader, name: str) -> Called:
     if not rows:
         raise NotFound(f"There is no entity {name!r} that you may see")
     if len({row[1] for row in rows}) > 1:
-        found = await these(database, reader, [EntityId(row[1]) for row in rows])
+        found = await get_many(database, reader, [EntityId(row[1]) for row in rows])
         which = ", ".join(f"{each.ref} ({each.id})" for each in found.values())
         raise Invalid(f"Several entities are called {name!r}; name one by its id: {which}")
-    return Called(named_as=EntityId(rows[0][0]), entity_id=EntityId(rows[0][1]))
+    return ResolvedName(named_as=EntityId(rows[0][0]), entity_id=EntityId(rows[0][1]))
 
 
-async def listed(database: Database, reader: Reader, *, after: str, limit: int) -> list[Entity]:
+async def list_page(database: Database, reader: Reader, *, after: str, limit: int) -> list[Entity]:
     """Return the reader's entities by the last part of their references, those after the reference `after`."""
     rows = await database.rows(
         _LIST, {**_parameters(reader), "after": stored_ref(after) if after else "", "limit": limit}
@@ -247,7 +247,7 @@ async def listed(database: Database, reader: Reader, *, after: str, limit: int) 
     return list((await _entities(database, reader, rows)).values())
 
 
-async def these(
+async def get_many(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> dict[EntityId, Entity]:
     """Return those of the entities that the reader sees, each as what it stands for since merges."""
@@ -264,9 +264,9 @@ async def these(
     }
 
 
-async def shown(database: Database, reader: Reader, entity_id: EntityId) -> Entity:
+async def get(database: Database, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity as the reader sees it, or raise `NotFound`."""
-    found = await these(database, reader, [entity_id])
+    found = await get_many(database, reader, [entity_id])
     if entity_id not in found:
         raise NotFound(f"There is no entity {entity_id} that you may see")
     return found[entity_id]
@@ -275,7 +275,7 @@ async def shown(database: Database, reader: Reader, entity_id: EntityId) -> Enti
 async def aliases(database: Database, reader: Reader, entity: Entity) -> tuple[str, ...]:
     """Return the other names under which the reader's texts, and people's words, have it."""
     rows = await database.rows(_ALIASES, {"entities": [entity.id], "classes": list(reader.classes)})
-    return tuple(row[0] for row in rows if normalized(row[0]) != normalized(entity.name))
+    return tuple(row[0] for row in rows if normalize_name(row[0]) != normalize_name(entity.name))
 
 
 async def relations(
@@ -298,11 +298,11 @@ async def relation(
     return next(iter(await _related(database, reader, rows)), None)
 
 
-async def these_relations(
-    database: Database, reader: Reader, wanted: Sequence[RelationId]
+async def get_relations(
+    database: Database, reader: Reader, relation_ids: Sequence[RelationId]
 ) -> list[Relation]:
     """Return those of the relations whose ends the reader sees, the weightiest first."""
-    rows = await database.rows(_THESE_RELATIONS, {**_parameters(reader), "relations": list(wanted)})
+    rows = await database.rows(_THESE_RELATIONS, {**_parameters(reader), "relations": list(relation_ids)})
     return await _related(database, reader, rows)
 
 
@@ -321,7 +321,7 @@ async def _entities(
 
 async def _related(database: Database, reader: Reader, rows: Sequence[Row]) -> list[Relation]:
     wanted = [EntityId(end) for row in rows for end in (row[0], row[1])]
-    ends = await these(database, reader, wanted)
+    ends = await get_many(database, reader, wanted)
     found = [_relation(row, ends) for row in rows if row[0] in ends and row[1] in ends]
     found.sort(key=lambda each: (-each.weight, each.source, each.target, each.predicate))
     return found
@@ -340,7 +340,7 @@ def _entity(row: Row) -> Entity:
         ref=shown_ref(row[1], row[3]),
         name=row[2],
         kind=row[3],
-        description=_said(row[4]),
+        description=_join_descriptions(row[4]),
         chunk_count=int(row[5]),
         sources=tuple(row[6] or ()),
         paths=tuple(dict.fromkeys(row[7] or ())),
@@ -359,19 +359,19 @@ def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
         keywords=", ".join(
             dict.fromkeys(word for each in row[3] for word in each.split(", ") if word)
         ),
-        description=_said(row[4]),
+        description=_join_descriptions(row[4]),
         weight=row[5],
         chunk_count=int(row[6]),
         sources=tuple(row[7] or ()),
         paths=tuple(dict.fromkeys(row[8] or ())),
-        comparison=joined(row[9] or ()),
-        use_case=joined(row[10] or ()),
+        comparison=join_descriptions(row[9] or ()),
+        use_case=join_descriptions(row[10] or ()),
     )
 
 
-def _said(descriptions: Sequence[str]) -> str:
+def _join_descriptions(descriptions: Sequence[str]) -> str:
     """Join what the classes say, each saying once: one class's profile may repeat another's."""
-    return joined([said for each in descriptions for said in each.split(DESCRIPTION_SEPARATOR)])
+    return join_descriptions([said for each in descriptions for said in each.split(DESCRIPTION_SEPARATOR)])
 
 
 def _uuid(name: str) -> UUID | None:

@@ -30,14 +30,14 @@ _ERASE = "DELETE FROM source_documents WHERE document_id = ANY(%(documents)s)"
 
 
 async def tombstone(
-    connection: Connection, project_id: ProjectId, gone: Sequence[DocumentId]
+    connection: Connection, project_id: ProjectId, document_ids: Sequence[DocumentId]
 ) -> None:
     """Empty these documents of all they said, and have their references and URLs erased, should they not come back."""
-    await documents.tombstone(connection, project_id, gone)
-    await connection.execute(_REQUEST, {"documents": list(gone)})
+    await documents.tombstone(connection, project_id, document_ids)
+    await connection.execute(_REQUEST, {"documents": list(document_ids)})
 
 
-async def finish(database: Database, project_id: ProjectId) -> None:
+async def finish_requested(database: Database, project_id: ProjectId) -> None:
     """Remove the tombstones whose erasure was requested, with all that only they had: references, URLs, jobs, names."""
     if (await database.rows(_REQUESTED, {"project_id": project_id}))[0][0]:
         await _erase(database, project_id)
@@ -56,4 +56,4 @@ async def _erase(database: Database, project_id: ProjectId) -> None:
         await forgetting.forget_splits(connection, project_id, gone)
         await connection.execute(_ERASE, {"documents": gone})
         await refresh_all(connection, project_id)
-        await forgetting.forget_names(connection, project_id)
+        await forgetting.delete_unused_names(connection, project_id)

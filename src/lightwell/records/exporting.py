@@ -17,7 +17,7 @@ from lightwell.domain.graph import (
     Entity,
     Predicate,
     RelationKey,
-    joined,
+    join_descriptions,
     shown_ref,
     stored_ref,
 )
@@ -253,8 +253,8 @@ def _relation(row: Row) -> ExportedRelation:
         chunk_count=int(row[10]),
         sources=tuple(row[11] or ()),
         paths=tuple(dict.fromkeys(row[12] or ())),
-        comparison=joined(row[13] or ()),
-        use_case=joined(row[14] or ()),
+        comparison=join_descriptions(row[13] or ()),
+        use_case=join_descriptions(row[14] or ()),
     )
 
 
@@ -277,7 +277,7 @@ def _passage(row: Row) -> Passage:
 
 
 def _description(profiles: list[str]) -> str:
-    return joined([said for text in profiles for said in text.split(DESCRIPTION_SEPARATOR)])
+    return join_descriptions([said for text in profiles for said in text.split(DESCRIPTION_SEPARATOR)])
 
 
 def _keywords(profiles: list[str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import psycopg
 from psycopg import errors
 
 from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
-from lightwell.domain.texts import well_formed
+from lightwell.domain.texts import require_text
 
 _NUL = "NUL (0x00)"
 """How psycopg names it when a text holds one."""
@@ -61,28 +61,28 @@ _TOO_LARGE = (
 
 
 @contextmanager
-def mendable() -> Generator[None]:
+def explained_errors() -> Generator[None]:
     """Raise `StoreFailed` for what the server or its machine refuses within, `Invalid` for what is no text or too large."""
     try:
         yield
     except UnicodeEncodeError as error:
-        well_formed(error.object, "What is to be kept or found")
+        require_text(error.object, "What is to be kept or found")
         raise
     except psycopg.Error as error:
         if _NUL in str(error):
-            well_formed("\0", "What is to be kept or found")
+            require_text("\0", "What is to be kept or found")
         if isinstance(error, _TOO_LARGE):
             raise Invalid(
                 f"The value is larger than PostgreSQL allows: shorten it ({_own_words(error)})"
             ) from error
-        told = _told(error)
+        told = _explain(error)
         if told is None:
             raise
         failure = StoreConflict if isinstance(error, _CONFLICTS) else StoreFailed
         raise failure(f"{told} ({_own_words(error)})") from error
 
 
-def _told(error: psycopg.Error) -> str | None:
+def _explain(error: psycopg.Error) -> str | None:
     for kinds, told in _TOLD:
         if isinstance(error, kinds):
             return told

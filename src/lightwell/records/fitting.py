@@ -9,7 +9,7 @@ from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.candidates import MOST_CANDIDATES
-from lightwell.domain.graph import Entity, normalized, stored_ref
+from lightwell.domain.graph import Entity, normalize_name, stored_ref
 from lightwell.domain.ids import EntityId
 from lightwell.records import entities
 from lightwell.records.database import Database
@@ -140,7 +140,7 @@ WHERE subject_id = %(id)s::uuid AND subject = 'entity' AND project_id = %(projec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitting:
+class EntityMatches:
     """The reader's entities that fit a name, at most ten, the likeliest first; `exactly` is whether by their own names."""
 
     entities: tuple[Entity, ...]
@@ -148,21 +148,21 @@ class Fitting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Short:
+class LongerNames:
     """What a name is short for, the most named first; `alone` counts the passages that say it without any of these."""
 
     longer: tuple[Entity, ...]
     alone: int
 
 
-async def fitting(database: Database, reader: Reader, name: str) -> Fitting:
+async def match_entities(database: Database, reader: Reader, name: str) -> EntityMatches:
     """Return which entities fit a name, a reference or an id.
 
     An id or a reference fits exactly one. A name that is short for several others fits these, and last the one that it
     is by itself where something says it alone; short for a single one and never said alone, it fits that. Names that
     nearly fit are looked for where none fits.
     """
-    keys = _asked(reader, name)
+    keys = _parameters(reader, name)
     if keys["id"] and (rows := await database.rows(_SHOWN, keys)):
         return await _these(database, reader, [EntityId(rows[0][0])], exactly=True)
     rows = await database.rows(_EXACT, keys)
@@ -172,21 +172,21 @@ async def fitting(database: Database, reader: Reader, name: str) -> Fitting:
         by_reference = rows[0][1] > 1
         return exact if by_reference else await _plain_or_longer(database, reader, exact)
     if not keys["name"]:
-        return Fitting(entities=(), exactly=False)
+        return EntityMatches(entities=(), exactly=False)
     near = [EntityId(row[0]) for row in await database.rows(_NEAR, keys)]
     return await _these(database, reader, near, exactly=False)
 
 
-async def short_for(database: Database, reader: Reader, entity: Entity) -> Short:
+async def longer_names(database: Database, reader: Reader, entity: Entity) -> LongerNames:
     """Return which longer names of like kind this entity's name is short for, none where it stands for itself.
 
     It stands for itself where at least as many passages say it alone as say one of the longer ones: a company beside its
     products. `Tarn 4` is no other thing than `Tarn`, and no title, heading or domain makes a name short.
     """
-    nothing = Short(longer=(), alone=0)
-    keys = {**_asked(reader, entity.name), "most": _MOST_LONGER}
+    nothing = LongerNames(longer=(), alone=0)
+    keys = {**_parameters(reader, entity.name), "most": _MOST_LONGER}
     ids = [EntityId(row[0]) for row in await database.rows(_LONGER, keys)] if keys["name"] else []
-    seen = await entities.these(database, reader, ids)
+    seen = await entities.get_many(database, reader, ids)
     like = [seen[each] for each in ids if each in seen and each != entity.id]
     like = [each for each in like if _are_alike(each.kind, entity.kind)]
     if not like:
@@ -196,31 +196,31 @@ async def short_for(database: Database, reader: Reader, entity: Entity) -> Short
     alone, beside = rows[0]
     if alone >= beside:
         return nothing
-    return Short(longer=await _without_variants(database, reader, like), alone=alone)
+    return LongerNames(longer=await _without_variants(database, reader, like), alone=alone)
 
 
-async def _plain_or_longer(database: Database, reader: Reader, exact: Fitting) -> Fitting:
+async def _plain_or_longer(database: Database, reader: Reader, exact: EntityMatches) -> EntityMatches:
     if len(exact.entities) != 1:
         return exact
-    short = await short_for(database, reader, exact.entities[0])
+    short = await longer_names(database, reader, exact.entities[0])
     if not short.longer:
         return exact
     itself = exact.entities if short.alone else ()
-    return Fitting(entities=(*short.longer[: MOST_CANDIDATES - len(itself)], *itself), exactly=True)
+    return EntityMatches(entities=(*short.longer[: MOST_CANDIDATES - len(itself)], *itself), exactly=True)
 
 
 async def _without_variants(
-    database: Database, reader: Reader, found: Sequence[Entity]
+    database: Database, reader: Reader, entities: Sequence[Entity]
 ) -> tuple[Entity, ...]:
     """Return the entities, the most named first, without other ways to say one of them.
 
     These are names that begin with it and stand only beside it, and rarer ones that end in it: `CALL NOTES Castell Water`.
     """
-    named = [f" {normalized(each.name)} " for each in found]
+    named = [f" {normalize_name(each.name)} " for each in entities]
     pairs = [
         (longer.id, shorter.id)
-        for longer, name in zip(found, named, strict=True)
-        for shorter, part in zip(found, named, strict=True)
+        for longer, name in zip(entities, named, strict=True)
+        for shorter, part in zip(entities, named, strict=True)
         if name != part and name.startswith(part)
     ]
     rows = await database.rows(
@@ -234,26 +234,26 @@ async def _without_variants(
     variants = {row[0] for row in rows}
     return tuple(
         each
-        for place, each in enumerate(found)
+        for place, each in enumerate(entities)
         if each.id not in variants
         and not any(named[place] != own and named[place].endswith(own) for own in named[:place])
     )
 
 
 async def _these(
-    database: Database, reader: Reader, found: Sequence[EntityId], *, exactly: bool
-) -> Fitting:
-    seen = await entities.these(database, reader, found)
-    return Fitting(entities=tuple(seen[each] for each in found if each in seen), exactly=exactly)
+    database: Database, reader: Reader, entity_ids: Sequence[EntityId], *, exactly: bool
+) -> EntityMatches:
+    seen = await entities.get_many(database, reader, entity_ids)
+    return EntityMatches(entities=tuple(seen[each] for each in entity_ids if each in seen), exactly=exactly)
 
 
 def _are_alike(one: str, other: str) -> bool:
     return one == other or _SAID_BY_RULES in (one, other)
 
 
-def _asked(reader: Reader, name: str) -> dict[str, object]:
+def _parameters(reader: Reader, name: str) -> dict[str, object]:
     system, _, rest = name.strip().partition(":")
-    bare = normalized(rest.partition(":")[2] if system == "kg" else name)
+    bare = normalize_name(rest.partition(":")[2] if system == "kg" else name)
     words = bare.split()
     longest = max(words, key=len, default="")
     escaped = longest.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

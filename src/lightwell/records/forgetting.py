@@ -125,7 +125,7 @@ async def forget_splits(
     await connection.execute(_FORGET_SPLITS, facts)
 
 
-async def forget_names(connection: Connection, project_id: ProjectId) -> None:
+async def delete_unused_names(connection: Connection, project_id: ProjectId) -> None:
     """Drop merges, splits and hidings of names that no document has any more and nobody's own words keep, and these names.
 
     Refresh must have followed the documents that went.

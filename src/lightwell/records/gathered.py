@@ -8,7 +8,7 @@ Given = TypeVar("Given")
 Result = TypeVar("Result")
 
 
-class Gathered(Generic[Given, Result]):
+class Coalescer(Generic[Given, Result]):
     """Hands what is given meanwhile to `carry_out` at once, which returns a result for each, in order.
 
     One round is under way at a time, so the more is asked, the more goes together, and nothing waits for company.

@@ -4,15 +4,15 @@ from psycopg import AsyncConnection
 
 from lightwell.domain.health import Check
 from lightwell.records.database import OLDEST, checked, pending_migrations
-from lightwell.records.failures import mendable
+from lightwell.records.failures import explained_errors
 
 _LETTERS = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
 
 
-async def examination(conninfo: str) -> list[Check]:
+async def examine_database(conninfo: str) -> list[Check]:
     """Return what was found of version, pgvector, letters and migrations; raise `StoreFailed` without an answer."""
-    with mendable():
+    with explained_errors():
         async with await AsyncConnection.connect(checked(conninfo), autocommit=True) as connection:
             version = connection.info.server_version
             vector = await (await connection.execute(_EXTENSION)).fetchone()
@@ -42,10 +42,10 @@ async def examination(conninfo: str) -> list[Check]:
             name="schema",
             ok=True,
             detail=f"{len(pending)} migrations come at the next start" if pending else "up to date",
-            mend="",
+            fix="",
         ),
     ]
 
 
 def _check(name: str, ok: bool, detail: str, mend: str) -> Check:  # noqa: FBT001 - a verdict, not an option
-    return Check(name=name, ok=ok, detail=detail, mend="" if ok else mend)
+    return Check(name=name, ok=ok, detail=detail, fix="" if ok else mend)

@@ -18,14 +18,14 @@ FROM graph_size(%(classes)s)
 """
 
 
-async def counts(database: Database, reader: Reader) -> dict[DocumentState, int]:
+async def count_by_state(database: Database, reader: Reader) -> dict[DocumentState, int]:
     """Return how many of the reader's documents are in each state."""
     rows = await database.rows(_COUNTS, {"classes": list(reader.classes)})
     return {DocumentState(state): count for state, count in rows}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class StoreCounts:
     """How much of what the reader sees there is."""
 
     chunks: int
@@ -33,8 +33,8 @@ class Held:
     relations: int
 
 
-async def held(database: Database, reader: Reader) -> Held:
+async def count_visible(database: Database, reader: Reader) -> StoreCounts:
     """Return how many chunks, entities and relations the reader sees."""
     rows = await database.rows(_HELD, {"classes": list(reader.classes)})
     chunks, entities, relations = rows[0]
-    return Held(chunks=int(chunks), entities=entities, relations=relations)
+    return StoreCounts(chunks=int(chunks), entities=entities, relations=relations)

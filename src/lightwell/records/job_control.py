@@ -77,13 +77,13 @@ _STILL_ACTIVE = "UPDATE source_documents SET status = 'active' WHERE document_id
 _READ_AGAIN, _PUBLISHED = "read again", "index"
 
 
-async def shown(database: Database, reader: Reader, job_id: JobId) -> Job:
+async def get(database: Database, reader: Reader, job_id: JobId) -> Job:
     """Return a job of a document that the reader sees; raise `NotFound`."""
     rows = await database.rows(_JOB, {**_parameters(reader), "job": job_id})
-    return _found(rows, job_id)
+    return _single(rows, job_id)
 
 
-async def listed(
+async def list_page(
     database: Database,
     reader: Reader,
     *,
@@ -108,7 +108,7 @@ async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
     """Put a failed or cancelled job back into the queue, at the step where it ended; raise `NotFound` or `Invalid`."""
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        job = await _to_change(connection, reader, job_id)
+        job = await _lock_for_update(connection, reader, job_id)
         if job.state not in (JobState.FAILED, JobState.CANCELLED):
             raise Invalid(
                 f"The job is {job.state.value}: only one that failed or was cancelled is retried"
@@ -123,7 +123,7 @@ async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
                 "The content for this job is no longer stored: run `lightwell ingest` on its source again"
             )
         await connection.execute(_WAITING, keys)
-    return await shown(database, reader, job_id)
+    return await get(database, reader, job_id)
 
 
 @repeatable
@@ -133,7 +133,7 @@ async def cancel(database: Database, reader: Reader, job_id: JobId) -> Job:
     What the document showed before stays. A worker that has the job in hand gives it up at its next step.
     """
     async with database.transaction() as connection:
-        job = await _to_change(connection, reader, job_id)
+        job = await _lock_for_update(connection, reader, job_id)
         if not job.state.is_open:
             raise Invalid(f"The job is {job.state.value} already: there is nothing to cancel")
         if job.step == _PUBLISHED:
@@ -142,19 +142,19 @@ async def cancel(database: Database, reader: Reader, job_id: JobId) -> Job:
         await connection.execute(_CANCEL, keys)
         is_reread = job.step == _READ_AGAIN
         await connection.execute(_STILL_ACTIVE if is_reread else _CANCELLED, keys)
-    return await shown(database, reader, job_id)
+    return await get(database, reader, job_id)
 
 
-async def _to_change(connection: Connection, reader: Reader, job_id: JobId) -> Job:
+async def _lock_for_update(connection: Connection, reader: Reader, job_id: JobId) -> Job:
     found = await connection.execute(_JOB_TO_CHANGE, {**_parameters(reader), "job": job_id})
-    return _found(await found.fetchall(), job_id)
+    return _single(await found.fetchall(), job_id)
 
 
 def _parameters(reader: Reader) -> dict[str, object]:
     return {"project_id": reader.project_id, "classes": list(reader.classes)}
 
 
-def _found(rows: list[Row], job_id: JobId) -> Job:
+def _single(rows: list[Row], job_id: JobId) -> Job:
     if not rows:
         raise NotFound(f"There is no job {job_id} that you may see")
     return _job(rows[0])

@@ -219,7 +219,7 @@ WHERE class_id = ANY(%(classes)s) AND job.status IN ('queued', 'chunking', 'embe
 
 
 @repeatable
-async def enqueue_again(
+async def enqueue_reextraction(
     database: Database, reader: Reader, documents: Sequence[DocumentId], *, step: str
 ) -> int:
     """Enqueue those of the reader's documents that are published, from this step on; return how many.
@@ -291,7 +291,7 @@ async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cut:
+class ChunkedJob:
     """What cutting a job's document into chunks brought to light."""
 
     job_id: JobId
@@ -301,7 +301,7 @@ class Cut:
     dated: datetime | None
 
 
-async def cut(connection: Connection, cuts: Sequence[Cut]) -> None:
+async def record_chunking(connection: Connection, cuts: Sequence[ChunkedJob]) -> None:
     """Record what each job's document is, and let go of its bytes."""
     await connection.execute(
         _CUT,
@@ -316,7 +316,7 @@ async def cut(connection: Connection, cuts: Sequence[Cut]) -> None:
     )
 
 
-async def counted(connection: Connection, chunks: dict[JobId, int]) -> None:
+async def add_processed(connection: Connection, chunks: dict[JobId, int]) -> None:
     """Add to each job's processed chunks."""
     await connection.execute(_COUNTED, {"jobs": list(chunks), "chunks": list(chunks.values())})
 
@@ -333,18 +333,18 @@ async def complete(connection: Connection, jobs: Sequence[JobId], worker: Worker
 
 async def fail(database: Database, job: JobId, worker: Worker, *, code: str, message: str) -> None:
     """End a job badly; what it had staged is dropped, what was published before stays."""
-    await database.run(_FAIL, {"job": job, "worker": worker.name, "code": code, "message": message})
+    await database.execute(_FAIL, {"job": job, "worker": worker.name, "code": code, "message": message})
 
 
-async def heartbeat(database: Database, worker: Worker) -> int:
+async def renew_leases(database: Database, worker: Worker) -> int:
     """Renew all of the worker's leases; return how many it still holds."""
-    return await database.run(_HEARTBEAT, {"worker": worker.name, "seconds": worker.seconds})
+    return await database.execute(_HEARTBEAT, {"worker": worker.name, "seconds": worker.seconds})
 
 
 async def release(database: Database, worker: Worker, jobs: Sequence[JobId] | None = None) -> None:
     """Free these of the worker's open jobs, None for all, so that others need not wait; the attempt counts."""
     given = None if jobs is None else list(jobs)
-    await database.run(_RELEASE, {"worker": worker.name, "attempts": 0, "jobs": given})
+    await database.execute(_RELEASE, {"worker": worker.name, "attempts": 0, "jobs": given})
 
 
 async def undo_claim(database: Database, worker: Worker) -> None:
@@ -352,10 +352,10 @@ async def undo_claim(database: Database, worker: Worker) -> None:
 
     The attempt counts all the same where the lease has run out: that may well be the document's doing.
     """
-    await database.run(_RELEASE, {"worker": worker.name, "attempts": 1, "jobs": None})
+    await database.execute(_RELEASE, {"worker": worker.name, "attempts": 1, "jobs": None})
 
 
-async def open_jobs(
+async def count_open(
     database: Database, project_id: ProjectId, only: Sequence[DocumentId] | None = None
 ) -> int:
     """Return how many jobs of the project, or of these documents of it, are not at their end."""
@@ -369,7 +369,7 @@ async def open_urls(database: Database, project_id: ProjectId) -> set[str]:
     return {row[0] for row in await database.rows(_OPEN_URLS, {"project_id": project_id})}
 
 
-async def open_for(database: Database, reader: Reader) -> int:
+async def count_open_for(database: Database, reader: Reader) -> int:
     """Return how many open jobs are for documents that the reader sees."""
     rows = await database.rows(_OPEN_FOR, {"classes": list(reader.classes)})
     return int(rows[0][0])

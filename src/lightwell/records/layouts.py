@@ -9,14 +9,14 @@ _Kept = tuple[list[tuple[list[str], int, int]], list[tuple[int, int, int]]]
 _KEPT: TypeAdapter[_Kept] = TypeAdapter(_Kept)
 
 
-def kept(layout: Layout) -> Jsonb:
+def to_json(layout: Layout) -> Jsonb:
     """Return the layout as PostgreSQL keeps it."""
     sections = [(list(section.path), section.start, section.end) for section in layout.sections]
     pages = [(page.number, page.start, page.end) for page in layout.pages]
     return Jsonb([sections, pages])
 
 
-def restored(value: object) -> Layout:
+def from_json(value: object) -> Layout:
     """Return the layout that was kept."""
     sections, pages = _KEPT.validate_python(value)
     return Layout(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from psycopg.types.json import Jsonb
 
-from lightwell.domain.graph import Extraction, normalized, text_ref
+from lightwell.domain.graph import Extraction, normalize_name, text_ref
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.records.database import Connection
 
@@ -91,11 +91,11 @@ async def _write_mentions(
         (chunk_id, mention)
         for chunk_id, extraction in extractions.items()
         for mention in extraction.mentions
-        if normalized(mention.name)
+        if normalize_name(mention.name)
     ]
     refs = [text_ref(mention.name) for _, mention in given]
     distinct = {
-        ref: normalized(mention.name) for ref, (_, mention) in zip(refs, given, strict=True)
+        ref: normalize_name(mention.name) for ref, (_, mention) in zip(refs, given, strict=True)
     }
     await connection.execute(
         _ENTITIES,
@@ -128,7 +128,7 @@ async def _write_statements(
     given = [
         (chunk_id, statement)
         for chunk_id, extraction in extractions.items()
-        for statement in extraction.statements
+        for statement in extraction.relation_mentions
     ]
     ends: dict[str, object] = {
         "project_id": project_id,

@@ -12,8 +12,8 @@ from lightwell.domain.access import Reader
 from lightwell.domain.graph import (
     DESCRIPTION_SEPARATOR,
     MergeStrategy,
-    brought_together,
-    joined,
+    combine_descriptions,
+    join_descriptions,
 )
 from lightwell.domain.ids import ClassId, EntityId
 from lightwell.records.database import Connection, Row
@@ -43,7 +43,7 @@ WHERE root_id = ANY(%(roots)s) GROUP BY root_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class ClassDescription:
     """What one class says of one entity by itself; `first` is its oldest source, None for a person's word alone."""
 
     name: str
@@ -63,11 +63,11 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tree:
+class MergeTree:
     """One class's words about an entity and all that was merged into it; `merges` by target, the earliest first."""
 
     root: UUID
-    said: Mapping[UUID, Said]
+    said: Mapping[UUID, ClassDescription]
     merges: Mapping[UUID, Sequence[Merge]]
 
     def describe(self, entity: UUID) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Tree:
             members = members.union(*(self.members(source) for source in merge.sources))
             summary = merge.summaries.get(members)
             brought = [parts, *(self.describe(source) for source in merge.sources)]
-            parts = (summary,) if summary is not None else brought_together(merge.strategy, brought)
+            parts = (summary,) if summary is not None else combine_descriptions(merge.strategy, brought)
         return parts
 
     def members(self, entity: UUID) -> frozenset[UUID]:
@@ -99,17 +99,17 @@ class Tree:
         return frozenset([entity]) if own is not None and any(own.descriptions) else frozenset()
 
 
-def described(tree: Tree) -> frozenset[UUID]:
+def described_entities(tree: MergeTree) -> frozenset[UUID]:
     """Return which of the tree's entities the class describes."""
     return tree.members(tree.root)
 
 
-def inputs_hash(trees: Iterable[Tree]) -> str:
+def inputs_hash(trees: Iterable[MergeTree]) -> str:
     """Return the hash of what a class says of what these trees describe; `records/curated.py` computes the same."""
     lines = {
         each: f"{each}={DESCRIPTION_SEPARATOR.join(tree.said[each].descriptions)}"
         for tree in trees
-        for each in described(tree)
+        for each in described_entities(tree)
     }
     return hashlib.sha256("\n".join(lines[each] for each in sorted(lines)).encode()).hexdigest()
 
@@ -151,9 +151,9 @@ async def members(
     return {EntityId(root): [EntityId(root), *map(EntityId, others)] for root, others in rows}
 
 
-async def trees(
+async def merge_trees(
     connection: Connection, reader: Reader, groups: Sequence[Sequence[EntityId]]
-) -> list[dict[ClassId, Tree]]:
+) -> list[dict[ClassId, MergeTree]]:
     """Return, for each group of merged entities, what each of the reader's classes says of it."""
     entities = [each for group in groups for each in group]
     if not entities:
@@ -162,9 +162,9 @@ async def trees(
     merges = await (await connection.execute(_MERGES, keys)).fetchall()
     profiles = await (await connection.execute(_PROFILES, keys)).fetchall()
     summaries = await (await connection.execute(_SUMMARIES, keys)).fetchall()
-    said: dict[UUID, dict[ClassId, Said]] = {}
+    said: dict[UUID, dict[ClassId, ClassDescription]] = {}
     for class_id, subject_id, name, description, by_hand, first in profiles:
-        said.setdefault(subject_id, {})[ClassId(class_id)] = Said(
+        said.setdefault(subject_id, {})[ClassId(class_id)] = ClassDescription(
             name=name,
             descriptions=tuple(description.split(DESCRIPTION_SEPARATOR)) if description else (),
             by_hand=by_hand,
@@ -178,19 +178,19 @@ async def descriptions(
 ) -> dict[EntityId, str]:
     """Return the descriptions of those of the entities that others stand for in the reader's eyes."""
     grouped = await members(connection, reader, roots)
-    found = await trees(connection, reader, list(grouped.values()))
-    return {root: _described(by_class) for root, by_class in zip(grouped, found, strict=True)}
+    found = await merge_trees(connection, reader, list(grouped.values()))
+    return {root: _join_descriptions(by_class) for root, by_class in zip(grouped, found, strict=True)}
 
 
 def _by_class(
     group: Sequence[EntityId],
-    said: Mapping[UUID, Mapping[ClassId, Said]],
+    said: Mapping[UUID, Mapping[ClassId, ClassDescription]],
     merges: Sequence[Row],
     summaries: Sequence[Row],
-) -> dict[ClassId, Tree]:
+) -> dict[ClassId, MergeTree]:
     classes = sorted({class_id for each in group for class_id in said.get(each, {})})
     own = [row for row in merges if row[2] in set(group)]
-    found: dict[ClassId, Tree] = {}
+    found: dict[ClassId, MergeTree] = {}
     for class_id in classes:
         forest = _Forest()
         for merge_id, strategy, target, sources in own:
@@ -206,7 +206,7 @@ def _by_class(
                 summaries=kept,
             )
             forest.add(merge, target)
-        found[class_id] = Tree(
+        found[class_id] = MergeTree(
             root=forest.root(group[0]),
             said={each: said[each][class_id] for each in group if class_id in said.get(each, {})},
             merges=forest.merges,
@@ -214,15 +214,15 @@ def _by_class(
     return found
 
 
-def _described(by_class: Mapping[ClassId, Tree]) -> str:
+def _join_descriptions(by_class: Mapping[ClassId, MergeTree]) -> str:
     """Join what the classes say: what people said where they did, else all of it, the oldest first."""
     words = [tree for tree in by_class.values() if tree.is_by_hand()]
     texts = sorted(
-        (_oldest(tree), joined(tree.describe(tree.root))) for tree in words or by_class.values()
+        (_age_key(tree), join_descriptions(tree.describe(tree.root))) for tree in words or by_class.values()
     )
-    return joined([said for _, text in texts for said in text.split(DESCRIPTION_SEPARATOR)])
+    return join_descriptions([said for _, text in texts for said in text.split(DESCRIPTION_SEPARATOR)])
 
 
-def _oldest(tree: Tree) -> str:
+def _age_key(tree: MergeTree) -> str:
     """Return a key by which the class whose words came first is first, and a person's word last."""
     return min((str(said.first) for said in tree.said.values() if said.first), default="~")

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import MergeStrategy, StandingMerge
+from lightwell.domain.graph import MergeStrategy, ActiveMerge
 from lightwell.domain.ids import ClassId, EntityId, MergeId
 from lightwell.records import curated, merge_trees
 from lightwell.records.database import Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
-from lightwell.records.merge_trees import Tree
+from lightwell.records.merge_trees import MergeTree
 from lightwell.records.profiles import refresh_all
 
 
@@ -42,7 +42,7 @@ class NewMerge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
+class RelationEnds:
     """A relation's ends and predicate."""
 
     source: EntityId
@@ -143,24 +143,24 @@ ON CONFLICT (subject_id, class_id) DO NOTHING
 """
 
 
-async def ends(database: Database, reader: Reader, entities: Sequence[EntityId]) -> list[Ends]:
+async def relation_ends(database: Database, reader: Reader, entities: Sequence[EntityId]) -> list[RelationEnds]:
     """Return the relations of these entities that the reader sees."""
     parameters = {"entities": list(entities), "classes": list(reader.classes)}
     rows = await database.rows(_ENDS, parameters)
     return [
-        Ends(source=EntityId(row[0]), target=EntityId(row[1]), predicate=row[2]) for row in rows
+        RelationEnds(source=EntityId(row[0]), target=EntityId(row[1]), predicate=row[2]) for row in rows
     ]
 
 
-async def said(
+async def descriptions_by_class(
     database: Database, reader: Reader, entities: Sequence[EntityId]
-) -> dict[ClassId, dict[EntityId, Tree]]:
+) -> dict[ClassId, dict[EntityId, MergeTree]]:
     """Return what each of the reader's classes says of these entities."""
     async with database.transaction() as connection:
         merged = await merge_trees.members(connection, reader, entities)
         groups = [merged.get(each, [each]) for each in entities]
-        found = await merge_trees.trees(connection, reader, groups)
-    by_class: dict[ClassId, dict[EntityId, Tree]] = {}
+        found = await merge_trees.merge_trees(connection, reader, groups)
+    by_class: dict[ClassId, dict[EntityId, MergeTree]] = {}
     for entity_id, trees in zip(entities, found, strict=True):
         for class_id, tree in trees.items():
             by_class.setdefault(class_id, {})[entity_id] = tree
@@ -219,9 +219,9 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
     return [EntityId(each) for each in dict.fromkeys(row[1] for row in rows)]
 
 
-async def standing(
+async def list_active(
     database: Database, reader: Reader, *, after: MergeId | None, limit: int
-) -> list[StandingMerge]:
+) -> list[ActiveMerge]:
     """Return the merges that the reader was told of, the latest first, those before `after`.
 
     Of the merged entities those are named that the reader knows; an intermediate one counts by its own name.
@@ -236,7 +236,7 @@ async def standing(
         },
     )
     return [
-        StandingMerge(
+        ActiveMerge(
             merge_id=MergeId(row[0]),
             target=row[1],
             sources=tuple(row[2]),

@@ -208,7 +208,7 @@ async def refresh(
             await connection.execute(_DROP_RELATIONS, shrunk)
             await connection.execute(_DROP_ENTITIES, shrunk)
         await summaries.mark(connection, [(row[0], row[1]) for row in rows])
-        await descriptions.mark(connection, [(row[0], row[1]) for row in rows])
+        await descriptions.mark_changed(connection, [(row[0], row[1]) for row in rows])
     return len(rows)
 
 

@@ -9,7 +9,7 @@ from lightwell.records.database import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookedAt:
+class MergeSubject:
     """An entity to find partners for; `name` is "" where the reader has heard of it by an alias only."""
 
     id: EntityId
@@ -18,7 +18,7 @@ class LookedAt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sign:
+class MergeEvidence:
     """One thing that speaks for two entities being one; `value` is the shared value, the alias, or the similarity."""
 
     one: EntityId
@@ -174,33 +174,33 @@ SET one_classes = rejected.one_classes || excluded.one_classes,
 """
 
 
-async def looked_at(
+async def merge_subjects(
     database: Database, reader: Reader, about: EntityId | None, *, most: int
-) -> list[LookedAt]:
+) -> list[MergeSubject]:
     """Return this entity, or the reader's entities that were spoken of last."""
     rows = await database.rows(_LOOKED_AT, {**_reading(reader), "about": about, "most": most})
     return [
-        LookedAt(id=EntityId(row[0]), name=row[1], attributes=_gathered(row[2] or []))
+        MergeSubject(id=EntityId(row[0]), name=row[1], attributes=_merge_attributes(row[2] or []))
         for row in rows
     ]
 
 
 async def near_names(
-    database: Database, reader: Reader, entities: Sequence[LookedAt]
-) -> list[Sign]:
+    database: Database, reader: Reader, entities: Sequence[MergeSubject]
+) -> list[MergeEvidence]:
     """Return who has a name near to that of one of the entities, and a neighbour that is also theirs."""
     named = [each for each in entities if each.name]
     facts = {"ids": [each.id for each in named], "names": [each.name for each in named]}
     rows = await database.rows(_NEAR, {**_reading(reader), **facts})
     return [
-        Sign(one=EntityId(one), other=EntityId(other), field="name", value=f"{similarity:.2f}")
+        MergeEvidence(one=EntityId(one), other=EntityId(other), field="name", value=f"{similarity:.2f}")
         for one, other, similarity in rows
     ]
 
 
 async def same_attributes(
-    database: Database, reader: Reader, entities: Sequence[LookedAt]
-) -> list[Sign]:
+    database: Database, reader: Reader, entities: Sequence[MergeSubject]
+) -> list[MergeEvidence]:
     """Return who has the same e-mail address or domain as one of the entities."""
     given = [
         (each.id, field, each.attributes[field].lower())
@@ -216,9 +216,9 @@ async def same_attributes(
     return _signs(await database.rows(_SAME, {**_reading(reader), **facts}))
 
 
-async def called(
+async def entities_named(
     database: Database, reader: Reader, names: Iterable[tuple[EntityId, str]]
-) -> list[Sign]:
+) -> list[MergeEvidence]:
     """Return which entities have one of these normalised names, each an alias of another entity."""
     given = list(names)
     facts = {"ids": [row[0] for row in given], "names": [row[1] for row in given]}
@@ -236,7 +236,7 @@ async def neighbours(
     return found
 
 
-async def rejected(
+async def rejected_pairs(
     database: Database, reader: Reader, pairs: Sequence[tuple[EntityId, EntityId]]
 ) -> set[tuple[EntityId, EntityId]]:
     """Return which of the pairs people have turned down, under any of the names that the reader has for them."""
@@ -250,7 +250,7 @@ async def rejected(
 async def reject(database: Database, reader: Reader, pair: tuple[EntityId, EntityId]) -> None:
     """Remember that these are two things, whatever becomes of their documents, for those who see both."""
     names = _pairs(await _names(database, reader, pair), pair)
-    await database.run(
+    await database.execute(
         _REJECT,
         {
             "project_id": reader.project_id,
@@ -292,13 +292,13 @@ def _pairs(
     ]
 
 
-def _gathered(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def _merge_attributes(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {field: value for each in attributes for field, value in each.items()}
 
 
-def _signs(rows: Sequence[tuple[EntityId, EntityId, str, str]]) -> list[Sign]:
+def _signs(rows: Sequence[tuple[EntityId, EntityId, str, str]]) -> list[MergeEvidence]:
     return [
-        Sign(one=one, other=other, field=field, value=value) for one, other, field, value in rows
+        MergeEvidence(one=one, other=other, field=field, value=value) for one, other, field, value in rows
     ]
 
 

@@ -31,7 +31,7 @@ ORDER BY chunk.chunk_index LIMIT %(limit)s OFFSET %(after)s
 """
 
 
-async def named(database: Database, reader: Reader, names: Sequence[str]) -> list[ChunkId]:
+async def resolve_ids(database: Database, reader: Reader, names: Sequence[str]) -> list[ChunkId]:
     """Return the reader's chunks with these references or ids, in order of arrival; raise `NotFound` for the first other."""
     wanted = list(dict.fromkeys(name.strip() for name in names))
     rows = await database.rows(
@@ -58,7 +58,7 @@ async def access_tags(
     return [(row[0], frozenset(row[1])) for row in rows]
 
 
-async def of_document(
+async def list_of_document(
     database: Database, reader: Reader, document_id: DocumentId, *, after: int, limit: int
 ) -> list[ChunkId]:
     """Return up to `limit` of the document's chunks by index, without the first `after` of them."""

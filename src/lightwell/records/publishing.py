@@ -198,11 +198,11 @@ async def publish(
         await mentions.write(connection, project_id, extractions)
         await resolving.apply_splits(connection, ids)
         await _count(connection, project_id, ids, sign=1)
-        known |= await bearers.names(connection, ids)
+        known |= await bearers.names_with_attributes(connection, ids)
         await resolving.settle_bearers(connection, project_id, known)
 
 
-async def reread(
+async def republish_extractions(
     connection: Connection,
     project_id: ProjectId,
     documents: Sequence[DocumentId],
@@ -212,14 +212,14 @@ async def reread(
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
         keys: dict[str, object] = {"documents": list(documents), "project_id": project_id}
-        known = await bearers.names(connection, documents)
+        known = await bearers.names_with_attributes(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": -1})
         for statement in _UNSAY:
             await connection.execute(statement, keys)
         await mentions.write(connection, project_id, extractions)
         await resolving.apply_splits(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": 1})
-        known |= await bearers.names(connection, documents)
+        known |= await bearers.names_with_attributes(connection, documents)
         await resolving.settle_bearers(connection, project_id, known)
 
 
@@ -240,7 +240,7 @@ async def _retire(
 ) -> tuple[set[UUID], set[UUID]]:
     """Return the names whose bearers have to be settled again, since the documents stated them, and the stale subjects."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-    known = await bearers.names(connection, documents)
+    known = await bearers.names_with_attributes(connection, documents)
     stale = await _count(connection, project_id, documents, sign=-1)
     await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
     await connection.execute(
@@ -263,7 +263,7 @@ async def reclassify(
         )
     await resolving.resolve_documents(connection, documents)
     stale |= await _count(connection, project_id, documents, sign=1)
-    known = await bearers.names(connection, documents)
+    known = await bearers.names_with_attributes(connection, documents)
     await resolving.settle_bearers(connection, project_id, known)
     return stale
 

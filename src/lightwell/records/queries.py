@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import ConversationId
 from lightwell.domain.errors import StoreFailed
-from lightwell.domain.evidence import ENOUGH, Answer, Citation, Metrics
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Citation, Metrics
 from lightwell.domain.ids import ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Strategy
 from lightwell.domain.statements import Statements
@@ -63,16 +63,16 @@ class QueryLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class QuestionContext:
     """Who asked, when by the performance counter, and in which session or conversation, if in one."""
 
     reader: Reader
-    began: float
+    started_at: float
     session: SessionId | None = None
     conversation: ConversationId | None = None
 
 
-def log_of(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
+def make_query_log(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
     """Return what an answer or a list of statements leaves; its documents are also those that came nearest."""
     cited = _cited(answer)
     return QueryLog(
@@ -86,13 +86,13 @@ def log_of(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
     )
 
 
-async def record(database: Database, asking: Asking, log: QueryLog) -> None:
+async def record(database: Database, context: QuestionContext, log: QueryLog) -> None:
     """Write down how a question went; a question in no session or conversation has a session of its own.
 
     Where that fails, a warning is logged: the answer is there, and is not to be lost for it.
     """
     try:
-        await _record(database, asking, log)
+        await _record(database, context, log)
     except (StoreFailed, psycopg.Error) as error:
         # a database's own message may quote a row
         told = str(error) if isinstance(error, StoreFailed) else type(error).__name__
@@ -100,29 +100,29 @@ async def record(database: Database, asking: Asking, log: QueryLog) -> None:
 
 
 @repeatable
-async def _record(database: Database, asking: Asking, log: QueryLog) -> None:
-    reader = asking.reader
+async def _record(database: Database, context: QuestionContext, log: QueryLog) -> None:
+    reader = context.reader
     project_id = reader.project_id
-    conversation = asking.conversation
+    conversation = context.conversation
     fields: dict[str, object] = {
         "new_session": new_id(),
-        "session": asking.session,
+        "session": context.session,
         "metrics": new_id(),
         "query": log.id,
         "project_id": project_id,
         "classes": list(reader.classes),
         "refs": sorted(log.documents),
         "user": user_hash(reader),
-        "conversation": conversation and _hashed(project_id, f"conversation {conversation}"),
-        "hash": _hashed(project_id, log.question),
+        "conversation": conversation and _keyed_hash(project_id, f"conversation {conversation}"),
+        "hash": _keyed_hash(project_id, log.question),
         "strategy": log.strategy.value,
-        "total_ms": round((time.perf_counter() - asking.began) * 1000),
+        "total_ms": round((time.perf_counter() - context.started_at) * 1000),
         "tokens": log.context_tokens,
         "citations": log.citations,
         **_numbers(log.metrics),
     }
-    async with database.step() as connection:
-        if asking.session is None:
+    async with database.relaxed_transaction() as connection:
+        if context.session is None:
             session = await (await connection.execute(_SESSION, fields)).fetchone()
             assert session is not None  # noqa: S101 - the statement returns the row it makes or finds
             fields["session"] = session[0]
@@ -136,12 +136,12 @@ def user_hash(reader: Reader) -> str:
     It is stored keyed: `keyed_hash` in SQL.
     """
     whom = f"user {reader.user}" if reader.user else " ".join(sorted(reader.tags))
-    return _hashed(reader.project_id, whom)
+    return _keyed_hash(reader.project_id, whom)
 
 
 def _numbers(metrics: Metrics) -> dict[str, object]:
     return {
-        "met": metrics.rerank_top >= ENOUGH,
+        "met": metrics.rerank_top >= SUFFICIENT_RELEVANCE,
         "vector_ms": metrics.vector_ms,
         "vector_hits": metrics.vector_hits,
         "vector_top": metrics.vector_top,
@@ -170,6 +170,6 @@ def _cited(answer: Answer | Statements) -> list[Citation]:
     return [cited for each in answer.statements for cited in each.citations]
 
 
-def _hashed(project_id: ProjectId, text: str) -> str:
+def _keyed_hash(project_id: ProjectId, text: str) -> str:
     """Return a digest of what is guessable, so that the text is not sent; `keyed_hash` in SQL makes it unguessable."""
     return hashlib.sha256(f"{project_id}\n{text}".encode()).hexdigest()

@@ -18,15 +18,15 @@ WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
+class KnownDocument:
     id: DocumentId
     system: str
     is_deleted: bool
 
 
-async def registered(
+async def find_registered(
     connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
-) -> dict[str, Registered]:
+) -> dict[str, KnownDocument]:
     """Return those documents that are registered, by URL and by reference."""
     names = {
         "project_id": project_id,
@@ -35,7 +35,7 @@ async def registered(
     }
     rows = await (await connection.execute(_FIND, names)).fetchall()
     return {
-        name: Registered(id=DocumentId(id_), system=system, is_deleted=is_deleted)
+        name: KnownDocument(id=DocumentId(id_), system=system, is_deleted=is_deleted)
         for id_, url, ref, system, is_deleted in rows
         for name in (url, ref)
     }
@@ -50,7 +50,7 @@ def check_url(document: NewDocument) -> None:
         )
 
 
-def refuse_takeover(document: NewDocument, known: Mapping[str, Registered]) -> None:
+def refuse_takeover(document: NewDocument, known: Mapping[str, KnownDocument]) -> None:
     """Raise `Invalid` where the URL belongs to another system, or belonged to one and the document has a row of its own."""
     owner = known.get(document.url)
     if owner is None or owner.system == document.system:

@@ -29,7 +29,7 @@ class CacheType(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class CachedReply:
     """A reply as it came; `complete` is false when it was cut at its token limit."""
 
     id: UUID
@@ -38,11 +38,11 @@ class Kept:
     model: str
     input_tokens: int
     output_tokens: int
-    kept_at: datetime
+    stored_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sought:
+class CacheKey:
     """A reply by what it was asked for and the hash of the input; `most_age` in seconds, None: however old it is."""
 
     kind: CacheType
@@ -51,10 +51,10 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrived:
+class NewReply:
     """A reply to be kept, under what it is sought by; `chunk` is what it is about, where it is about one."""
 
-    sought: Sought
+    key: CacheKey
     reply: Reply
     chunk: ChunkId | None
 
@@ -163,57 +163,57 @@ def content_hash(model: str, messages: Sequence[Message], schema: object) -> str
 
 
 async def find(
-    database: Database, project_id: ProjectId, sought: Sequence[Sought]
-) -> list[Kept | None]:
+    database: Database, project_id: ProjectId, keys: Sequence[CacheKey]
+) -> list[CachedReply | None]:
     """Return the kept reply to each of these, in order, None where there is none.
 
     Replies that have outlived their time go first, when one is sought that is kept for a time.
     """
-    if any(each.most_age is not None for each in sought):
+    if any(each.most_age is not None for each in keys):
         await forget_expired(database, project_id)
     parameters = {
         "project_id": project_id,
-        "types": [each.kind.value for each in sought],
-        "hashes": [each.content_hash for each in sought],
-        "ages": [each.most_age for each in sought],
+        "types": [each.kind.value for each in keys],
+        "hashes": [each.content_hash for each in keys],
+        "ages": [each.most_age for each in keys],
     }
-    found = {row[0]: _kept(row) for row in await database.rows(_FIND, parameters)}
-    return [found.get(place) for place in range(1, len(sought) + 1)]
+    found = {row[0]: _cached_reply(row) for row in await database.rows(_FIND, parameters)}
+    return [found.get(place) for place in range(1, len(keys) + 1)]
 
 
-async def keep(database: Database, project_id: ProjectId, arrived: Sequence[Arrived]) -> list[Kept]:
+async def store(database: Database, project_id: ProjectId, replies: Sequence[NewReply]) -> list[CachedReply]:
     """Commit raw replies together and return them in order; where another was faster with an equal input, that one's.
 
     Replies of their kind that have outlived their age go.
     """
-    given = {_name(each.sought): each for each in arrived}
+    given = {_name(each.key): each for each in replies}
     for each in given.values():
-        if each.sought.most_age is not None:
-            await database.run(_EXPIRE, _aged(project_id, each.sought))
+        if each.key.most_age is not None:
+            await database.execute(_EXPIRE, _parameters_with_age(project_id, each.key))
     rows = await database.rows(_KEEP, _columns(project_id, list(given.values())))
-    kept = {row[0]: _kept(row) for row in rows}
-    return [kept[_name(each.sought)] for each in arrived]
+    kept = {row[0]: _cached_reply(row) for row in rows}
+    return [kept[_name(each.key)] for each in replies]
 
 
-def _name(sought: Sought) -> str:
-    return f"{sought.kind} {sought.content_hash}"
+def _name(key: CacheKey) -> str:
+    return f"{key.kind} {key.content_hash}"
 
 
-def _aged(project_id: ProjectId, sought: Sought) -> dict[str, object]:
-    return {"project_id": project_id, "type": sought.kind.value, "most_age": sought.most_age}
+def _parameters_with_age(project_id: ProjectId, key: CacheKey) -> dict[str, object]:
+    return {"project_id": project_id, "type": key.kind.value, "most_age": key.most_age}
 
 
-def _columns(project_id: ProjectId, given: Sequence[Arrived]) -> dict[str, object]:
-    usages = [each.reply.usage for each in given]
+def _columns(project_id: ProjectId, replies: Sequence[NewReply]) -> dict[str, object]:
+    usages = [each.reply.usage for each in replies]
     return {
         "project_id": project_id,
-        "ids": [new_id() for _ in given],
-        "types": [each.sought.kind.value for each in given],
-        "ages": [each.sought.most_age for each in given],
-        "chunks": [each.chunk for each in given],
-        "hashes": [each.sought.content_hash for each in given],
-        "results": [each.reply.text.replace("\0", "") for each in given],
-        "complete": [each.reply.complete for each in given],
+        "ids": [new_id() for _ in replies],
+        "types": [each.key.kind.value for each in replies],
+        "ages": [each.key.most_age for each in replies],
+        "chunks": [each.chunk for each in replies],
+        "hashes": [each.key.content_hash for each in replies],
+        "results": [each.reply.text.replace("\0", "") for each in replies],
+        "complete": [each.reply.complete for each in replies],
         "models": [usage.model for usage in usages],
         "inputs": [usage.input_tokens for usage in usages],
         "used": [usage.input_tokens + usage.output_tokens for usage in usages],
@@ -221,27 +221,27 @@ def _columns(project_id: ProjectId, given: Sequence[Arrived]) -> dict[str, objec
 
 
 @repeatable
-async def refer(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> None:
+async def link_replies_to_chunks(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> None:
     """Write down which replies each chunk was read from, in order: the first pass, then gleaning."""
     pairs = [(chunk, reply) for chunk, replies in read.items() for reply in replies]
     parameters = {
         "chunks": [chunk for chunk, _ in pairs],
         "ids": [reply for _, reply in pairs],
     }
-    async with database.step() as connection, connection.pipeline():
+    async with database.relaxed_transaction() as connection, connection.pipeline():
         for statement in (_HOLD_CHUNKS, _HOLD_REPLIES, _NOTE, _ADOPT):
             await connection.execute(statement, parameters)
 
 
-async def forget(database: Database, project_id: ProjectId) -> None:
+async def delete_unused_replies(database: Database, project_id: ProjectId) -> None:
     """Remove the replies that no chunk, profile or merge is made of any more: they say what deleted documents said."""
     await forget_expired(database, project_id)
-    await database.run(_FORGET, {"project_id": project_id})
+    await database.execute(_FORGET, {"project_id": project_id})
 
 
 async def forget_expired(database: Database, project_id: ProjectId) -> None:
     """Remove the replies whose time is over: the keywords of questions."""
-    await database.run(_FORGET_EXPIRED, {"project_id": project_id})
+    await database.execute(_FORGET_EXPIRED, {"project_id": project_id})
 
 
 async def forget_questions(connection: Connection, project_id: ProjectId) -> None:
@@ -250,7 +250,7 @@ async def forget_questions(connection: Connection, project_id: ProjectId) -> Non
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Experience:
+class ExtractionStatistics:
     """What extraction has cost in a project so far: tokens written for each one sent, second looks for each first."""
 
     output_share: float
@@ -278,37 +278,37 @@ WHERE project_id = %(project_id)s AND cache_type IN ('ENTITY_EXTRACTION', 'GLEAN
 """  # noqa: S608 - only our own words
 
 
-async def known_to(
-    database: Database, reader: Reader, sought: Sequence[Sought]
-) -> frozenset[Sought]:
+async def has_extractions(
+    database: Database, reader: Reader, keys: Sequence[CacheKey]
+) -> frozenset[CacheKey]:
     """Return those of which a reply is kept that a document was read from which the reader sees."""
     parameters = {
         "project_id": reader.project_id,
         "classes": list(reader.classes),
-        "types": [each.kind.value for each in sought],
-        "hashes": [each.content_hash for each in sought],
-        "ages": [each.most_age for each in sought],
+        "types": [each.kind.value for each in keys],
+        "hashes": [each.content_hash for each in keys],
+        "ages": [each.most_age for each in keys],
     }
     places: list[int] = [row[0] for row in await database.rows(_FIND_FOR, parameters)]
-    return frozenset(sought[place - 1] for place in places)
+    return frozenset(keys[place - 1] for place in places)
 
 
-async def experience(database: Database, reader: Reader, *, least: int) -> Experience | None:
+async def extraction_statistics(database: Database, reader: Reader, *, least: int) -> ExtractionStatistics | None:
     """Return what the replies of the reader's documents tell of what is to come, None for fewer than `least`."""
     parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
     first, second, written, sent = (await database.rows(_EXPERIENCE, parameters))[0]
     if first < least or not sent:
         return None
-    return Experience(output_share=float(written / sent), second_looks=second / first)
+    return ExtractionStatistics(output_share=float(written / sent), second_looks=second / first)
 
 
-def _kept(row: Row) -> Kept:
-    return Kept(
+def _cached_reply(row: Row) -> CachedReply:
+    return CachedReply(
         id=row[1],
         text=row[2],
         complete=row[3],
         model=row[4],
         input_tokens=row[5],
         output_tokens=row[6],
-        kept_at=row[7],
+        stored_at=row[7],
     )

@@ -72,7 +72,7 @@ async def begin(
     return run, rows[0][0]
 
 
-async def note(
+async def record_changes(
     connection: Connection, run: RunId, documents: Sequence[DocumentId], change: RunChange
 ) -> None:
     """Write down what a run did to these documents, in the transaction that does it."""
@@ -85,7 +85,7 @@ async def end(
     database: Database, run: RunId, *, inserted: int, updated: int, deleted: int, errors: str
 ) -> None:
     """Write down how a sync ended; `errors` is "" when it ended well."""
-    await database.run(
+    await database.execute(
         _END,
         {
             "run": run,
@@ -103,10 +103,10 @@ async def move_cursor(
 ) -> None:
     """Write down where the last complete sync of this part of a source left off."""
     fields = {"project_id": project_id, "system": system, "key": key, "value": value}
-    await database.run(_MOVE_CURSOR, fields)
+    await database.execute(_MOVE_CURSOR, fields)
 
 
-async def listed(
+async def list_page(
     database: Database, reader: Reader, *, before: RunId | None, limit: int
 ) -> list[Run]:
     """Return up to `limit` runs that changed documents which the reader sees, the latest first; `before` pages on."""
@@ -114,7 +114,7 @@ async def listed(
     return [_run(row) for row in await database.rows(_RUNS, parameters)]
 
 
-async def shown(database: Database, reader: Reader, run: RunId) -> Run:
+async def get(database: Database, reader: Reader, run: RunId) -> Run:
     """Return a run that changed documents which the reader sees; raise `NotFound`."""
     parameters = {**_parameters(reader), "run": run, "before": None, "limit": 1}
     rows = await database.rows(_RUNS, parameters)
@@ -123,7 +123,7 @@ async def shown(database: Database, reader: Reader, run: RunId) -> Run:
     return _run(rows[0])
 
 
-async def cursors(database: Database, reader: Reader) -> list[Cursor]:
+async def list_cursors(database: Database, reader: Reader) -> list[Cursor]:
     """Return where each source left off of which the reader sees a document, by system and key."""
     rows = await database.rows(_CURSORS, _parameters(reader))
     return [Cursor(system=row[0], key=row[1], value=row[2], updated_at=row[3]) for row in rows]

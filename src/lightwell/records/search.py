@@ -11,7 +11,7 @@ from lightwell.records.database import Database, Row, array_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordStatistics:
+class TermStatistics:
     """What BM25 needs of the reader's chunks: how many, their mean length in terms, each term's document frequency."""
 
     chunks: int
@@ -20,7 +20,7 @@ class WordStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordHit:
+class LexicalHit:
     """A chunk's length in terms and how often it has each of the question's terms, in their order, 0 to 8.
 
     (`url`, `index`), where it stands, orders chunks alike everywhere; `title` is its document's.
@@ -140,12 +140,12 @@ WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_dele
 """
 
 
-async def statistics(database: Database, reader: Reader, terms: Sequence[str]) -> WordStatistics:
+async def term_statistics(database: Database, reader: Reader, terms: Sequence[str]) -> TermStatistics:
     """Return the statistics of the reader's chunks for these terms."""
     parameters = {"classes": list(reader.classes), "terms": list(terms)}
     rows = await database.rows(_STATISTICS, parameters)
     chunks, length = next((row[1], row[2]) for row in rows if row[0] is None)
-    return WordStatistics(
+    return TermStatistics(
         chunks=chunks,
         mean_length=length / chunks if chunks else 1.0,
         chunks_with={term: count for term, count, _ in rows if term is not None},
@@ -153,7 +153,7 @@ async def statistics(database: Database, reader: Reader, terms: Sequence[str]) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordQuestion:
+class LexicalQuery:
     """A question to the full text: the terms with their weights, and the tsquery that draws the candidates."""
 
     weights: Mapping[str, float]
@@ -162,33 +162,33 @@ class WordQuestion:
     topic: str
 
 
-async def by_words(
-    database: Database, reader: Reader, asked: WordQuestion, *, limit: int
-) -> list[WordHit]:
+async def lexical_search(
+    database: Database, reader: Reader, query: LexicalQuery, *, limit: int
+) -> list[LexicalHit]:
     """Return the reader's chunks that the question draws, best first by BM25 with its term weights."""
     rows = await database.rows(
         _BY_WORDS,
         {
             "classes": list(reader.classes),
-            "terms": [tsquery(term) for term in asked.weights],
-            "weights": list(asked.weights.values()),
-            "mean_length": asked.mean_length,
-            "draw": asked.draw,
-            "topic": asked.topic,
+            "terms": [tsquery(term) for term in query.weights],
+            "weights": list(query.weights.values()),
+            "mean_length": query.mean_length,
+            "draw": query.draw,
+            "topic": query.topic,
             "limit": limit,
         },
     )
     return [_word_hit(row) for row in rows]
 
 
-async def words_of(
+async def term_frequencies(
     database: Database,
     reader: Reader,
     chunks: Sequence[ChunkId],
     terms: Sequence[str],
     *,
     topic: str,
-) -> list[WordHit]:
+) -> list[LexicalHit]:
     """Return the term frequencies of those given chunks that the reader sees and that are on the topic."""
     rows = await database.rows(
         _WORDS_OF,
@@ -202,7 +202,7 @@ async def words_of(
     return [_word_hit(row) for row in rows]
 
 
-async def named(database: Database, reader: Reader, names: Sequence[str]) -> list[NamedEntity]:
+async def entities_named(database: Database, reader: Reader, names: Sequence[str]) -> list[NamedEntity]:
     """Return the reader's entities with one of these normalised names."""
     rows = await database.rows(
         _NAMED,
@@ -211,7 +211,7 @@ async def named(database: Database, reader: Reader, names: Sequence[str]) -> lis
     return [NamedEntity(id=EntityId(row[0]), name=row[1], chunks=int(row[2])) for row in rows]
 
 
-async def chunks(
+async def get_chunks(
     database: Database, reader: Reader, ids: Sequence[ChunkId]
 ) -> dict[ChunkId, Chunk]:
     """Return those of the chunks that the reader sees."""
@@ -221,7 +221,7 @@ async def chunks(
     return {ChunkId(row[0]): _chunk(row) for row in rows}
 
 
-async def slice_of(
+async def get_text_slice(
     database: Database, reader: Reader, document_id: DocumentId, start: int, end: int
 ) -> str:
     """Return `text[start:end]` of the reader's document, "" when it is not there."""
@@ -238,8 +238,8 @@ def tsquery(term: str) -> str:
     return f"'{quoted}'"
 
 
-def _word_hit(row: Row) -> WordHit:
-    return WordHit(
+def _word_hit(row: Row) -> LexicalHit:
+    return LexicalHit(
         chunk_id=ChunkId(row[0]),
         length=row[1],
         frequencies=tuple(row[2]),
@@ -266,7 +266,7 @@ def _chunk(row: Row) -> Chunk:
         locator=Locator(
             page=row[12], last_page=row[13], section=tuple(row[14]), start=row[15], end=row[16]
         ),
-        layout=layouts.restored(row[17]),
+        layout=layouts.from_json(row[17]),
         created_at=row[18],
         updated_at=row[19],
         ingested_at=row[20],

@@ -86,33 +86,33 @@ class _Home:
 
 
 @contextmanager
-def serve(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
+def run_server(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
     """Yield the URI of the server in `directory`, started at need; the last user to leave stops it.
 
     Uses nest, within a process and across processes. `timeout` is in seconds, for the start.
     Raises ServerFailed; blocks, so that async code enters and leaves it in a thread.
     """
     home = _home(directory)
-    with _explained(home):
+    with _explain_failures(home):
         _programs.make_folders(home.log.parent)
         _check_owner(home.directory)
         users = _open(home.directory / "users.lock")
     owner = os.getpid()
     try:
-        with _explained(home), _alone(home):
+        with _explain_failures(home), _lock_exclusively(home):
             fcntl.flock(users, fcntl.LOCK_SH)
             uri = _running(home, timeout)
         yield uri
     finally:
         if os.getpid() == owner:  # a forked child that unwinds is not the one who came in
-            _leave(home, users, timeout)
+            _stop_if_last(home, users, timeout)
         os.close(users)
 
 
 def is_initialised(directory: Path) -> bool:
     """Return whether `directory` holds a cluster; raise ServerFailed when it cannot be read."""
     home = _home(directory)
-    with _explained(home):
+    with _explain_failures(home):
         return (home.cluster / "PG_VERSION").exists()
 
 
@@ -122,7 +122,7 @@ def status(directory: Path) -> ServerStatus:
     Raises ServerFailed when the directory cannot be read or the binaries are not there.
     """
     home = _home(directory)
-    with _explained(home):
+    with _explain_failures(home):
         marker = home.cluster / "PG_VERSION"
         return ServerStatus(
             binaries_version=_programs.version(),
@@ -141,7 +141,7 @@ def _home(directory: Path) -> _Home:
 
 
 @contextmanager
-def _explained(home: _Home) -> Generator[None]:
+def _explain_failures(home: _Home) -> Generator[None]:
     try:
         yield
     except OSError as error:
@@ -172,7 +172,7 @@ def _open(path: Path) -> int:
 
 
 @contextmanager
-def _alone(home: _Home) -> Generator[None]:
+def _lock_exclusively(home: _Home) -> Generator[None]:
     lock = _open(home.directory / "start.lock")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -181,9 +181,9 @@ def _alone(home: _Home) -> Generator[None]:
         os.close(lock)
 
 
-def _leave(home: _Home, users: int, timeout: float) -> None:
+def _stop_if_last(home: _Home, users: int, timeout: float) -> None:
     try:
-        with _alone(home):
+        with _lock_exclusively(home):
             if _is_last(users):
                 _stop(home, timeout)
     except OSError as error:
@@ -294,7 +294,7 @@ def _initdb(fresh: Path, account: _programs.Account | None) -> None:
         _log.warning("server.no_utf8_locale", effect="full text takes dashes for letters")
         done = _programs.run([*fixed, "--lc-ctype=C"], account)
     if done.returncode:
-        raise ServerFailed(f"PostgreSQL's initdb failed in {fresh}:\n{_end(done.stdout)}")
+        raise ServerFailed(f"PostgreSQL's initdb failed in {fresh}:\n{_last_line(done.stdout)}")
 
 
 def _start(home: _Home, account: _programs.Account | None, deadline: float) -> None:
@@ -359,7 +359,7 @@ def _stop(home: _Home, timeout: float) -> None:
         if done.returncode == 0:
             _log.info("server.stopped", mode=mode, seconds=_since(started))
             return
-        _log.warning("server.not_stopped", mode=mode, reason=_end(done.stdout))
+        _log.warning("server.not_stopped", mode=mode, reason=_last_line(done.stdout))
 
 
 def _rotate(log: Path) -> int:
@@ -376,10 +376,10 @@ def _log_since(log: Path, offset: int) -> str:
         return ""
     with log.open("rb") as file:
         file.seek(max(offset, log.stat().st_size - _TAIL_BYTES))
-        return _end(file.read())
+        return _last_line(file.read())
 
 
-def _end(words: bytes) -> str:
+def _last_line(words: bytes) -> str:
     return words[-_TAIL_BYTES:].decode(errors="replace").strip()
 
 

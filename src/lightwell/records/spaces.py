@@ -32,7 +32,7 @@ async def active(database: Database, project_id: ProjectId, model: str, dimensio
     key = {"project_id": project_id, "model": model, "dimension": dimension}
     rows = await database.rows(_ACTIVE, key)
     if not rows:
-        await database.run(_FIRST, key)
+        await database.execute(_FIRST, key)
         rows = await database.rows(_ACTIVE, key)
     space_id, its_model, its_dimension = rows[0]
     return Space(id=SpaceId(space_id), model=its_model, dimension=its_dimension)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import normalized, text_ref
+from lightwell.domain.graph import normalize_name, text_ref
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, SplitId
 from lightwell.domain.splits import StandingSplit
 from lightwell.records import merge_trees, resolving
@@ -32,7 +32,7 @@ class NewSplit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class SplitResult:
     """The part, and how many passages speak of it that spoke of another entity before."""
 
     part: EntityId
@@ -105,7 +105,7 @@ ORDER BY split.split_id DESC LIMIT %(limit)s
 
 
 @repeatable
-async def split(database: Database, reader: Reader, new: NewSplit) -> Moved:
+async def split(database: Database, reader: Reader, new: NewSplit) -> SplitResult:
     """Write a split down, in one transaction; raise `Invalid` when there is nothing to move or nowhere to move it."""
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
@@ -119,7 +119,7 @@ async def split(database: Database, reader: Reader, new: NewSplit) -> Moved:
         sources = {EntityId(row[0]) for row in rows}
         await resolving.resolve(connection, reader.project_id, [*sources, part])
         await refresh_all(connection, reader.project_id)
-    return Moved(part=part, passages=len({row[3] for row in rows}))
+    return SplitResult(part=part, passages=len({row[3] for row in rows}))
 
 
 @repeatable
@@ -152,7 +152,7 @@ async def unsplit(
     return tuple(dict.fromkeys(EntityId(row[2]) for row in rows))
 
 
-async def standing(
+async def list_active(
     database: Database, reader: Reader, *, after: SplitId | None, limit: int
 ) -> list[StandingSplit]:
     """Return the splits that move what the reader sees, the latest first, those before `after`."""
@@ -204,7 +204,7 @@ async def _make_part(connection: Connection, reader: Reader, name: str) -> Entit
     facts: dict[str, object] = {
         "project_id": reader.project_id,
         "ref": text_ref(name),
-        "normalized": normalized(name),
+        "normalized": normalize_name(name),
         "by": sorted(reader.tags),
     }
     made = await (await connection.execute(_MAKE_PART, facts)).fetchone()

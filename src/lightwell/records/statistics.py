@@ -69,4 +69,4 @@ async def refresh(database: Database) -> None:
             names = {name for row in rows for name in row if name}
             await connection.execute(_CLEAR_STATISTICS, {"relations": list(names)})
     tables = sql.SQL(", ").join(map(sql.Identifier, _TABLES_WITH_NAMES))
-    await database.run(sql.SQL("VACUUM (ANALYZE) {}").format(tables), {})
+    await database.execute(sql.SQL("VACUUM (ANALYZE) {}").format(tables), {})

@@ -119,12 +119,12 @@ async def write(
     database: Database, profile: LongProfile, summary: str, replies: Sequence[UUID]
 ) -> None:
     """Put the summary in the place of the descriptions it was made of; do nothing when these have changed."""
-    await database.run(_WRITE, {**_key(profile), "summary": summary, "replies": list(replies)})
+    await database.execute(_WRITE, {**_key(profile), "summary": summary, "replies": list(replies)})
 
 
 async def let_stand(database: Database, profile: LongProfile) -> None:
     """Leave the descriptions joined until they change."""
-    await database.run(_LET_STAND, _key(profile))
+    await database.execute(_LET_STAND, _key(profile))
 
 
 async def give_back(database: Database, profiles: Sequence[LongProfile]) -> None:
@@ -133,7 +133,7 @@ async def give_back(database: Database, profiles: Sequence[LongProfile]) -> None
         "subjects": [profile.subject_id for profile in profiles],
         "classes": [profile.class_id for profile in profiles],
     }
-    await database.run(_GIVE_BACK, parameters)
+    await database.execute(_GIVE_BACK, parameters)
 
 
 def _key(profile: LongProfile) -> dict[str, object]:

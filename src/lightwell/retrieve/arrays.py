@@ -9,43 +9,43 @@ from numpy.typing import NDArray
 
 from lightwell.domain.ids import ChunkId
 from lightwell.ports import Neighbourhood
-from lightwell.records.search import WordStatistics
+from lightwell.records.search import TermStatistics
 from lightwell.retrieve import signals
-from lightwell.retrieve.channels import Asked, Found
+from lightwell.retrieve.channels import AnalyzedQuestion, ChannelResults
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 
 
-def candidates(asked: Asked, found: Found, near: Neighbourhood) -> Candidates:
+def candidate_features(analysis: AnalyzedQuestion, results: ChannelResults, neighbourhood: Neighbourhood) -> Candidates:
     """Return what is known of the neighbourhood's chunks, in their order."""
-    hits = [found.words[chunk] for chunk in near.chunks]
-    named = {entity.id.bytes for entity in asked.named}
+    hits = [results.words[chunk] for chunk in neighbourhood.chunks]
+    named = {entity.id.bytes for entity in analysis.named}
     return Candidates(
         keys=tuple(f"{hit.url}\n{hit.index:09}" for hit in hits),
         titles=tuple(hit.title for hit in hits),
-        terms=asked.terms,
-        question=asked.question.text,
-        cosine=np.array([found.similarities.get(chunk, 0.0) for chunk in near.chunks]),
+        terms=analysis.terms,
+        question=analysis.question.text,
+        cosine=np.array([results.similarities.get(chunk, 0.0) for chunk in neighbourhood.chunks]),
         frequencies=np.array([hit.frequencies for hit in hits], np.float64).reshape(
-            len(hits), len(asked.terms)
+            len(hits), len(analysis.terms)
         ),
         lengths=np.array([hit.length for hit in hits], np.float64),
-        mentions=_matrix(near.mentions[0], near.mentions[1], None, (len(hits), len(near.entities))),
-        relations=_both_ways(near),
-        named=np.array([at for at, entity in enumerate(near.entities) if entity in named], np.intp),
+        mentions=_matrix(neighbourhood.mentions[0], neighbourhood.mentions[1], None, (len(hits), len(neighbourhood.entities))),
+        relations=_symmetric_relations(neighbourhood),
+        named=np.array([at for at, entity in enumerate(neighbourhood.entities) if entity in named], np.intp),
     )
 
 
-def corpus(statistics: WordStatistics, terms: Sequence[str], near: Neighbourhood | None) -> Corpus:
+def corpus_statistics(statistics: TermStatistics, terms: Sequence[str], neighbourhood: Neighbourhood | None) -> Corpus:
     """Return the statistics over the reader's chunks; without a neighbourhood, of no entity."""
     return Corpus(
         chunks=statistics.chunks,
         mean_length=statistics.mean_length,
         term_counts=np.array([statistics.chunks_with.get(term, 0) for term in terms], np.float64),
-        entity_counts=np.empty(0) if near is None else near.counts,
+        entity_counts=np.empty(0) if neighbourhood is None else neighbourhood.counts,
     )
 
 
-def without_graph(chunks: Sequence[ChunkId]) -> Neighbourhood:
+def empty_neighbourhood(chunks: Sequence[ChunkId]) -> Neighbourhood:
     """Return a neighbourhood in which nothing is mentioned."""
     return Neighbourhood(
         chunks=tuple(chunks),
@@ -57,9 +57,9 @@ def without_graph(chunks: Sequence[ChunkId]) -> Neighbourhood:
     )
 
 
-def term_weights(statistics: WordStatistics, terms: Sequence[str]) -> dict[str, float]:
+def term_weights(statistics: TermStatistics, terms: Sequence[str]) -> dict[str, float]:
     """Return BM25's weight of each term among the reader's chunks, in the order of the terms."""
-    return dict(zip(terms, signals.rarity(corpus(statistics, terms, None)).tolist(), strict=True))
+    return dict(zip(terms, signals.rarity(corpus_statistics(statistics, terms, None)).tolist(), strict=True))
 
 
 def _matrix(
@@ -72,7 +72,7 @@ def _matrix(
     return sparse.csr_array((data, (rows, columns)), shape=shape)
 
 
-def _both_ways(near: Neighbourhood) -> Matrix:
-    size = (len(near.entities), len(near.entities))
-    one = _matrix(near.relations[0], near.relations[1], near.weights, size)
+def _symmetric_relations(neighbourhood: Neighbourhood) -> Matrix:
+    size = (len(neighbourhood.entities), len(neighbourhood.entities))
+    one = _matrix(neighbourhood.relations[0], neighbourhood.relations[1], neighbourhood.weights, size)
     return cast("Matrix", one + one.T)

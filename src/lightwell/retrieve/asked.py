@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from lightwell.domain.graph import normalized
+from lightwell.domain.graph import normalize_name
 from lightwell.domain.terms import STOP_WORDS, terms
 
 _LONGEST_NAME = 8
@@ -11,7 +11,7 @@ _WORD = re.compile(r"[^\s?!,;:()\[\]{}\"“”]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
 
 
-def possible_names(question: str) -> tuple[str, ...]:
+def candidate_names(question: str) -> tuple[str, ...]:
     """Return every run of up to eight words that may be a name, normalised, each once, in order.
 
     A single word may be one when it has a capital, a digit or an @; a run of small words from two on.
@@ -20,7 +20,7 @@ def possible_names(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, _, name in _runs(words)))
 
 
-def held_names(question: str, known: Collection[str]) -> tuple[str, ...]:
+def match_names(question: str, known: Collection[str]) -> tuple[str, ...]:
     """Return those of the known normalised names that the question holds, the longest first; none overlap."""
     words = _words(question)
     taken = [False] * len(words)
@@ -32,7 +32,7 @@ def held_names(question: str, known: Collection[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(held))
 
 
-def proper_terms(question: str) -> frozenset[str]:
+def proper_name_terms(question: str) -> frozenset[str]:
     """Return the terms of the words written as names: with a digit, or with a capital that begins no question."""
     words = _WORD.findall(question)
     written = [
@@ -52,7 +52,7 @@ def _runs(words: list[str]) -> list[tuple[int, int, str]]:
     for length in range(min(_LONGEST_NAME, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             run = words[start : start + length]
-            name = normalized(" ".join(run))
+            name = normalize_name(" ".join(run))
             if name and _may_be_name(run):
                 found.append((start, start + length, name))
     return found

@@ -6,57 +6,57 @@ Nothing here is relative to the other candidates' scores: a question that no doc
 import numpy as np
 
 from lightwell.retrieve import fusion, signals
-from lightwell.retrieve.fusion import Opening
+from lightwell.retrieve.fusion import FirstPass
 from lightwell.retrieve.signals import Floats
-from lightwell.retrieve.weights import weights
+from lightwell.retrieve.weights import load_weights
 
 MOST_PARTNERS = 5
 
 
-def relevance(opening: Opening, scores: Floats) -> Floats:
+def calibrated_relevance(first_pass: FirstPass, scores: Floats) -> Floats:
     """Return for each candidate the probability that it is evidence, (n,) in [0, 1].
 
     `scores` are the fused scores; their best are the passages that others may complete.
     """
-    fitted = weights().relevance
-    logits = fitted.base + measures(opening, scores) @ fitted.weights
+    fitted = load_weights().relevance
+    logits = fitted.base + relevance_features(first_pass, scores) @ fitted.weights
     return 1 / (1 + np.exp(-logits))
 
 
-def measures(opening: Opening, scores: Floats) -> Floats:
+def relevance_features(first_pass: FirstPass, scores: Floats) -> Floats:
     """Return what relevance is judged by, (n, `weights.RELEVANCE`), each in [0, 1] and never counting against.
 
     Likeness in meaning; the share of the question's terms held; their weight by BM25; its names; how much of
     the title the question says; the share held together with a good passage that shares a rare name.
     """
-    candidates, corpus = opening.candidates, opening.corpus
+    candidates, corpus = first_pass.candidates, first_pass.corpus
     most = max(float(signals.rarity(corpus).sum()), 1e-9)
     held = signals.cover(candidates, corpus)
     return np.column_stack(
         [
             np.clip(candidates.cosine, 0.0, 1.0),
             held,
-            opening.impacts.sum(axis=1) / most,
-            signals.names_held(candidates, corpus),
-            _titles_said(opening),
-            np.maximum(held, _held_together(opening, scores)),
+            first_pass.impacts.sum(axis=1) / most,
+            signals.name_coverage(candidates, corpus),
+            _titles_said(first_pass),
+            np.maximum(held, _held_together(first_pass, scores)),
         ]
     )
 
 
-def _held_together(opening: Opening, scores: Floats) -> Floats:
-    candidates, corpus = opening.candidates, opening.corpus
+def _held_together(first_pass: FirstPass, scores: Floats) -> Floats:
+    candidates, corpus = first_pass.candidates, first_pass.corpus
     if not len(scores):
         return scores
-    partners = fusion.order(scores, candidates.keys)[:MOST_PARTNERS]
+    partners = fusion.rank(scores, candidates.keys)[:MOST_PARTNERS]
     rarity = signals.rarity(corpus)
     holds = (candidates.frequencies > 0) * rarity
-    together = signals.gains(holds, partners) / max(float(rarity.sum()), 1e-9)
+    together = signals.pair_coverage(holds, partners) / max(float(rarity.sum()), 1e-9)
     return (together * signals.shared_names(candidates, corpus, partners)).max(axis=0)
 
 
-def _titles_said(opening: Opening) -> Floats:
-    asked = frozenset(opening.candidates.terms)
-    titles = [signals.title_terms(title) for title in opening.candidates.titles]
+def _titles_said(first_pass: FirstPass) -> Floats:
+    asked = frozenset(first_pass.candidates.terms)
+    titles = [signals.title_terms(title) for title in first_pass.candidates.titles]
     shares = np.array([len(title & asked) / max(len(title), 1) for title in titles], np.float64)
-    return np.maximum(shares, opening.called)
+    return np.maximum(shares, first_pass.designation_matches)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
 from lightwell.domain.evidence import ChannelMetrics
-from lightwell.domain.graph import Subject
+from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.domain.questions import Channel, Question
 from lightwell.ports import GraphIndex, ProfileHit, ProfileIndex, VectorIndex
 from lightwell.records import search
 from lightwell.records.database import Database
-from lightwell.records.search import NamedEntity, WordHit, WordQuestion, WordStatistics
+from lightwell.records.search import NamedEntity, LexicalHit, LexicalQuery, TermStatistics
 from lightwell.records.spaces import Space
 from lightwell.retrieve import fusion, signals
 
@@ -43,7 +43,7 @@ class Stores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AnalyzedQuestion:
     """A question as the store understands it.
 
     `weights` are its distinct terms, in order, with their rarity among the reader's chunks. `low` and `high` are the
@@ -55,7 +55,7 @@ class Asked:
     low: NDArray[np.float32]
     high: NDArray[np.float32]
     weights: Mapping[str, float]
-    statistics: WordStatistics
+    statistics: TermStatistics
     named: tuple[NamedEntity, ...]
 
     @property
@@ -64,7 +64,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ChannelResults:
     """Candidate chunks, each with its place per channel, from 0, and what channels knew of them.
 
     `entities` and `relations` are those whose profiles are like the question, nearest first.
@@ -74,155 +74,155 @@ class Found:
         default_factory=dict[ChunkId, dict[Channel, int]]
     )
     similarities: dict[ChunkId, float] = field(default_factory=dict[ChunkId, float])
-    words: dict[ChunkId, WordHit] = field(default_factory=dict[ChunkId, WordHit])
+    words: dict[ChunkId, LexicalHit] = field(default_factory=dict[ChunkId, LexicalHit])
     entities: list[EntityId] = field(default_factory=list[EntityId])
     relations: list[RelationId] = field(default_factory=list[RelationId])
     metrics: dict[Channel, ChannelMetrics] = field(default_factory=dict[Channel, ChannelMetrics])
 
 
 _int = attrgetter("int")  # comparing identifiers themselves is ten times as slow
-Draw = Callable[[Stores, Asked, Found, Reader], Awaitable[list[ChunkId]]]
+Draw = Callable[[Stores, AnalyzedQuestion, ChannelResults, Reader], Awaitable[list[ChunkId]]]
 
 
-async def drawn(stores: Stores, asked: Asked, reader: Reader) -> Found:
+async def search_channels(stores: Stores, analysis: AnalyzedQuestion, reader: Reader) -> ChannelResults:
     """Return what the question's channels find; neighbours come last, since they are those of the others' best."""
-    found = Found()
-    wanted = asked.question.channels
+    found = ChannelResults()
+    wanted = analysis.question.channels
     await asyncio.gather(
         *(
-            _into(found, channel, draw(stores, asked, found, reader))
+            _into(found, channel, draw(stores, analysis, found, reader))
             for channel, draw in _DRAWS.items()
             if channel in wanted
         )
     )
     if Channel.NEIGHBOURS in wanted:
-        await _into(found, Channel.NEIGHBOURS, _near(stores, asked, found, reader))
+        await _into(found, Channel.NEIGHBOURS, _neighbours(stores, analysis, found, reader))
     return found
 
 
-async def complete(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
+async def complete_scores(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
     """Fetch the numbers that some channels did not bring; return the candidates on the topic."""
-    lack_words = [chunk for chunk in found.ranks if chunk not in found.words]
-    lack_meaning = [chunk for chunk in found.ranks if chunk not in found.similarities]
+    lack_words = [chunk for chunk in results.ranks if chunk not in results.words]
+    lack_meaning = [chunk for chunk in results.ranks if chunk not in results.similarities]
     hits, similarities = await asyncio.gather(
-        search.words_of(
-            stores.database, reader, lack_words, asked.terms, topic=asked.question.topic
+        search.term_frequencies(
+            stores.database, reader, lack_words, analysis.terms, topic=analysis.question.topic
         ),
-        stores.vectors.similarities(stores.space.id, asked.vector, reader, lack_meaning),
+        stores.vectors.similarities(stores.space.id, analysis.vector, reader, lack_meaning),
     )
-    found.words.update({hit.chunk_id: hit for hit in hits})
-    found.similarities.update(similarities)
-    return sorted((chunk for chunk in found.ranks if chunk in found.words), key=_int)
+    results.words.update({hit.chunk_id: hit for hit in hits})
+    results.similarities.update(similarities)
+    return sorted((chunk for chunk in results.ranks if chunk in results.words), key=_int)
 
 
-async def _into(found: Found, channel: Channel, draw: Awaitable[list[ChunkId]]) -> None:
+async def _into(results: ChannelResults, channel: Channel, draw: Awaitable[list[ChunkId]]) -> None:
     began = time.perf_counter()
     chunks = await draw
     for rank, chunk in enumerate(chunks):
-        found.ranks.setdefault(chunk, {})[channel] = rank
+        results.ranks.setdefault(chunk, {})[channel] = rank
     passed = round((time.perf_counter() - began) * 1000)
-    found.metrics[channel] = ChannelMetrics(ms=passed, hits=len(chunks))
+    results.metrics[channel] = ChannelMetrics(ms=passed, hits=len(chunks))
 
 
-async def _by_meaning(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
+async def _dense(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
     hits = await stores.vectors.nearest(
-        stores.space.id, asked.vector, reader, limit=DRAWN, topic=asked.question.topic
+        stores.space.id, analysis.vector, reader, limit=DRAWN, topic=analysis.question.topic
     )
-    found.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
+    results.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
     return [hit.chunk_id for hit in hits]
 
 
-async def _by_words(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
-    draw = _draw(asked.statistics, asked.terms)
+async def _lexical(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
+    draw = _lexical_query(analysis.statistics, analysis.terms)
     if not draw:
         return []
-    hits = await search.by_words(
+    hits = await search.lexical_search(
         stores.database,
         reader,
-        WordQuestion(
-            weights=asked.weights,
-            mean_length=asked.statistics.mean_length,
+        LexicalQuery(
+            weights=analysis.weights,
+            mean_length=analysis.statistics.mean_length,
             draw=draw,
-            topic=asked.question.topic,
+            topic=analysis.question.topic,
         ),
         limit=DRAWN,
     )
-    found.words.update({hit.chunk_id: hit for hit in hits})
+    results.words.update({hit.chunk_id: hit for hit in hits})
     return [hit.chunk_id for hit in hits]
 
 
 async def _from_entities(
-    stores: Stores, asked: Asked, found: Found, reader: Reader
+    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that mention what the question names, then those of what is described as it asks."""
-    near = await _alike(stores, asked.low, reader, Subject.ENTITY)
+    near = await _similar_profiles(stores, analysis.low, reader, ProfileSubject.ENTITY)
     described = [EntityId(hit.subject_id) for hit in near]
-    found.entities.extend(described)
+    results.entities.extend(described)
     by_name, by_profile = await asyncio.gather(
-        _mentioning(stores, asked, _rare(asked), reader),
-        _mentioning(stores, asked, described, reader),
+        _mentioning(stores, analysis, _rare_terms(analysis), reader),
+        _mentioning(stores, analysis, described, reader),
     )
     return list(dict.fromkeys([*by_name, *by_profile]))[:DRAWN]
 
 
 async def _from_relations(
-    stores: Stores, asked: Asked, found: Found, reader: Reader
+    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that state what is described as the question asks, then those that relate what it names."""
-    near = await _alike(stores, asked.high, reader, Subject.RELATION)
-    found.relations.extend(RelationId(hit.subject_id) for hit in near)
-    topic, graph, rare = asked.question.topic, stores.graph, _rare(asked)
+    near = await _similar_profiles(stores, analysis.high, reader, ProfileSubject.RELATION)
+    results.relations.extend(RelationId(hit.subject_id) for hit in near)
+    topic, graph, rare = analysis.question.topic, stores.graph, _rare_terms(analysis)
     described = (
-        await graph.stating(reader, found.relations, limit=DRAWN, topic=topic) if near else []
+        await graph.chunks_stating(reader, results.relations, limit=DRAWN, topic=topic) if near else []
     )
-    named = await graph.relating(reader, rare, limit=DRAWN, topic=topic) if rare else []
+    named = await graph.chunks_relating(reader, rare, limit=DRAWN, topic=topic) if rare else []
     return list(dict.fromkeys([*described, *named]))[:DRAWN]
 
 
-async def _along_links(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
-    del found
-    named = [entity.id for entity in asked.named]
+async def _along_links(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
+    del results
+    named = [entity.id for entity in analysis.named]
     if not named:
         return []
-    linked = await stores.graph.linked(reader, named, limit=_LINKED)
-    return await _mentioning(stores, asked, linked, reader)
+    linked = await stores.graph.linked_entities(reader, named, limit=_LINKED)
+    return await _mentioning(stores, analysis, linked, reader)
 
 
-async def _near(stores: Stores, asked: Asked, found: Found, reader: Reader) -> list[ChunkId]:
+async def _neighbours(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
     """Return chunks that share rare entities with the best so far."""
-    best = sorted(found.ranks, key=lambda chunk: (_first_score(found.ranks[chunk]), chunk.int))
-    return await stores.graph.neighbours(
+    best = sorted(results.ranks, key=lambda chunk: (_first_score(results.ranks[chunk]), chunk.int))
+    return await stores.graph.neighbour_chunks(
         reader,
         best[:_SEEN_NEAR],
         rarest=signals.RAREST,
         limit=_NEIGHBOURS,
-        topic=asked.question.topic,
+        topic=analysis.question.topic,
     )
 
 
-async def _alike(
-    stores: Stores, vector: NDArray[np.float32], reader: Reader, subject: Subject
+async def _similar_profiles(
+    stores: Stores, vector: NDArray[np.float32], reader: Reader, subject: ProfileSubject
 ) -> list[ProfileHit]:
     near = await stores.profiles.nearest(stores.space.id, vector, reader, subject, limit=_PROFILES)
     return [hit for hit in near if hit.similarity >= _LEAST_ALIKE]
 
 
-def _rare(asked: Asked) -> list[EntityId]:
-    return [entity.id for entity in asked.named if entity.chunks <= _NAMED_CHUNKS]
+def _rare_terms(analysis: AnalyzedQuestion) -> list[EntityId]:
+    return [entity.id for entity in analysis.named if entity.chunks <= _NAMED_CHUNKS]
 
 
 async def _mentioning(
-    stores: Stores, asked: Asked, entities: Sequence[EntityId], reader: Reader
+    stores: Stores, analysis: AnalyzedQuestion, entities: Sequence[EntityId], reader: Reader
 ) -> list[ChunkId]:
     if not entities:
         return []
-    topic = asked.question.topic
-    return await stores.graph.mentioning(reader, entities, limit=DRAWN, topic=topic)
+    topic = analysis.question.topic
+    return await stores.graph.chunks_mentioning(reader, entities, limit=DRAWN, topic=topic)
 
 
 _DRAWS: Mapping[Channel, Draw] = {
-    Channel.DENSE: _by_meaning,
-    Channel.WORDS: _by_words,
+    Channel.DENSE: _dense,
+    Channel.WORDS: _lexical,
     Channel.ENTITIES: _from_entities,
     Channel.RELATIONS: _from_relations,
     Channel.LINKS: _along_links,
@@ -234,7 +234,7 @@ def _first_score(ranks: Mapping[Channel, int]) -> float:
     return -sum(1 / (fusion.RANK_OFFSET + rank + 1) for rank in ranks.values())
 
 
-def _draw(statistics: WordStatistics, wanted: Sequence[str]) -> str:
+def _lexical_query(statistics: TermStatistics, wanted: Sequence[str]) -> str:
     """Return a tsquery of the rarest visible terms; of common ones only two together draw a chunk."""
     counts = sorted(
         (statistics.chunks_with[term], term) for term in wanted if term in statistics.chunks_with

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.fences import fenced
+from lightwell.domain.fences import fence
 from lightwell.domain.questions import LONGEST_QUESTION
 from lightwell.domain.terms import terms, words
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
-from lightwell.retrieve.asked import proper_terms
-from lightwell.retrieve.keywords import names, own_keywords
+from lightwell.retrieve.asked import proper_name_terms
+from lightwell.retrieve.keywords import names, rule_keywords
 
 MOST_TURNS = 8
 LONGEST_TURN = 1000
@@ -39,47 +39,47 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewritten:
+class RewrittenQuestion:
     """A question that stands alone; `note` says what did not go as it should, "" when all did."""
 
     text: str
     note: str = ""
 
 
-async def standalone(
+async def rewrite_followup(
     message: str, conversation: Sequence[Message], model: ChatModel | None
-) -> Rewritten:
+) -> RewrittenQuestion:
     """Return the message as the conversation before it, oldest turn first, makes it understood.
 
     Without a model, or where it fails or says something else, the names last spoken of stand behind a message that
     leans on them.
     """
     if not any(turn.role == "user" for turn in conversation):
-        return Rewritten(text=message)
-    own = _completed(message, conversation)
+        return RewrittenQuestion(text=message)
+    own = _complete_by_rules(message, conversation)
     if model is None:
-        return Rewritten(text=own)
-    shown = _shown(conversation)
+        return RewrittenQuestion(text=own)
+    shown = _format_history(conversation)
     try:
         reply = await model.reply(_messages(message, shown), most_tokens=REPLY_TOKENS)
     except ModelFailed as error:
         _log.warning("a follow-up is not rewritten: a model failed", error=str(error))
-        return Rewritten(text=own, note=UNANSWERED)
-    said = _said(reply.text)
-    if not reply.complete or not _is_the_same(said, message, shown):
-        return Rewritten(text=own, note=UNUSABLE)
-    return Rewritten(text=said)
+        return RewrittenQuestion(text=own, note=UNANSWERED)
+    said = _parse_reply(reply.text)
+    if not reply.complete or not _is_faithful(said, message, shown):
+        return RewrittenQuestion(text=own, note=UNUSABLE)
+    return RewrittenQuestion(text=said)
 
 
 def _messages(message: str, shown: str) -> list[Message]:
     page = resources.files("lightwell.retrieve").joinpath("prompts", "followup.md")
     return [
         Message(role="system", content=page.read_text("utf-8").strip()),
-        Message(role="user", content=f"{fenced(shown)}\n\n{fenced(message)}\n{_TASK}"),
+        Message(role="user", content=f"{fence(shown)}\n\n{fence(message)}\n{_TASK}"),
     ]
 
 
-def _shown(conversation: Sequence[Message]) -> str:
+def _format_history(conversation: Sequence[Message]) -> str:
     """Return the last turns, each in one line, so that none can pretend to be another's."""
     lines = [
         f"{turn.role}: {' '.join(turn.content.split())}" for turn in conversation[-MOST_TURNS:]
@@ -87,12 +87,12 @@ def _shown(conversation: Sequence[Message]) -> str:
     return "\n".join(line[:LONGEST_TURN] for line in lines)
 
 
-def _said(reply: str) -> str:
+def _parse_reply(reply: str) -> str:
     bare = _THOUGHT.sub("", reply).strip().strip("~`").strip()
     return _LABEL.sub("", bare).strip('"“”„«» \t\n')
 
 
-def _is_the_same(said: str, message: str, shown: str) -> bool:
+def _is_faithful(said: str, message: str, shown: str) -> bool:
     """Say whether this is one message, still asks what the message asks, and names nothing that nobody named."""
     if not said or len(said) > LONGEST_QUESTION or "\n" in said:
         return False
@@ -101,10 +101,10 @@ def _is_the_same(said: str, message: str, shown: str) -> bool:
     asked, kept = _content(message), frozenset(terms(said))
     if len(asked & kept) < _KEPT_SHARE * len(asked):
         return False
-    return proper_terms(message) & asked <= kept and proper_terms(said) <= asked.union(terms(shown))
+    return proper_name_terms(message) & asked <= kept and proper_name_terms(said) <= asked.union(terms(shown))
 
 
-def _completed(message: str, conversation: Sequence[Message]) -> str:
+def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
     """Return the message with the names, or the words, that it leaves out, in brackets behind it.
 
     They come from what the user said; what was answered may name much else.
@@ -115,11 +115,11 @@ def _completed(message: str, conversation: Sequence[Message]) -> str:
     held = _content(bare)
     elliptic = len(held) <= 1
     added: list[str] = []
-    if not _named(bare) and (elliptic or goes_on or points):
-        added.extend(next((named for text in back if (named := _named(text))), ()))
+    if not _names_in(bare) and (elliptic or goes_on or points):
+        added.extend(next((named for text in back if (named := _names_in(text))), ()))
     if elliptic and (goes_on or not points):
         full = next((text for text in back if len(_content(text)) > 1), "")
-        added.extend(own_keywords(full).high)
+        added.extend(rule_keywords(full).high)
     new = [each for each in dict.fromkeys(added) if not held.issuperset(terms(each))]
     completed = f"{message.strip()} ({', '.join(new[:_MOST_ADDED])})" if new else message
     return completed if len(completed) <= LONGEST_QUESTION else message
@@ -130,6 +130,6 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(terms(" ".join(word for word in words(text) if word not in _POINTING)))
 
 
-def _named(text: str) -> tuple[str, ...]:
+def _names_in(text: str) -> tuple[str, ...]:
     """Return the names in a text; a number alone is none."""
     return tuple(name for name in names(text) if any(sign.isalpha() for sign in name))

@@ -8,7 +8,7 @@ import numpy as np
 
 from lightwell.retrieve import signals
 from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
-from lightwell.retrieve.walk import transitions, walk
+from lightwell.retrieve.walk import transitions, personalized_pagerank
 from lightwell.retrieve.weights import LINKS, OPENING, Weights
 
 Titled = Callable[[int], Floats]
@@ -27,7 +27,7 @@ _FINE = 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class FirstPass:
     """The first look: `table` (n, signals) holds the signals of single passages, `scores` (n,) their sum.
 
     `called` (n,) is 1 where the question calls the document by its designation.
@@ -38,13 +38,13 @@ class Opening:
     impacts: Floats
     steps: Matrix
     table: Floats
-    called: Floats
+    designation_matches: Floats
     scores: Floats
 
     @property
     def wanted(self) -> Places:
         """The candidates, best first, whose texts the second look reads."""
-        return order(self.scores, self.candidates.keys)[:WANTED]
+        return rank(self.scores, self.candidates.keys)[:WANTED]
 
 
 def reciprocal_ranks(
@@ -62,7 +62,7 @@ def reciprocal_ranks(
     return dict(sorted(sums.items(), key=lambda each: (-each[1], each[0])))
 
 
-def order(scores: Floats, keys: Sequence[str]) -> Places:
+def rank(scores: Floats, keys: Sequence[str]) -> Places:
     """Return the places of the scores, best first; scores equal to nine decimals are ordered by key."""
     return np.lexsort((_by_key(tuple(keys)), -np.round(scores, _FINE)))
 
@@ -72,75 +72,75 @@ def _by_key(keys: tuple[str, ...]) -> Places:
     return np.unique(np.array(keys, np.str_), return_inverse=True)[1]
 
 
-def opened(candidates: Candidates, corpus: Corpus, weights: Weights) -> Opening:
+def first_pass(candidates: Candidates, corpus: Corpus, weights: Weights) -> FirstPass:
     """Return the first look at the candidates, each by itself."""
     steps = transitions(candidates.mentions, candidates.relations)
     impacts = signals.impacts(candidates, corpus)
     table = np.column_stack(
         [
-            signals.spread(candidates.cosine),
-            signals.spread(impacts.sum(axis=1)),
+            signals.min_max(candidates.cosine),
+            signals.min_max(impacts.sum(axis=1)),
             signals.cover(candidates, corpus),
             *_walks(candidates, corpus, steps),
-            signals.names_held(candidates, corpus),
+            signals.name_coverage(candidates, corpus),
         ]
     )
-    called = signals.called(candidates.titles, candidates.question)
-    return Opening(
+    called = signals.designation_matches(candidates.titles, candidates.question)
+    return FirstPass(
         candidates=candidates,
         corpus=corpus,
         impacts=impacts,
         steps=steps,
         table=table,
-        called=called,
+        designation_matches=called,
         scores=table @ weights.opening + weights.called * called,
     )
 
 
-def fused(opening: Opening, texts: Mapping[int, str], weights: Weights) -> Floats:
+def fuse(first_pass: FirstPass, texts: Mapping[int, str], weights: Weights) -> Floats:
     """Return the scores, (n,), after looking at what each candidate adds to the best passages, twice.
 
     `texts` holds the texts of `opening.wanted` by their places; without one, a passage names no title.
     """
-    titled = titles_in(opening, texts)
-    scores = opening.scores
+    titled = named_titles(first_pass, texts)
+    scores = first_pass.scores
     for _ in range(ROUNDS):
-        looked = second_look(opening, scores, titled)
-        scores = looked @ weights.fused + weights.called * opening.called
+        looked = second_pass_features(first_pass, scores, titled)
+        scores = looked @ weights.fused + weights.called * first_pass.designation_matches
     return scores
 
 
-def titles_in(opening: Opening, texts: Mapping[int, str]) -> Titled:
+def named_titles(first_pass: FirstPass, texts: Mapping[int, str]) -> Titled:
     """Return what says, for the place of a passage with a text, which candidates' titles it names, (n,)."""
-    titles = [signals.matchable_title(title) for title in opening.candidates.titles]
+    titles = [signals.matchable_title(title) for title in first_pass.candidates.titles]
 
     @cache
     def titled(place: int) -> Floats:
-        return signals.titles_named(titles, texts.get(place, ""), besides=titles[place])
+        return signals.title_matches(titles, texts.get(place, ""), besides=titles[place])
 
     return titled
 
 
-def second_look(opening: Opening, scores: Floats, titled: Titled) -> Floats:
+def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) -> Floats:
     """Return the opening's signals and those of links to the best passages by these scores: (n, signals)."""
-    candidates = opening.candidates
+    candidates = first_pass.candidates
     if not candidates.keys:
         return np.zeros((0, len(OPENING) + len(LINKS)))
-    merit = signals.spread(scores)
-    firsts = order(scores, candidates.keys)[:FIRSTS]
+    merit = signals.min_max(scores)
+    firsts = rank(scores, candidates.keys)[:FIRSTS]
     worth = merit[firsts][:, None]
-    most = max(float(signals.rarity(opening.corpus).sum()), 1e-9)
-    covered = signals.gains(opening.impacts, firsts) / most
-    shared = signals.shared_names(candidates, opening.corpus, firsts)
+    most = max(float(signals.rarity(first_pass.corpus).sum()), 1e-9)
+    covered = signals.pair_coverage(first_pass.impacts, firsts) / most
+    shared = signals.shared_names(candidates, first_pass.corpus, firsts)
     naming = np.array([titled(int(first)) for first in firsts])
-    near = _near(opening, firsts, merit)
+    near = _near(first_pass, firsts, merit)
     return np.column_stack(
         [
-            opening.table,
-            signals.spread((worth * covered).max(axis=0)),
+            first_pass.table,
+            signals.min_max((worth * covered).max(axis=0)),
             (worth * covered * shared).max(axis=0),
             (worth * naming).max(axis=0),
-            signals.nearness(near),
+            signals.reciprocal_rank(near),
         ]
     )
 
@@ -150,12 +150,12 @@ def _walks(candidates: Candidates, corpus: Corpus, steps: Matrix) -> list[Floats
     restarts = np.zeros((chunks + len(corpus.entity_counts), 2))
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
     restarts[chunks + candidates.named] = (1 / counts)[:, None]
-    restarts[:chunks, 0] = _DENSE_RESTART * signals.spread(candidates.cosine)
-    dwelling = walk(steps, restarts)[:chunks]
+    restarts[:chunks, 0] = _DENSE_RESTART * signals.min_max(candidates.cosine)
+    dwelling = personalized_pagerank(steps, restarts)[:chunks]
     return [signals.logarithms(dwelling[:, each], floor=_WALK_FLOOR) for each in range(2)]
 
 
-def _near(opening: Opening, firsts: Places, merit: Floats) -> Floats:
-    restarts = np.zeros((len(merit) + len(opening.corpus.entity_counts), 1))
+def _near(first_pass: FirstPass, firsts: Places, merit: Floats) -> Floats:
+    restarts = np.zeros((len(merit) + len(first_pass.corpus.entity_counts), 1))
     restarts[firsts, 0] = merit[firsts] ** 2
-    return walk(opening.steps, restarts)[: len(merit), 0]
+    return personalized_pagerank(first_pass.steps, restarts)[: len(merit), 0]

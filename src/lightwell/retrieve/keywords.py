@@ -12,13 +12,13 @@ from operator import itemgetter
 from typing import cast
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.fences import fenced
-from lightwell.domain.graph import normalized
+from lightwell.domain.fences import fence
+from lightwell.domain.graph import normalize_name
 from lightwell.domain.questions import Keywords
 from lightwell.domain.terms import STOP_WORDS, words
 from lightwell.logs import logger
 from lightwell.ports import Message
-from lightwell.records.asking import Asked, Asking
+from lightwell.records.asking import ModelRequest, CachedModel
 from lightwell.records.replies import CacheType
 
 MOST_KEYWORDS = 16
@@ -60,26 +60,26 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ExtractedKeywords:
     """A question's keywords; `note` says what did not go as it should, "" when all did."""
 
     keywords: Keywords
     note: str = ""
 
 
-async def keywords(
-    question: str, asking: Asking | None, *, max_age_seconds: float = KEPT_SECONDS
-) -> Found:
+async def extract_keywords(
+    question: str, asking: CachedModel | None, *, max_age_seconds: float = KEPT_SECONDS
+) -> ExtractedKeywords:
     """Return what the model names, or without one, or where it fails, what stands in the question itself.
 
     A reply is kept under the hash of the question for `max_age_seconds`: another model or prompt is heard after that.
     """
-    own = own_keywords(question)
+    own = rule_keywords(question)
     if asking is None:
-        return Found(keywords=own)
-    asked = Asked(
+        return ExtractedKeywords(keywords=own)
+    asked = ModelRequest(
         kind=CacheType.KEYWORD_EXTRACTION,
-        messages=messages(question),
+        messages=build_messages(question),
         most_tokens=REPLY_TOKENS,
         schema=SCHEMA,
         most_age=max_age_seconds,
@@ -89,23 +89,23 @@ async def keywords(
         reply = await asking.reply(asked)
     except ModelFailed as error:
         _log.warning("keywords are taken from the question: a model failed", error=str(error))
-        return Found(keywords=own, note=UNANSWERED)
-    high, low = parsed(reply.text, question)
+        return ExtractedKeywords(keywords=own, note=UNANSWERED)
+    high, low = parse_keywords(reply.text, question)
     if not high and not low:
-        return Found(keywords=own, note=UNUSABLE)
-    return Found(keywords=replace(_joined(own, high, low), cached_at=reply.kept_at))
+        return ExtractedKeywords(keywords=own, note=UNUSABLE)
+    return ExtractedKeywords(keywords=replace(_merge_keywords(own, high, low), cached_at=reply.stored_at))
 
 
-def messages(question: str) -> list[Message]:
+def build_messages(question: str) -> list[Message]:
     """Return what the model is sent."""
     page = resources.files("lightwell.retrieve").joinpath("prompts", "keywords.md")
     return [
         Message(role="system", content=page.read_text("utf-8").strip()),
-        Message(role="user", content=fenced(question)),
+        Message(role="user", content=fence(question)),
     ]
 
 
-def parsed(reply: str, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def parse_keywords(reply: str, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the high and the low keywords of a reply, as far as they can be read; never raises.
 
     A low one that has no word in common with the question is left out: names are to be found in it, not guessed.
@@ -115,30 +115,30 @@ def parsed(reply: str, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]
         found[level.casefold()].extend(_strings(listed))
     beginnings = _beginnings(question)
     held = [each for each in found["low"] if not beginnings.isdisjoint(_beginnings(each))]
-    return _tidy(found["high"]), _tidy(held)
+    return _clean_keywords(found["high"]), _clean_keywords(held)
 
 
-def _joined(own: Keywords, high: Sequence[str], low: Sequence[str]) -> Keywords:
+def _merge_keywords(own: Keywords, high: Sequence[str], low: Sequence[str]) -> Keywords:
     """Return the model's keywords with the question's own names, each on one level, as small models do not have it.
 
     What says no more than the names is no theme, and what else is on both levels is one.
     """
     named = {word for each in own.low for word in words(each)}
     themes = tuple(each for each in high if not named.issuperset(words(each))) or own.high
-    taken = set(map(normalized, themes))
-    rest = [each for each in low if normalized(each) not in taken]
-    return replace(own, high=themes, low=_tidy([*own.low, *rest]), by_model=True)
+    taken = set(map(normalize_name, themes))
+    rest = [each for each in low if normalize_name(each) not in taken]
+    return replace(own, high=themes, low=_clean_keywords([*own.low, *rest]), by_model=True)
 
 
-def own_keywords(question: str) -> Keywords:
+def rule_keywords(question: str) -> Keywords:
     """Return the keywords in the question's own words: quotations, names and numbers, and what else it speaks of."""
-    low = _tidy([*_quotations(question), *names(question)])
+    low = _clean_keywords([*_quotations(question), *names(question)])
     taken = STOP_WORDS.union(*map(words, low))
     spoken = _WORD.findall(question)
     if spoken and spoken[0].casefold() in _BIDDING:
         del spoken[0]
     return Keywords(
-        high=_tidy(word for word in spoken if not taken.issuperset(words(word))),
+        high=_clean_keywords(word for word in spoken if not taken.issuperset(words(word))),
         low=low,
         question_hash=hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest(),
         by_model=False,
@@ -207,13 +207,13 @@ def _beginnings(text: str) -> frozenset[str]:
     return frozenset(word[:4] for word in words(text) if word not in STOP_WORDS)
 
 
-def _tidy(found: Iterable[str]) -> tuple[str, ...]:
+def _clean_keywords(found: Iterable[str]) -> tuple[str, ...]:
     """Return the first that say something, each once, in one line; what is too long for a keyword is none."""
     kept: dict[str, str] = {}
     for each in found:
         signs = (sign if sign.isprintable() else " " for sign in each)
         line = " ".join("".join(signs).split()).strip(_WRAPPING)
-        key = normalized(line)
+        key = normalize_name(line)
         if key and len(line) <= LONGEST_KEYWORD:
             kept.setdefault(key, line)
     return tuple(kept.values())[:MOST_KEYWORDS]

@@ -21,7 +21,7 @@ class Passage:
     members: tuple[Chunk, ...]
 
 
-def grouped(
+def group_chunks(
     ranked: Sequence[ChunkId], texts: Mapping[ChunkId, Chunk], *, limit: int
 ) -> list[Passage]:
     """Return up to `limit` passages in the order of their best chunks.
@@ -43,7 +43,7 @@ def grouped(
     return passages
 
 
-async def joined(passage: Passage, text_of: Slice) -> tuple[Chunk, tuple[Chunk, ...]]:
+async def join_passage(passage: Passage, text_of: Slice) -> tuple[Chunk, tuple[Chunk, ...]]:
     """Return the passage as one chunk, its best one's identity with the text and the layout of all, and the members.
 
     A single chunk has no members. Where the document has changed meanwhile, so that its text is no longer theirs,

@@ -28,16 +28,16 @@ from lightwell.domain.questions import (
 from lightwell.domain.terms import terms
 from lightwell.ports import Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import entities, search
-from lightwell.records.asking import Asking
+from lightwell.records.asking import CachedModel
 from lightwell.retrieve import arrays, calibration, fusion, passages, reading, rerank
 from lightwell.retrieve import asked as naming
-from lightwell.retrieve.channels import Asked, Found, Stores, complete, drawn
-from lightwell.retrieve.keywords import UNANSWERED, keywords, own_keywords
-from lightwell.retrieve.keywords import Found as FoundKeywords
+from lightwell.retrieve.channels import AnalyzedQuestion, ChannelResults, Stores, complete_scores, search_channels
+from lightwell.retrieve.keywords import UNANSWERED, extract_keywords, rule_keywords
+from lightwell.retrieve.keywords import ExtractedKeywords as FoundKeywords
 from lightwell.retrieve.passages import Passage
-from lightwell.retrieve.reading import Reading
+from lightwell.retrieve.reading import RerankQuery
 from lightwell.retrieve.signals import Floats
-from lightwell.retrieve.weights import weights
+from lightwell.retrieve.weights import load_weights
 
 _MOST_TERMS = 32
 _RERANKED = 20
@@ -75,7 +75,7 @@ class Retriever:
 
     stores: Stores
     embedder: Embedder
-    asking: Asking | None = None
+    model: CachedModel | None = None
     reranker: Reranker | None = None
     ranking: Ranking = Ranking()
 
@@ -86,19 +86,19 @@ class Retriever:
 
         From the event loop's time `until` on, no model is waited for: keywords are the question's own, an embedder failed.
         """
-        clock = _Clock()
-        asked, words = await self._asked(question, reader, until)
+        clock = _StepTimer()
+        asked, words = await self._analyze(question, reader, until)
         clock.lap()
-        found = await drawn(self.stores, asked, reader)
-        chunks = await complete(self.stores, asked, found, reader)
+        found = await search_channels(self.stores, asked, reader)
+        chunks = await complete_scores(self.stores, asked, found, reader)
         clock.lap()
-        near = await self._around(asked, chunks, reader)
+        near = await self._neighbourhood(asked, chunks, reader)
         clock.graph = clock.lap()
-        order = await self._ordered(asked, found, near, reader)
-        told = await self._told(asked, found, reader)
+        order = await self._rank(asked, found, near, reader)
+        told = await self._graph_facts(asked, found, reader)
         evidence = await self._evidence(asked, found, order, reader)
         clock.fusion = clock.lap()
-        evidence, failed = await self._judged(asked, evidence)
+        evidence, failed = await self._judge(asked, evidence)
         evidence = _most_relevant(evidence, question.limit)
         clock.rerank = clock.lap()
         return Retrieval(
@@ -117,21 +117,21 @@ class Retriever:
         """Return what the question is about, as `retrieve` would look for it in the graph."""
         return (await self._keywords(question, until)).keywords
 
-    async def _asked(
+    async def _analyze(
         self, question: Question, reader: Reader, until: float | None
-    ) -> tuple[Asked, FoundKeywords]:
+    ) -> tuple[AnalyzedQuestion, FoundKeywords]:
         """Embed the question, look its words and names up, and find its keywords."""
         wanted = tuple(dict.fromkeys(terms(question.text)))[:_MOST_TERMS]
         database = self.stores.database
         vector, statistics, named, words = await asyncio.gather(
             self._embedded(question.text, until),
-            search.statistics(database, reader, wanted),
-            search.named(database, reader, naming.possible_names(question.text)),
+            search.term_statistics(database, reader, wanted),
+            search.entities_named(database, reader, naming.candidate_names(question.text)),
             self._keywords(question, until),
         )
         low, high = await self._keyword_vectors(words, vector)
-        names = set(naming.held_names(question.text, {entity.name for entity in named}))
-        asked = Asked(
+        names = set(naming.match_names(question.text, {entity.name for entity in named}))
+        asked = AnalyzedQuestion(
             question=question,
             vector=vector[0],
             low=low[0],
@@ -154,14 +154,14 @@ class Retriever:
 
     async def _keywords(self, question: Question, until: float | None) -> FoundKeywords:
         looks = question.channels & {Channel.ENTITIES, Channel.RELATIONS}
-        asking = self.asking if looks else None
+        asking = self.model if looks else None
         try:
             async with asyncio.timeout_at(until):
-                return await keywords(
+                return await extract_keywords(
                     question.text, asking, max_age_seconds=self.ranking.keyword_seconds
                 )
         except TimeoutError:
-            return FoundKeywords(keywords=own_keywords(question.text), note=UNANSWERED)
+            return FoundKeywords(keywords=rule_keywords(question.text), note=UNANSWERED)
 
     async def _keyword_vectors(
         self, words: FoundKeywords, vector: Vectors
@@ -175,127 +175,127 @@ class Retriever:
             await self.embedder.query(high) if high else vector,
         )
 
-    async def _around(
-        self, asked: Asked, chunks: Sequence[ChunkId], reader: Reader
+    async def _neighbourhood(
+        self, analysis: AnalyzedQuestion, chunks: Sequence[ChunkId], reader: Reader
     ) -> Neighbourhood:
-        if not asked.question.channels & GRAPH_CHANNELS:
-            return arrays.without_graph(chunks)
-        named = [entity.id for entity in asked.named]
-        return await self.stores.graph.around(reader, chunks, named)
+        if not analysis.question.channels & GRAPH_CHANNELS:
+            return arrays.empty_neighbourhood(chunks)
+        named = [entity.id for entity in analysis.named]
+        return await self.stores.graph.neighbourhood(reader, chunks, named)
 
-    async def _ordered(
-        self, asked: Asked, found: Found, near: Neighbourhood, reader: Reader
-    ) -> "_Order":
+    async def _rank(
+        self, analysis: AnalyzedQuestion, results: ChannelResults, neighbourhood: Neighbourhood, reader: Reader
+    ) -> "_Ranking":
         """Order the candidates: each by itself first, then by what it adds to the best."""
-        chunks = near.chunks
+        chunks = neighbourhood.chunks
         if not chunks:
-            return _Order(ranked=[], read={})
-        candidates = arrays.candidates(asked, found, near)
-        corpus = arrays.corpus(asked.statistics, asked.terms, near)
-        opening = fusion.opened(candidates, corpus, weights())
+            return _Ranking(ranked=[], read={})
+        candidates = arrays.candidate_features(analysis, results, neighbourhood)
+        corpus = arrays.corpus_statistics(analysis.statistics, analysis.terms, neighbourhood)
+        opening = fusion.first_pass(candidates, corpus, load_weights())
         read: dict[ChunkId, Chunk] = {}
         if self.ranking.fusion is Fusion.RRF:
-            scores = _reciprocal(found, chunks, candidates.keys)
+            scores = _reciprocal(results, chunks, candidates.keys)
         else:
             wanted: list[int] = opening.wanted.tolist()
-            read = await search.chunks(
+            read = await search.get_chunks(
                 self.stores.database, reader, [chunks[place] for place in wanted]
             )
             texts = {place: read[chunks[place]].text for place in wanted if chunks[place] in read}
-            scores = fusion.fused(opening, texts, weights())
-        relevance = calibration.relevance(opening, scores)
-        order: list[int] = fusion.order(scores, candidates.keys)[
-            : self._shown(asked) + _SPARE
+            scores = fusion.fuse(opening, texts, load_weights())
+        relevance = calibration.calibrated_relevance(opening, scores)
+        order: list[int] = fusion.rank(scores, candidates.keys)[
+            : self._passages_wanted(analysis) + _SPARE
         ].tolist()
         ranked = [
-            _Ranked(
+            _RankedChunk(
                 chunk=chunks[place], score=float(scores[place]), relevance=float(relevance[place])
             )
             for place in order
         ]
-        return _Order(ranked=ranked, read=read)
+        return _Ranking(ranked=ranked, read=read)
 
     async def _evidence(
-        self, asked: Asked, found: Found, order: "_Order", reader: Reader
+        self, analysis: AnalyzedQuestion, results: ChannelResults, order: "_Ranking", reader: Reader
     ) -> tuple[Evidence, ...]:
         """Return the best as passages."""
-        limit = self._shown(asked)
+        limit = self._passages_wanted(analysis)
         top = {entry.chunk: entry for entry in order.ranked}
         unread = [chunk for chunk in top if chunk not in order.read]
-        texts = {**order.read, **await search.chunks(self.stores.database, reader, unread)}
+        texts = {**order.read, **await search.get_chunks(self.stores.database, reader, unread)}
 
         async def text_of(chunk: Chunk, start: int, end: int) -> str:
-            return await search.slice_of(
+            return await search.get_text_slice(
                 self.stores.database, reader, chunk.document_id, start, end
             )
 
-        grouped = passages.grouped(list(top), texts, limit=limit)
-        wholes = [await passages.joined(each, text_of) for each in grouped]
+        grouped = passages.group_chunks(list(top), texts, limit=limit)
+        wholes = [await passages.join_passage(each, text_of) for each in grouped]
         return tuple(
-            _evidence(found, top, each, whole, rank)
+            _evidence(results, top, each, whole, rank)
             for rank, (each, whole) in enumerate(zip(grouped, wholes, strict=True))
         )
 
-    def _shown(self, asked: Asked) -> int:
+    def _passages_wanted(self, analysis: AnalyzedQuestion) -> int:
         """Return how many passages are looked at: those that a reranker is handed, or as many as are judged."""
-        return _judged_at_least(asked) if self.reranker is None else _RERANKED
+        return _judged_count(analysis) if self.reranker is None else _RERANKED
 
-    async def _judged(
-        self, asked: Asked, evidence: Sequence[Evidence]
+    async def _judge(
+        self, analysis: AnalyzedQuestion, evidence: Sequence[Evidence]
     ) -> tuple[tuple[Evidence, ...], str]:
         """Return the evidence with its calibrated relevance and its highlights, and what went wrong."""
         note = ""
         local = self.ranking.reads
         if self.reranker is not None:
-            judged = await rerank.reranked(
-                self.reranker, asked.question.text, evidence, least=self.ranking.least_score
+            judged = await rerank.rerank(
+                self.reranker, analysis.question.text, evidence, least=self.ranking.least_score
             )
             evidence, note = judged.evidence, judged.note
             local = bool(note) and self.ranking.reads
-        evidence = evidence[: _judged_at_least(asked)]
-        as_read = Reading(
-            vector=asked.vector,
-            weights=asked.weights,
-            names=naming.proper_terms(asked.question.text),
+        evidence = evidence[: _judged_count(analysis)]
+        as_read = RerankQuery(
+            vector=analysis.vector,
+            weights=analysis.weights,
+            names=naming.proper_name_terms(analysis.question.text),
         )
-        read = await reading.read(self.embedder, as_read, evidence)
+        read = await reading.rerank_locally(self.embedder, as_read, evidence)
         if local:
             return read, note
         pairs = zip(read, evidence, strict=True)
         return tuple(replace(seen, relevance=own.relevance) for seen, own in pairs), note
 
-    async def _told(
-        self, asked: Asked, found: Found, reader: Reader
+    async def _graph_facts(
+        self, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
     ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
         """Return what the graph says of what the question is about; nothing where no profile is like it."""
-        if not found.entities and not found.relations:
+        if not results.entities and not results.relations:
             return (), ()
         database = self.stores.database
-        wanted = list(dict.fromkeys([*(each.id for each in asked.named), *found.entities]))
+        wanted = list(dict.fromkeys([*(each.id for each in analysis.named), *results.entities]))
         things, relations = await asyncio.gather(
-            entities.these(database, reader, wanted),
-            entities.these_relations(database, reader, found.relations),
+            entities.get_many(database, reader, wanted),
+            entities.get_relations(database, reader, results.relations),
         )
         return tuple(things[each] for each in wanted if each in things), tuple(relations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ranked:
+class _RankedChunk:
     chunk: ChunkId
     score: float
     relevance: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
+class _Ranking:
     """The best candidates, best first, some to spare, and those chunks that were read to order them."""
 
-    ranked: list[_Ranked]
+    ranked: list[_RankedChunk]
     read: dict[ChunkId, Chunk]
 
 
 @dataclass(slots=True)
-class _Clock:
+class _StepTimer:
     """Milliseconds per stage and of all, wall time."""
 
     began: float = field(default_factory=time.perf_counter)
@@ -317,9 +317,9 @@ class _Clock:
         return round((self.started - self.began) * 1000)
 
 
-def _judged_at_least(asked: Asked) -> int:
+def _judged_count(analysis: AnalyzedQuestion) -> int:
     """Return how many passages are judged: whether the evidence is enough must not hang on how much of it is wanted."""
-    return max(asked.question.limit, _LEAST_JUDGED)
+    return max(analysis.question.limit, _LEAST_JUDGED)
 
 
 def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, ...]:
@@ -328,21 +328,21 @@ def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, 
     return tuple(evidence[place] for place in sorted(kept[:limit]))
 
 
-def _reciprocal(found: Found, chunks: Sequence[ChunkId], keys: Sequence[str]) -> Floats:
+def _reciprocal(results: ChannelResults, chunks: Sequence[ChunkId], keys: Sequence[str]) -> Floats:
     """Return the chunks' scores by reciprocal rank fusion over the channels."""
     key_of = dict(zip(chunks, keys, strict=True))
     rankings: list[list[str]] = []
     for channel in Channel:
-        held = [chunk for chunk in chunks if channel in found.ranks[chunk]]
-        held.sort(key=lambda chunk: found.ranks[chunk][channel])
+        held = [chunk for chunk in chunks if channel in results.ranks[chunk]]
+        held.sort(key=lambda chunk: results.ranks[chunk][channel])
         rankings.append([key_of[chunk] for chunk in held])
     fused = fusion.reciprocal_ranks(rankings)
     return np.array([fused[key] for key in keys])
 
 
 def _evidence(
-    found: Found,
-    top: Mapping[ChunkId, _Ranked],
+    results: ChannelResults,
+    top: Mapping[ChunkId, _RankedChunk],
     passage: Passage,
     whole: tuple[Chunk, tuple[Chunk, ...]],
     rank: int,
@@ -353,8 +353,8 @@ def _evidence(
         members=whole[1],
         relevance=round(max(top[each.id].relevance for each in passage.members), 6),
         score=round(best.score, 6),
-        cosine_distance=_distance(found.similarities.get(best.chunk)),
-        ranks=found.ranks[best.chunk],
+        cosine_distance=_distance(results.similarities.get(best.chunk)),
+        ranks=results.ranks[best.chunk],
         original_rank=rank,
         new_rank=rank,
     )
@@ -366,12 +366,12 @@ def _distance(similarity: float | None) -> float | None:
 
 
 def _metrics(
-    clock: _Clock, found: Found, near: Neighbourhood, evidence: Sequence[Evidence]
+    clock: _StepTimer, results: ChannelResults, neighbourhood: Neighbourhood, evidence: Sequence[Evidence]
 ) -> Metrics:
-    dense = sorted(found.similarities.values(), reverse=True)
-    by_passage = [ranks for ranks in found.ranks.values() if PASSAGE_CHANNELS & ranks.keys()]
-    by_graph = [ranks for ranks in found.ranks.values() if GRAPH_CHANNELS & ranks.keys()]
-    took = {channel: each.ms for channel, each in found.metrics.items()}
+    dense = sorted(results.similarities.values(), reverse=True)
+    by_passage = [ranks for ranks in results.ranks.values() if PASSAGE_CHANNELS & ranks.keys()]
+    by_graph = [ranks for ranks in results.ranks.values() if GRAPH_CHANNELS & ranks.keys()]
+    took = {channel: each.ms for channel, each in results.metrics.items()}
     return Metrics(
         vector_ms=max((took.get(channel, 0) for channel in PASSAGE_CHANNELS), default=0),
         vector_hits=len(by_passage),
@@ -384,17 +384,17 @@ def _metrics(
         graph_depth=max(
             (
                 _EDGES_WALKED[each]
-                for each in GRAPH_CHANNELS & found.metrics.keys()
-                if found.metrics[each].hits
+                for each in GRAPH_CHANNELS & results.metrics.keys()
+                if results.metrics[each].hits
             ),
             default=0,
         ),
-        concepts=len(near.entities),
+        concepts=len(neighbourhood.entities),
         fusion_ms=clock.fusion,
         overlap=sum(bool(PASSAGE_CHANNELS & ranks.keys()) for ranks in by_graph),
         fused_top=evidence[0].score if evidence else 0.0,
         rerank_ms=clock.rerank,
         rerank_top=max((entry.relevance for entry in evidence), default=0.0),
-        channels=found.metrics,
+        channels=results.metrics,
         total_ms=clock.total,
     )

@@ -29,7 +29,7 @@ _NEARLY_SURE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class _Unit:
     place: int
     start: int
     end: int
@@ -39,7 +39,7 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class RerankQuery:
     """A question as the reader of passages knows it; `names` are the terms of its proper names."""
 
     vector: NDArray[np.float32]
@@ -47,13 +47,13 @@ class Reading:
     names: frozenset[str]
 
 
-async def read(
-    embedder: Embedder, asked: Reading, evidence: Sequence[Evidence]
+async def rerank_locally(
+    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     """Return the evidence in the same order with its highlights, and with its relevance judged by them."""
-    parts = _parts([entry.chunk for entry in evidence], asked.weights)
-    given = await embedder.documents([_readable(part) for part in parts]) if parts else None
-    similar: list[float] = [] if given is None else np.asarray(given @ asked.vector, float).tolist()
+    parts = _units([entry.chunk for entry in evidence], query.weights)
+    given = await embedder.documents([_embedding_text(part) for part in parts]) if parts else None
+    similar: list[float] = [] if given is None else np.asarray(given @ query.vector, float).tolist()
     found: dict[int, list[Highlight]] = {}
     for part, likeness in zip(parts, similar, strict=True):
         found.setdefault(part.place, []).append(
@@ -65,11 +65,11 @@ async def read(
             )
         )
     return tuple(
-        _judged(asked, entry, _best(found.get(place, []))) for place, entry in enumerate(evidence)
+        _with_relevance(query, entry, _best(found.get(place, []))) for place, entry in enumerate(evidence)
     )
 
 
-def measures(asked: Reading, entry: Evidence) -> Floats:
+def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
     """Return what a passage that was read is judged by, (`weights.READING`,).
 
     Its own relevance (as a logit); what its best units cover of the question, and how like it they are; how much of its
@@ -83,41 +83,41 @@ def measures(asked: Reading, entry: Evidence) -> Floats:
             math.log(own / (1 - own)),
             max((each.cover for each in entry.highlights), default=0.0),
             max((each.similarity for each in entry.highlights), default=0.0),
-            len(title & asked.weights.keys()) / max(len(title), 1),
-            _missing(asked, entry.chunk),
+            len(title & query.weights.keys()) / max(len(title), 1),
+            _missing_names(query, entry.chunk),
         ]
     )
 
 
-def _judged(asked: Reading, entry: Evidence, highlights: Sequence[Highlight]) -> Evidence:
+def _with_relevance(query: RerankQuery, entry: Evidence, highlights: Sequence[Highlight]) -> Evidence:
     read = replace(entry, highlights=tuple(highlights))
-    fitted = learned.weights().reading
-    logit = fitted.base + float(measures(asked, read) @ fitted.weights)
+    fitted = learned.load_weights().reading
+    logit = fitted.base + float(rerank_features(query, read) @ fitted.weights)
     return replace(read, relevance=round(1 / (1 + math.exp(-logit)), 6))
 
 
-def _missing(asked: Reading, chunk: Chunk) -> float:
+def _missing_names(query: RerankQuery, chunk: Chunk) -> float:
     """Return which share of the question's proper names, by weight, the passage and its title lack: 0 to 1."""
-    named = {word: weight for word, weight in asked.weights.items() if word in asked.names}
+    named = {word: weight for word, weight in query.weights.items() if word in query.names}
     if not named:
         return 0.0
     held = frozenset(terms(f"{chunk.title}\n{chunk.text}"))
     return sum(weight for word, weight in named.items() if word not in held) / sum(named.values())
 
 
-def _parts(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Part]:
-    return [part for place, chunk in enumerate(chunks) for part in _parts_of(chunk, place, weights)]
+def _units(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Unit]:
+    return [part for place, chunk in enumerate(chunks) for part in _units_of(chunk, place, weights)]
 
 
-def _parts_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_Part]:
+def _units_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_Unit]:
     title = title_terms(chunk.title)
-    found: dict[str, _Part] = {}
+    found: dict[str, _Unit] = {}
     for unit in units(chunk.text):
         text = chunk.text[unit.start : unit.end]
         own = frozenset(terms(text))
         if len(own) >= _SHORTEST and text not in found:
             around = (title | frozenset(terms(unit.context))) - own
-            found[text] = _Part(
+            found[text] = _Unit(
                 place=place,
                 start=unit.start,
                 end=unit.end,
@@ -137,7 +137,7 @@ def _cover(own: frozenset[str], around: frozenset[str], weights: Mapping[str, fl
     return (held + CONTEXT_COUNTS * near) / whole if whole else 0.0
 
 
-def _readable(part: _Part) -> str:
+def _embedding_text(part: _Unit) -> str:
     return f"{part.context}: {part.text}" if part.context else part.text
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Evidence
-from lightwell.domain.fences import harmless
+from lightwell.domain.fences import neutralize_chat_marks
 from lightwell.logs import logger
 from lightwell.ports import Reranker
 
@@ -22,16 +22,16 @@ _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class RerankResult:
     """Evidence, most relevant first; `note` says what did not go as it should, "" when all did."""
 
     evidence: tuple[Evidence, ...]
     note: str = ""
 
 
-async def reranked(
+async def rerank(
     reranker: Reranker, question: str, evidence: Sequence[Evidence], *, least: float = LEAST_SCORE
-) -> Judged:
+) -> RerankResult:
     """Return the evidence by the reranker's relevance, without what has less than `least`, with both its ranks.
 
     When the reranker fails, order and relevance before stand, and the note says so. Raises `Invalid`.
@@ -42,21 +42,21 @@ async def reranked(
         replace(entry, original_rank=rank, new_rank=rank) for rank, entry in enumerate(evidence)
     ]
     if not before:
-        return Judged(evidence=())
+        return RerankResult(evidence=())
     try:
         passages = [_passage(entry.chunk) for entry in before]
-        found = await reranker.rerank(harmless(question), passages)
+        found = await reranker.rerank(neutralize_chat_marks(question), passages)
     except ModelFailed as error:
         _log.warning("the order before reranking stands: the reranker failed", error=str(error))
-        return Judged(evidence=tuple(before), note=UNANSWERED)
+        return RerankResult(evidence=tuple(before), note=UNANSWERED)
     after = (
         replace(before[one.place], relevance=round(one.relevance, 6), new_rank=rank)
         for rank, one in enumerate(found)
     )
-    return Judged(evidence=tuple(entry for entry in after if entry.relevance >= least))
+    return RerankResult(evidence=tuple(entry for entry in after if entry.relevance >= least))
 
 
 def _passage(chunk: Chunk) -> str:
     """Return what a reranker reads: where the passage stands, and its text, which cannot end a model's turn."""
     head = " › ".join((chunk.title, *chunk.locator.section))
-    return harmless(f"{head}\n\n{chunk.text}")[:LONGEST_PASSAGE]
+    return neutralize_chat_marks(f"{head}\n\n{chunk.text}")[:LONGEST_PASSAGE]

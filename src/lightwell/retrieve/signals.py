@@ -79,7 +79,7 @@ def cover(candidates: Candidates, corpus: Corpus) -> Floats:
     return (candidates.frequencies > 0) @ weights / max(float(weights.sum()), 1e-9)
 
 
-def names_held(candidates: Candidates, corpus: Corpus) -> Floats:
+def name_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
     """Return which share of the question's names, by rarity, each candidate mentions: (n,) in [0, 1]."""
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
     weights = np.zeros(len(corpus.entity_counts))
@@ -104,7 +104,7 @@ def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floa
     return shared
 
 
-def titles_named(titles: Sequence[str], text: str, *, besides: str) -> Floats:
+def title_matches(titles: Sequence[str], text: str, *, besides: str) -> Floats:
     """Return 1 where the text names a title other than `besides`, 0 elsewhere, (n,); titles are `matchable`."""
     within = matchable(text)
     held = frozenset(within.split())
@@ -117,7 +117,7 @@ def titles_named(titles: Sequence[str], text: str, *, besides: str) -> Floats:
     )
 
 
-def called(titles: Sequence[str], question: str) -> Floats:
+def designation_matches(titles: Sequence[str], question: str) -> Floats:
     """Return 1 where the question calls a document by its designation, as `ENG-42` does, 0 elsewhere, (n,)."""
     within = matchable(question)
     return np.array([designation(title) in within for title in titles], np.float64)
@@ -155,7 +155,7 @@ def title_terms(title: str) -> frozenset[str]:
     return frozenset(terms.terms(title))
 
 
-def gains(candidate_impacts: Floats, firsts: Places) -> Floats:
+def pair_coverage(candidate_impacts: Floats, firsts: Places) -> Floats:
     """Return what each pair of a first passage and a candidate covers of the question: (firsts, n) in [0, 1].
 
     Per term the better of the two counts, so this asks what the candidate adds to the first passage.
@@ -164,7 +164,7 @@ def gains(candidate_impacts: Floats, firsts: Places) -> Floats:
     return best.sum(axis=2)
 
 
-def spread(values: Floats) -> Floats:
+def min_max(values: Floats) -> Floats:
     """Return the values from 0 for the least to 1 for the greatest; all 0 when they are equal."""
     if not len(values):
         return values
@@ -175,10 +175,10 @@ def spread(values: Floats) -> Floats:
 
 def logarithms(values: Floats, *, floor: float) -> Floats:
     """Return the spread of the values' logarithms, those below the floor counted as the floor."""
-    return spread(np.log(np.maximum(values, floor)))
+    return min_max(np.log(np.maximum(values, floor)))
 
 
-def nearness(values: Floats) -> Floats:
+def reciprocal_rank(values: Floats) -> Floats:
     """Return 1 for the greatest, 1/2 for the second ...; equal values share the better place."""
     rounded = np.round(values, _FINE)
     return 1 / (np.searchsorted(np.sort(-rounded), -rounded) + 1.0)

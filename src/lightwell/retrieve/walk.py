@@ -34,7 +34,7 @@ def transitions(mentions: Matrix, relations: Matrix) -> Matrix:
     return sparse.csr_array((chances, (into, out_of)), shape=(len(leaving), len(leaving)))
 
 
-def walk(steps: Matrix, restarts: Floats) -> Floats:
+def personalized_pagerank(steps: Matrix, restarts: Floats) -> Floats:
     """Return where walks dwell, for each column of non-negative restart weights: (nodes, k), columns sum to 1.
 
     A walk that cannot go on starts anew. A column of zeros stays zero.

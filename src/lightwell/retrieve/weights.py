@@ -45,7 +45,7 @@ class Weights:
 
 
 @cache
-def weights() -> Weights:
+def load_weights() -> Weights:
     """Return the shipped weights."""
     page = tomllib.loads(
         resources.files("lightwell.retrieve").joinpath("weights.toml").read_text("utf-8")

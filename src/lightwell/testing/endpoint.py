@@ -20,7 +20,7 @@ Body = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Behaves:
+class Behaviour:
     """How one request is treated. `status` other than 200 refuses it with `complaint` in OpenAI's form.
 
     `latency` in seconds comes before everything, `pace` before each word of a stream; `raw` is sent instead
@@ -40,7 +40,7 @@ class Behaves:
     refusal: str | None = None
 
 
-WELL = Behaves()
+WELL = Behaviour()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,8 @@ class FakeEndpoint:
         self,
         reply: Callable[[Body], str] = lambda body: "understood",
         *,
-        script: Sequence[Behaves] = (),
-        behaves: Behaves = WELL,
+        script: Sequence[Behaviour] = (),
+        behaviour: Behaviour = WELL,
         declines: frozenset[str] = frozenset(),
         dimension: int = 64,
         scored: Callable[[float], float] = lambda share: share,
@@ -74,7 +74,7 @@ class FakeEndpoint:
         self.most_at_once = 0
         self._reply = reply
         self._script = list(script)
-        self._behaves = behaves
+        self._behaves = behaviour
         self._declines = declines
         self._embedder = HashEmbedder(dimension)
         self._scored = scored
@@ -106,7 +106,7 @@ class FakeEndpoint:
                 serving.join()
 
     @contextmanager
-    def taken(self, request: Request) -> Generator[Behaves]:
+    def accept(self, request: Request) -> Generator[Behaviour]:
         """Note the request and how it is to be treated."""
         with self._lock:
             self.requests.append(request)
@@ -120,31 +120,31 @@ class FakeEndpoint:
             with self._lock:
                 self._at_once -= 1
 
-    def answer(self, request: Request, behaves: Behaves) -> object:
+    def answer(self, request: Request, behaviour: Behaviour) -> object:
         """Return the JSON of a good answer."""
         body = request.body
         if request.path.endswith("/chat/completions"):
-            return self._completion(body, behaves)
+            return self._completion(body, behaviour)
         if request.path.endswith("/embeddings"):
-            return self._vectors(body, behaves)
+            return self._vectors(body, behaviour)
         scores = self._scores(cast("str", body["query"]), body)
         if "texts" in body:
             return scores
         named = [{"index": one["index"], "relevance_score": one["score"]} for one in scores]
         return {"results": named}
 
-    def said(self, body: Body) -> str:
+    def reply_text(self, body: Body) -> str:
         return self._reply(body)
 
-    def _completion(self, body: Body, behaves: Behaves) -> object:
-        text = None if behaves.refusal else self._reply(body)
-        message = {"role": "assistant", "content": text, "refusal": behaves.refusal}
+    def _completion(self, body: Body, behaviour: Behaviour) -> object:
+        text = None if behaviour.refusal else self._reply(body)
+        message = {"role": "assistant", "content": text, "refusal": behaviour.refusal}
         asked, said = token_count(json.dumps(body["messages"])), token_count(text or "")
         return {
             "id": "fake",
             "object": "chat.completion",
             "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": behaves.finish_reason}],
+            "choices": [{"index": 0, "message": message, "finish_reason": behaviour.finish_reason}],
             "usage": {
                 "prompt_tokens": asked,
                 "completion_tokens": said,
@@ -152,7 +152,7 @@ class FakeEndpoint:
             },
         }
 
-    def _vectors(self, body: Body, behaves: Behaves) -> object:
+    def _vectors(self, body: Body, behaviour: Behaviour) -> object:
         texts = cast("list[str]", body["input"])
         vectors = asyncio.run(self._embedder.documents(texts)) * 3
         data = [
@@ -164,7 +164,7 @@ class FakeEndpoint:
             }
             for index, vector in enumerate(vectors)
         ]
-        if behaves.halves:
+        if behaviour.halves:
             data = data[: len(data) // 2]
         cost = sum(token_count(text) for text in texts)
         return {"data": data[::-1], "usage": {"prompt_tokens": cost, "total_tokens": cost}}
@@ -179,13 +179,13 @@ class FakeEndpoint:
         return sorted(scores, key=lambda one: -one["score"])
 
 
-def _declining(option: str) -> Behaves:
+def _declining(option: str) -> Behaviour:
     complaint = {
         "message": f"Unsupported parameter: {option}",
         "param": option,
         "code": "unsupported_parameter",
     }
-    return Behaves(status=400, complaint=complaint)
+    return Behaviour(status=400, complaint=complaint)
 
 
 class _Server(ThreadingHTTPServer):
@@ -206,38 +206,38 @@ class _Handler(BaseHTTPRequestHandler):
             headers={name.lower(): value for name, value in self.headers.items()},
             body=cast("Body", json.loads(self.rfile.read(length))),
         )
-        with self.fake.taken(request) as behaves:
+        with self.fake.accept(request) as behaves:
             time.sleep(behaves.latency)
             try:
                 self._answer(request, behaves)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 
-    def _answer(self, request: Request, behaves: Behaves) -> None:
-        if behaves.hangs_up:
+    def _answer(self, request: Request, behaviour: Behaviour) -> None:
+        if behaviour.hangs_up:
             self.close_connection = True
             return
-        if behaves.status != 200:
-            error = {"error": {"type": "error", **behaves.complaint}}
-            self._send(behaves, json.dumps(error).encode())
-        elif behaves.raw is not None:
-            self._send(behaves, behaves.raw)
+        if behaviour.status != 200:
+            error = {"error": {"type": "error", **behaviour.complaint}}
+            self._send(behaviour, json.dumps(error).encode())
+        elif behaviour.raw is not None:
+            self._send(behaviour, behaviour.raw)
         elif request.body.get("stream"):
-            self._stream(request, behaves)
+            self._stream(request, behaviour)
         else:
-            self._send(behaves, json.dumps(self.fake.answer(request, behaves)).encode())
+            self._send(behaviour, json.dumps(self.fake.answer(request, behaviour)).encode())
 
-    def _stream(self, request: Request, behaves: Behaves) -> None:
-        words = re.findall(r"\s*\S+", self.fake.said(request.body))
-        if behaves.halves:
+    def _stream(self, request: Request, behaviour: Behaviour) -> None:
+        words = re.findall(r"\s*\S+", self.fake.reply_text(request.body))
+        if behaviour.halves:
             words = words[: len(words) // 2]
         self.close_connection = True
-        self._begin(behaves, "text/event-stream", {"Connection": "close"})
+        self._begin(behaviour, "text/event-stream", {"Connection": "close"})
         for word in words:
-            time.sleep(behaves.pace)
-            self._event({"content": word, "refusal": behaves.refusal}, None)
-        if not behaves.halves:
-            self._event({}, behaves.finish_reason)
+            time.sleep(behaviour.pace)
+            self._event({"content": word, "refusal": behaviour.refusal}, None)
+        if not behaviour.halves:
+            self._event({}, behaviour.finish_reason)
             self.wfile.write(b"data: [DONE]\n\n")
 
     def _event(self, delta: Mapping[str, object], finish_reason: str | None) -> None:
@@ -245,13 +245,13 @@ class _Handler(BaseHTTPRequestHandler):
         part = {"object": "chat.completion.chunk", "choices": [choice]}
         self.wfile.write(f"data: {json.dumps(part)}\n\n".encode())
 
-    def _send(self, behaves: Behaves, body: bytes) -> None:
-        self._begin(behaves, "application/json", {"Content-Length": str(len(body))})
+    def _send(self, behaviour: Behaviour, body: bytes) -> None:
+        self._begin(behaviour, "application/json", {"Content-Length": str(len(body))})
         self.wfile.write(body)
 
-    def _begin(self, behaves: Behaves, kind: str, framing: Mapping[str, str]) -> None:
-        self.send_response(behaves.status)
-        for name, value in {**framing, **behaves.headers}.items():
+    def _begin(self, behaviour: Behaviour, kind: str, framing: Mapping[str, str]) -> None:
+        self.send_response(behaviour.status)
+        for name, value in {**framing, **behaviour.headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Type", kind)
         self.end_headers()

@@ -94,7 +94,7 @@ class ScriptedModel:
         whole = self._says(messages)
         if isinstance(whole, ModelFailed):
             raise whole
-        text = _cut(whole, most_tokens)
+        text = _truncate(whole, most_tokens)
         usage = Usage(
             model=self.model,
             input_tokens=sum(token_count(message.content) for message in messages),
@@ -114,7 +114,7 @@ def _in_order(replies: Sequence[Says]) -> Callable[[Sequence[Message]], Says]:
     return lambda _: next(left, ModelFailed("the script of this test has no further reply"))
 
 
-def _cut(text: str, most_tokens: int) -> str:
+def _truncate(text: str, most_tokens: int) -> str:
     while token_count(text) > most_tokens:
         text = text[: len(text) * 9 // 10]
     return text

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lightwell.records.server import serve
+from lightwell.records.server import run_server
 
 
 @contextmanager
@@ -19,5 +19,5 @@ def temporary_folder() -> Generator[Path]:
 @contextmanager
 def temporary_server() -> Generator[str]:
     """Yield the URI of an embedded server with an empty database."""
-    with temporary_folder() as folder, serve(folder) as uri:
+    with temporary_folder() as folder, run_server(folder) as uri:
         yield uri

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 
 from lightwell.domain.documents import Format, NewDocument
-from lightwell.ports import Change, Changed, Gone, Unchanged
+from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument
 
 
-def written(
+def make_document(
     name: str, text: str, tags: Iterable[str], *, title: str = "", topic: str = ""
 ) -> NewDocument:
     """Return a plain text or markdown document, as a source would give it."""
@@ -31,7 +31,7 @@ def written(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class InMemorySource:
     """A `Connector` over these documents; what it had before and has no more is gone."""
 
     documents: tuple[NewDocument, ...]
@@ -39,9 +39,9 @@ class Shelf:
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
         for url in sorted(known.keys() - {document.url for document in self.documents}):
-            yield Gone(url=url)
+            yield RemovedDocument(url=url)
         for document in self.documents:
             if known.get(document.url) == document.content_hash:
-                yield Unchanged(url=document.url, document=document)
+                yield UnchangedDocument(url=document.url, document=document)
             else:
-                yield Changed(document=document)
+                yield ChangedDocument(document=document)

@@ -5,10 +5,10 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 
-from lightwell.answer.compose import Answers
+from lightwell.answer.compose import AnswerGenerator
 from lightwell.answer.context import Budget
 from lightwell.connectors.files import Files
-from lightwell.connectors.requested import Requested
+from lightwell.connectors.requested import RequestedFile
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
@@ -16,14 +16,14 @@ from lightwell.domain.requests import IngestRequest
 from lightwell.domain.sources import SourceRetention
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
-from lightwell.ingest.rules import Rules
-from lightwell.ingest.way import Way
+from lightwell.ingest.rules import RuleExtractor
+from lightwell.ingest.way import IngestContext
 from lightwell.ingest.work import new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import Embedder, Reranker
 from lightwell.records import access, replies, spaces
-from lightwell.records.asking import Asking
+from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
 from lightwell.records.spaces import Space
 from lightwell.retrieve.channels import Stores
@@ -33,7 +33,7 @@ from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.wiring.database import open_database
-from lightwell.wiring.examination import examined
+from lightwell.wiring.examination import examine
 from lightwell.wiring.models import (
     chat_model,
     extract_by_model,
@@ -47,11 +47,11 @@ from lightwell.wiring.models import (
 )
 from lightwell.wiring.projects import delete_project
 
-__all__ = ["delete_project", "examined", "files", "opened", "reading_by_rules", "retriever"]
+__all__ = ["delete_project", "examine", "files", "open_knowledge_base", "rule_ingest_context", "make_retriever"]
 
 
 @asynccontextmanager
-async def opened(
+async def open_knowledge_base(
     settings: Settings | None = None,
     meter: Meter | None = None,
     *,
@@ -76,20 +76,20 @@ async def opened(
         summaries = summarizer(chosen, ask) if ask else None
         parser = stack.enter_context(closing(Parser(_parser_limits(chosen))))
         way = replace(
-            await reading_by_rules(database, space, embedder, parser, chosen.lease_seconds),
+            await rule_ingest_context(database, space, embedder, parser, chosen.lease_seconds),
             embedded_at_once=chosen.embedding_batch_size,
             refreshed_at_once=chosen.graph_batch_size,
             sources=_source_retention(chosen),
         )
         if chosen.extraction == "model":
             way = extract_by_model(replace(way, summarizer=summaries), chosen, ask)
-        found_by = retriever(
+        found_by = make_retriever(
             way,
             asking=keyword_asking(chosen, database, project_id, chat, paid),
             reranker=await open_reranker(chosen, stack, paid),
             ranking=ranking(chosen),
         )
-        answers = Answers(
+        answers = AnswerGenerator(
             model=chat_model(chat, paid),
             budget=Budget(
                 most_tokens=chosen.context_max_tokens,
@@ -107,24 +107,24 @@ def _wrapped(embedder: Embedder, around: Callable[[Embedder], Embedder] | None) 
     return embedder if around is None else around(embedder)
 
 
-async def reading_by_rules(
+async def rule_ingest_context(
     database: Database,
     space: Space,
     embedder: Embedder,
     parser: Parser,
     lease_seconds: float = 30.0,
-) -> Way:
+) -> IngestContext:
     """Return a way in that needs no model but the embedder, with room made for its vectors."""
     vectors, profiles = PostgresVectors(database), PostgresProfiles(database)
     await vectors.prepare(space.id, space.dimension)
     await profiles.prepare(space.id, space.dimension)
-    return Way(
+    return IngestContext(
         database=database,
         vectors=vectors,
         profiles=profiles,
         space=space,
         embedder=embedder,
-        extractor=Rules(),
+        extractor=RuleExtractor(),
         worker=new_worker(lease_seconds),
         parser=parser,
     )
@@ -142,33 +142,33 @@ def _parser_limits(settings: Settings) -> ParserLimits:
     )
 
 
-def retriever(
-    way: Way,
+def make_retriever(
+    context: IngestContext,
     *,
-    asking: Asking | None = None,
+    asking: CachedModel | None = None,
     reranker: Reranker | None = None,
     ranking: Ranking | None = None,
 ) -> Retriever:
     """Return what finds evidence in what this way brings in; `asking` finds keywords where it is given."""
     stores = Stores(
-        database=way.database,
-        vectors=way.vectors,
-        profiles=way.profiles,
-        graph=PostgresGraph(way.database),
-        space=way.space,
+        database=context.database,
+        vectors=context.vectors,
+        profiles=context.profiles,
+        graph=PostgresGraph(context.database),
+        space=context.space,
     )
     return Retriever(
         stores=stores,
-        embedder=way.embedder,
-        asking=asking,
+        embedder=context.embedder,
+        model=asking,
         reranker=reranker,
         ranking=ranking or Ranking(),
     )
 
 
-def requested(request: IngestRequest, settings: Settings) -> Requested:
+def requested(request: IngestRequest, settings: Settings) -> RequestedFile:
     """Return one requested document as a source."""
-    return Requested(request, most_bytes=settings.most_file_bytes)
+    return RequestedFile(request, most_bytes=settings.most_file_bytes)
 
 
 def files(root: Path, tags: Tags, settings: Settings) -> Files:

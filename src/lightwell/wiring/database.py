@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from lightwell.domain.errors import StoreFailed
-from lightwell.records.database import Database, connected
+from lightwell.records.database import Database, connect
 from lightwell.records.disk import full_disk, log_end
 from lightwell.settings import Settings
 
@@ -16,9 +16,9 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
         return
-    from lightwell.records.server import serve
+    from lightwell.records.server import run_server
 
-    server, logged = serve(settings.data), log_end(settings.data)
+    server, logged = run_server(settings.data), log_end(settings.data)
     try:
         conninfo = await asyncio.to_thread(server.__enter__)
         try:
@@ -36,7 +36,7 @@ async def open_database(settings: Settings) -> AsyncGenerator[Database, None]:
     """Open the database in use, with as many connections as the settings allow, its schema up to date."""
     async with (
         database_server(settings) as conninfo,
-        connected(conninfo, most_connections=settings.database_connections) as database,
+        connect(conninfo, most_connections=settings.database_connections) as database,
     ):
         yield database
 

@@ -7,13 +7,13 @@ from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
 from lightwell.models.meter import Meter
 from lightwell.ports import Message
-from lightwell.records.health import examination
+from lightwell.records.health import examine_database
 from lightwell.settings import Settings
 from lightwell.wiring.database import database_server, has_store
 from lightwell.wiring.models import chat_model, open_chat_connection, open_embedder, open_reranker
 
 
-async def examined(settings: Settings) -> list[Check]:
+async def examine(settings: Settings) -> list[Check]:
     """Look at everything Lightwell stands on and say what is not well and how to mend it; change nothing.
 
     Starting the embedded server and answering one word with each model is part of the look.
@@ -23,13 +23,13 @@ async def examined(settings: Settings) -> list[Check]:
         try:
             checks += await _database_checks(settings, stack)
         except LightwellError as error:
-            checks.append(_unwell("database", error))
+            checks.append(_failed_check("database", error))
         for name, look in _LOOKS.items():
             try:
                 detail = await look(settings, stack)
-                checks.append(Check(name=name, ok=True, detail=detail, mend=""))
+                checks.append(Check(name=name, ok=True, detail=detail, fix=""))
             except LightwellError as error:
-                checks.append(_unwell(name, error))
+                checks.append(_failed_check(name, error))
     return checks
 
 
@@ -38,21 +38,21 @@ async def _database_checks(settings: Settings, stack: AsyncExitStack) -> list[Ch
     if not has_store(settings):
         place = settings.data.expanduser().resolve()
         detail = f"no store in {place} yet; `lightwell ingest PATH --acl TAG` creates it"
-        return [Check(name="database", ok=True, detail=detail, mend="")]
-    return await examination(await stack.enter_async_context(database_server(settings)))
+        return [Check(name="database", ok=True, detail=detail, fix="")]
+    return await examine_database(await stack.enter_async_context(database_server(settings)))
 
 
-def _unwell(name: str, error: LightwellError) -> Check:
-    return Check(name=name, ok=False, detail="not usable", mend=str(error))
+def _failed_check(name: str, error: LightwellError) -> Check:
+    return Check(name=name, ok=False, detail="not usable", fix=str(error))
 
 
-async def _look_at_embedder(settings: Settings, stack: AsyncExitStack) -> str:
+async def _check_embedder(settings: Settings, stack: AsyncExitStack) -> str:
     embedder = await open_embedder(settings, stack, Meter())
     await embedder.query("light")
     return f"{embedder.model}, {embedder.dimension} dimensions"
 
 
-async def _look_at_chat(settings: Settings, stack: AsyncExitStack) -> str:
+async def _check_chat(settings: Settings, stack: AsyncExitStack) -> str:
     model = chat_model(await open_chat_connection(settings, stack), Meter())
     if model is None:
         return "none; answers are extracts (set LIGHTWELL_CHAT_URL for written ones)"
@@ -60,7 +60,7 @@ async def _look_at_chat(settings: Settings, stack: AsyncExitStack) -> str:
     return model.model
 
 
-async def _look_at_reranker(settings: Settings, stack: AsyncExitStack) -> str:
+async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
     """Ask for the order of an answer and of a sentence beside the point: some servers score what they cannot judge."""
     reranker = await open_reranker(settings, stack, Meter())
     if reranker is None:
@@ -76,7 +76,7 @@ async def _look_at_reranker(settings: Settings, stack: AsyncExitStack) -> str:
 
 
 _LOOKS: Mapping[str, Callable[[Settings, AsyncExitStack], Awaitable[str]]] = {
-    "embedding model": _look_at_embedder,
-    "chat model": _look_at_chat,
-    "reranker": _look_at_reranker,
+    "embedding model": _check_embedder,
+    "chat model": _check_chat,
+    "reranker": _check_reranker,
 }

@@ -11,14 +11,14 @@ from lightwell.domain.calibration import Calibration
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.usage import OperationType
-from lightwell.ingest.extract import ModelReader
-from lightwell.ingest.reading import Form, Wanted
+from lightwell.ingest.extract import LLMExtractor
+from lightwell.ingest.reading import OutputForm, ExtractionSpec
 from lightwell.ingest.summaries import Summarizer
-from lightwell.ingest.way import Way
-from lightwell.ingest.work import crowded
-from lightwell.models.meter import Meter, Metered
+from lightwell.ingest.way import IngestContext
+from lightwell.ingest.work import with_batches_for
+from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import ChatModel, Embedder, Reranker
-from lightwell.records.asking import Asking
+from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
 from lightwell.retrieve.pipeline import Ranking
 from lightwell.settings import Settings
@@ -38,7 +38,7 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter)
     from lightwell.models import endpoint, openai_embedder
 
     connection = await stack.enter_async_context(
-        endpoint.connected(
+        endpoint.connect(
             _endpoint(
                 settings,
                 "LIGHTWELL_EMBEDDING",
@@ -65,7 +65,7 @@ async def open_chat_connection(settings: Settings, stack: AsyncExitStack) -> "Co
 
     named = (settings.chat_url, settings.chat_model, settings.chat_api_key)
     return await stack.enter_async_context(
-        endpoint.connected(_endpoint(settings, "LIGHTWELL_CHAT", named))
+        endpoint.connect(_endpoint(settings, "LIGHTWELL_CHAT", named))
     )
 
 
@@ -75,7 +75,7 @@ def chat_model(chat: "Connection | None", meter: Meter) -> ChatModel | None:
     from lightwell.models import limiter, openai_chat
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
-    return Metered(inner=model, meter=meter, operation=OperationType.QUERY)
+    return MeteredModel(inner=model, meter=meter, operation=OperationType.QUERY)
 
 
 def keyword_asking(
@@ -84,7 +84,7 @@ def keyword_asking(
     project_id: ProjectId,
     chat: "Connection | None",
     meter: Meter,
-) -> Asking | None:
+) -> CachedModel | None:
     """Return who finds keywords: by default nobody where no model reads documents, since then little is described."""
     wanted = settings.keyword_extraction
     if chat is None or not (settings.extraction == "model" if wanted == "auto" else wanted):
@@ -92,8 +92,8 @@ def keyword_asking(
     from lightwell.models import limiter, openai_chat
 
     model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.QUESTION)
-    paid = Metered(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
-    return Asking(
+    paid = MeteredModel(inner=model, meter=meter, operation=OperationType.KEYWORD_EXTRACTION)
+    return CachedModel(
         database, project_id, paid, slots=settings.endpoint_concurrency, grace_seconds=0.0
     )
 
@@ -115,7 +115,7 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
     )
     calibration = Calibration(a=settings.rerank_scale, b=settings.rerank_shift)
     return await stack.enter_async_context(
-        rerankers.reranking(endpoint, calibration=calibration, meter=meter)
+        rerankers.reranker_request(endpoint, calibration=calibration, meter=meter)
     )
 
 
@@ -134,7 +134,7 @@ def ingestion_asking(
     project_id: ProjectId,
     chat: "Connection",
     meter: Meter,
-) -> Callable[[OperationType], Asking]:
+) -> Callable[[OperationType], CachedModel]:
     """Return how ingestion asks: through the gate that questions go through too, after them."""
     from lightwell.models import limiter, openai_chat
 
@@ -143,14 +143,14 @@ def ingestion_asking(
     model = openai_chat.OpenAIChat(chat, priority=gate, holds_to_schema=held)
     slots = settings.endpoint_concurrency + _AT_HAND
 
-    def ask(operation: OperationType) -> Asking:
-        paid = Metered(inner=model, meter=meter, operation=operation)
-        return Asking(database, project_id, paid, slots=slots)
+    def ask(operation: OperationType) -> CachedModel:
+        paid = MeteredModel(inner=model, meter=meter, operation=operation)
+        return CachedModel(database, project_id, paid, slots=slots)
 
     return ask
 
 
-def summarizer(settings: Settings, ask: Callable[[OperationType], Asking]) -> Summarizer:
+def summarizer(settings: Settings, ask: Callable[[OperationType], CachedModel]) -> Summarizer:
     return Summarizer(
         asking=ask(OperationType.SUMMARIZATION),
         most_tokens=settings.description_max_tokens,
@@ -159,28 +159,28 @@ def summarizer(settings: Settings, ask: Callable[[OperationType], Asking]) -> Su
 
 
 def extract_by_model(
-    way: Way, settings: Settings, ask: Callable[[OperationType], Asking] | None
-) -> Way:
+    context: IngestContext, settings: Settings, ask: Callable[[OperationType], CachedModel] | None
+) -> IngestContext:
     if ask is None:
         raise Invalid(
             "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
         )
-    reader = ModelReader(
+    reader = LLMExtractor(
         ask(OperationType.INGESTION),
-        wanted(settings),
+        extraction_spec(settings),
         passes=settings.gleaning_passes if settings.gleaning_enabled else 0,
-        instead=Form.LINES if settings.extraction_form == "auto" else None,
+        instead=OutputForm.LINES if settings.extraction_form == "auto" else None,
     )
-    return crowded(replace(way, extractor=reader), settings.endpoint_concurrency)
+    return with_batches_for(replace(context, extractor=reader), settings.endpoint_concurrency)
 
 
-def wanted(settings: Settings) -> Wanted:
+def extraction_spec(settings: Settings) -> ExtractionSpec:
     """Return what a model is asked to find, and how it is to write."""
     kinds = [kind.strip().casefold() for kind in settings.entity_kinds.split(",")]
-    return Wanted(
+    return ExtractionSpec(
         kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),
         language=settings.extraction_language.strip(),
-        form=Form.LINES if settings.extraction_form == "lines" else Form.JSON,
+        form=OutputForm.LINES if settings.extraction_form == "lines" else OutputForm.JSON,
     )
 
 

@@ -3,7 +3,7 @@
 from contextlib import AsyncExitStack
 
 from lightwell.records import projects
-from lightwell.records.database import connected
+from lightwell.records.database import connect
 from lightwell.settings import Settings
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
@@ -18,7 +18,7 @@ async def delete_project(settings: Settings) -> None:
     """
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(settings))
-        database = await stack.enter_async_context(connected(conninfo))
+        database = await stack.enter_async_context(connect(conninfo))
         for space in await projects.delete(database, settings.tenant, settings.project):
             await PostgresVectors(database).drop(space)
             await PostgresProfiles(database).drop(space)

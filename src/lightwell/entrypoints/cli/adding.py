@@ -45,7 +45,7 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
     import lightwell.entrypoints.cli.requests as requests
     from lightwell.entrypoints.cli.edge import run
 
-    typed = requests.Typed(
+    typed = requests.RequestOptions(
         path=path,
         acl=acl or [],
         title=title,

@@ -41,7 +41,7 @@ def feedback(
     import lightwell.entrypoints.cli.analytics_reports as reports
     from lightwell.entrypoints.cli.edge import run
 
-    run(reports.give(query, rating, comment, who or []), as_json=as_json, verbose=verbose)
+    run(reports.give_feedback(query, rating, comment, who or []), as_json=as_json, verbose=verbose)
 
 
 @analytics.command(
@@ -52,7 +52,7 @@ def begin_session(*, who: As = None, as_json: Json = False, verbose: Verbose = F
     import lightwell.entrypoints.cli.analytics_reports as reports
     from lightwell.entrypoints.cli.edge import run
 
-    run(reports.begin(who or []), as_json=as_json, verbose=verbose)
+    run(reports.begin_session(who or []), as_json=as_json, verbose=verbose)
 
 
 @analytics.command(
@@ -70,7 +70,7 @@ def end_session(
     import lightwell.entrypoints.cli.analytics_reports as reports
     from lightwell.entrypoints.cli.edge import run
 
-    run(reports.end(session, who or []), as_json=as_json, verbose=verbose)
+    run(reports.end_session(session, who or []), as_json=as_json, verbose=verbose)
 
 
 @analytics.command(

@@ -15,7 +15,7 @@ from lightwell.domain.analytics import Feedback, FeedbackRequest, LoggedQuery, S
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
 from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 Json = Mapping[str, object]
 
@@ -30,7 +30,7 @@ class Page:
     limit: int
 
 
-async def give(query: UUID, rating: int, comment: str, who: Sequence[str]) -> Report:
+async def give_feedback(query: UUID, rating: int, comment: str, who: Sequence[str]) -> Report:
     """Write feedback down and report it."""
     request = FeedbackRequest(query_id=QueryId(query), rating=rating, comment=comment)
     async with _open(who) as (kb, reader):
@@ -38,14 +38,14 @@ async def give(query: UUID, rating: int, comment: str, who: Sequence[str]) -> Re
     return Report(document=_feedback(given), text=Text(f"Rated {given.rating} of 5."))
 
 
-async def begin(who: Sequence[str]) -> Report:
+async def begin_session(who: Sequence[str]) -> Report:
     """Open a session and report its id."""
     async with _open(who) as (kb, reader):
         begun = await kb.analytics.begin_session(reader)
     return Report(document=_session(begun), text=Text(f"Session {begun.id} is open."))
 
 
-async def end(session: UUID, who: Sequence[str]) -> Report:
+async def end_session(session: UUID, who: Sequence[str]) -> Report:
     """End a session and report it."""
     async with _open(who) as (kb, reader):
         ended = await kb.analytics.end_session(reader, SessionId(session))
@@ -138,58 +138,58 @@ async def feedback(page: Page, who: Sequence[str]) -> Report:
 @asynccontextmanager
 async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
     tags = people.tags(who)
-    async with opened(settings_of_store()) as kb:
+    async with open_knowledge_base(settings_of_store()) as kb:
         yield kb, await people.reader(kb, tags)
 
 
-def _session(given: Session) -> Json:
+def _session(session: Session) -> Json:
     return {
-        "sessionId": str(given.id),
-        "startedAt": given.started_at.isoformat(),
-        "endedAt": given.ended_at.isoformat() if given.ended_at else None,
-        "queries": given.queries,
+        "sessionId": str(session.id),
+        "startedAt": session.started_at.isoformat(),
+        "endedAt": session.ended_at.isoformat() if session.ended_at else None,
+        "queries": session.queries,
     }
 
 
-def _feedback(given: Feedback) -> Json:
+def _feedback(feedback: Feedback) -> Json:
     return {
-        "feedbackId": str(given.id),
-        "queryId": str(given.query_id),
-        "rating": given.rating,
-        "comment": given.comment,
-        "createdAt": given.created_at.isoformat(),
+        "feedbackId": str(feedback.id),
+        "queryId": str(feedback.query_id),
+        "rating": feedback.rating,
+        "comment": feedback.comment,
+        "createdAt": feedback.created_at.isoformat(),
     }
 
 
-def _query(given: LoggedQuery) -> Json:
+def _query(query: LoggedQuery) -> Json:
     return {
-        "queryId": str(given.id),
-        "sessionId": str(given.session_id),
-        "timestamp": given.timestamp.isoformat(),
-        "queryHash": given.query_hash,
-        "strategyUsed": given.strategy.value,
-        "executionTimeMs": given.execution_time_ms,
-        "vectorSearchMs": given.vector_search_ms,
-        "vectorResultCount": given.vector_result_count,
-        "vectorTopScore": given.vector_top_score,
-        "vectorAvgScore": given.vector_avg_score,
-        "graphTraversalMs": given.graph_traversal_ms,
-        "graphResultCount": given.graph_result_count,
-        "graphMaxDepth": given.graph_max_depth,
-        "conceptsFound": given.concepts_found,
-        "fusionMs": given.fusion_ms,
-        "overlapCount": given.overlap_count,
-        "rrfTopScore": given.rrf_top_score,
-        "rerankMs": given.rerank_ms,
-        "rerankTopScore": given.rerank_top_score,
-        "confidenceThresholdMet": given.confidence_threshold_met,
-        "finalContextTokens": given.final_context_tokens,
-        "citationCount": given.citation_count,
+        "queryId": str(query.id),
+        "sessionId": str(query.session_id),
+        "timestamp": query.timestamp.isoformat(),
+        "queryHash": query.query_hash,
+        "strategyUsed": query.strategy.value,
+        "executionTimeMs": query.execution_time_ms,
+        "vectorSearchMs": query.vector_search_ms,
+        "vectorResultCount": query.vector_result_count,
+        "vectorTopScore": query.vector_top_score,
+        "vectorAvgScore": query.vector_avg_score,
+        "graphTraversalMs": query.graph_traversal_ms,
+        "graphResultCount": query.graph_result_count,
+        "graphMaxDepth": query.graph_max_depth,
+        "conceptsFound": query.concepts_found,
+        "fusionMs": query.fusion_ms,
+        "overlapCount": query.overlap_count,
+        "rrfTopScore": query.rrf_top_score,
+        "rerankMs": query.rerank_ms,
+        "rerankTopScore": query.rerank_top_score,
+        "confidenceThresholdMet": query.confidence_threshold_met,
+        "finalContextTokens": query.final_context_tokens,
+        "citationCount": query.citation_count,
         "channels": {
             channel.value: {"ms": each.ms, "hits": each.hits}
-            for channel, each in given.channels.items()
+            for channel, each in query.channels.items()
         },
-        "rating": given.rating,
+        "rating": query.rating,
     }
 
 

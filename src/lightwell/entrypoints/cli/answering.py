@@ -24,11 +24,11 @@ from lightwell.entrypoints.cli.edge import Report, settings, settings_of_store
 from lightwell.entrypoints.cli.waiting import question_meter
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class AskOptions:
     """A question as it was typed."""
 
     text: str
@@ -48,42 +48,42 @@ class Asked:
         )
 
 
-async def ask(asked: Asked, who: Sequence[str]) -> Report:
+async def ask(options: AskOptions, who: Sequence[str]) -> Report:
     """Report the answer; insufficient evidence is an answer too."""
     meter = question_meter()
-    async with _open(asked, who, meter) as (kb, reader):
+    async with _open(options, who, meter) as (kb, reader):
         began = time.perf_counter()
-        answer = await kb.query(asked.request, reader)
+        answer = await kb.query(options.request, reader)
         document = shapes.answer(answer, milliseconds=_since(began))
-    paid = _paid(meter)
+    paid = _cost_lines(meter)
     return Report(
         document={**document, "usage": paid.document()},
         text=Group(show.answer(answer), *paid.lines()),
     )
 
 
-async def statements(asked: Asked, who: Sequence[str]) -> Report:
+async def statements(options: AskOptions, who: Sequence[str]) -> Report:
     """Report what the documents state, each with its citations and dates."""
     meter = question_meter()
-    async with _open(asked, who, meter) as (kb, reader):
+    async with _open(options, who, meter) as (kb, reader):
         began = time.perf_counter()
         listed = await kb.statements(
-            asked.text, reader, topic=asked.topic, limit=asked.limit, mode=asked.mode
+            options.text, reader, topic=options.topic, limit=options.limit, mode=options.mode
         )
         document = shapes.statements(listed, milliseconds=_since(began))
-    paid = _paid(meter)
+    paid = _cost_lines(meter)
     return Report(
         document={**document, "usage": paid.document()},
         text=Group(show.statements(listed), *paid.lines()),
     )
 
 
-async def stream(asked: Asked, who: Sequence[str], *, as_json: bool) -> Report:
+async def stream(options: AskOptions, who: Sequence[str], *, as_json: bool) -> Report:
     """Print the answer as it comes, and report what is left to say; raise `ModelFailed` when its model does."""
     last: StreamChunk | None = None
     meter = question_meter()
-    async with _open(asked, who, meter) as (kb, reader):
-        events = kb.query_stream(asked.request, reader)
+    async with _open(options, who, meter) as (kb, reader):
+        events = kb.query_stream(options.request, reader)
         async for event in events:
             last = event
             if as_json:
@@ -98,24 +98,24 @@ async def stream(asked: Asked, who: Sequence[str], *, as_json: bool) -> Report:
         return Report(document={}, text=Text(), printed=True)
     return Report(
         document={},
-        text=Group(Text("\n"), show.told_of(answer), *_paid(meter).lines()),
+        text=Group(Text("\n"), show.citations_and_notes(answer), *_cost_lines(meter).lines()),
         printed=as_json,
     )
 
 
 @asynccontextmanager
 async def _open(
-    asked: Asked, who: Sequence[str], meter: Meter
+    options: AskOptions, who: Sequence[str], meter: Meter
 ) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
     """Open the project, after everything that can be checked without it."""
-    asked.request.question()
+    options.request.question()
     tags = people.tags(who)
-    async with opened(settings_of_store(), meter) as kb:
+    async with open_knowledge_base(settings_of_store(), meter) as kb:
         yield kb, await people.reader(kb, tags)
 
 
-def _paid(meter: Meter) -> costs.Costs:
-    return costs.spent(meter.usages, settings())
+def _cost_lines(meter: Meter) -> costs.Costs:
+    return costs.actual_costs(meter.usages, settings())
 
 
 def _since(began: float) -> int:

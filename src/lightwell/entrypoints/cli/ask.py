@@ -83,7 +83,7 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
-    asked = answering.Asked(
+    asked = answering.AskOptions(
         text=question,
         topic=topic,
         limit=(20 if statements else 5) if limit is None else limit,

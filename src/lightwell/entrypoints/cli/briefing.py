@@ -9,7 +9,7 @@ import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
-from lightwell.domain.briefs import Brief, Line, Tie
+from lightwell.domain.briefs import Brief, BriefLine, RelatedEntity
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.evidence import INSUFFICIENT, Confidence
 from lightwell.entrypoints.cli.edge import Report, settings_of_store
@@ -22,12 +22,12 @@ Json = Mapping[str, object]
 async def brief(name: str, who: Sequence[str]) -> Report:
     """Report a brief, or which entities fit the name."""
     tags = people.tags(who)
-    from lightwell.wiring import opened
+    from lightwell.wiring import open_knowledge_base
 
     chosen, meter = settings_of_store(), question_meter()
-    async with opened(chosen, meter) as kb:
+    async with open_knowledge_base(chosen, meter) as kb:
         found = await kb.brief(name, await people.reader(kb, tags))
-    paid = costs.spent(meter.usages, chosen)
+    paid = costs.actual_costs(meter.usages, chosen)
     usage = {"usage": paid.document()}
     match found:
         case Brief():
@@ -42,28 +42,28 @@ async def brief(name: str, who: Sequence[str]) -> Report:
 # ── for programs ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _as_json(given: Brief) -> Json:
+def _as_json(brief: Brief) -> Json:
     return {
-        "queryId": str(given.query_id),
+        "queryId": str(brief.query_id),
         "entity": {
-            **shapes.entity_names(given.entity),
-            "description": given.entity.description,
-            "describedByHand": given.entity.described_by_hand,
+            **shapes.entity_names(brief.entity),
+            "description": brief.entity.description,
+            "describedByHand": brief.entity.described_by_hand,
         },
-        "about": [_line(each) for each in given.about],
-        "lately": [_line(each) for each in given.lately],
-        "openPoints": [_line(each) for each in given.open_points],
-        "people": [_tie(each) for each in given.people],
-        "links": [_tie(each) for each in given.links],
-        "citations": [shapes.citation(each) for each in given.citations],
-        "confidence": given.confidence.value,
-        "relevance": round(given.relevance, 4),
-        "model": given.model,
-        "notes": list(given.notes),
+        "about": [_line(each) for each in brief.about],
+        "lately": [_line(each) for each in brief.lately],
+        "openPoints": [_line(each) for each in brief.open_points],
+        "people": [_related_json(each) for each in brief.people],
+        "links": [_related_json(each) for each in brief.links],
+        "citations": [shapes.citation(each) for each in brief.citations],
+        "confidence": brief.confidence.value,
+        "relevance": round(brief.relevance, 4),
+        "model": brief.model,
+        "notes": list(brief.notes),
     }
 
 
-def _line(line: Line) -> Json:
+def _line(line: BriefLine) -> Json:
     return {
         "text": line.text,
         "date": f"{line.said_at:%Y-%m-%d}",
@@ -71,39 +71,39 @@ def _line(line: Line) -> Json:
     }
 
 
-def _tie(tie: Tie) -> Json:
+def _related_json(related: RelatedEntity) -> Json:
     return {
-        "entityRef": tie.ref,
-        "entityName": tie.name,
-        "entityType": tie.kind,
-        "relation": tie.relation,
-        "description": tie.description,
-        "together": tie.together,
-        "how": None if tie.how is None else _line(tie.how),
+        "entityRef": related.ref,
+        "entityName": related.name,
+        "entityType": related.kind,
+        "relation": related.relation,
+        "description": related.description,
+        "together": related.co_mentions,
+        "how": None if related.evidence is None else _line(related.evidence),
     }
 
 
 # ── for people ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _text(given: Brief) -> RenderableType:
-    entity = given.entity
+def _text(brief: Brief) -> RenderableType:
+    entity = brief.entity
     head = [Text.assemble((clean(entity.name), "bold"), f"  {clean(entity.kind)}")]
     if entity.description:
         own = " (written by a person, not from a document)" if entity.described_by_hand else ""
         head.append(Text(clean(entity.description) + own))
-    if given.confidence is Confidence.INSUFFICIENT:
+    if brief.confidence is Confidence.INSUFFICIENT:
         return Group(*head, Text(INSUFFICIENT))
     parts = [
-        *_part("What it is", (_said(each) for each in given.about)),
-        *_part("Lately", (_dated(each) for each in given.lately)),
-        *_part("Open", (_dated(each) for each in given.open_points)),
-        *_part("People", (_tied(each) for each in given.people)),
-        *_part("Linked to", (_tied(each) for each in given.links)),
+        *_part("What it is", (_line_text(each) for each in brief.about)),
+        *_part("Lately", (_with_date(each) for each in brief.lately)),
+        *_part("Open", (_with_date(each) for each in brief.open_points)),
+        *_part("People", (_related_text(each) for each in brief.people)),
+        *_part("Linked to", (_related_text(each) for each in brief.links)),
     ]
-    sources = (line for each in given.citations for line in show.citation(each))
-    sure = Text(f"confidence: {given.confidence.value}", style="dim")
-    notes = (Text(clean(note), style="dim") for note in given.notes)
+    sources = (line for each in brief.citations for line in show.citation(each))
+    sure = Text(f"confidence: {brief.confidence.value}", style="dim")
+    notes = (Text(clean(note), style="dim") for note in brief.notes)
     return Group(*head, *parts, Text(), *sources, sure, *notes)
 
 
@@ -112,16 +112,16 @@ def _part(title: str, lines: Iterable[str]) -> list[Text]:
     return [Text(), Text(title, style="bold"), *said] if said else []
 
 
-def _said(line: Line) -> str:
+def _line_text(line: BriefLine) -> str:
     marks = "".join(dict.fromkeys(each.id for each in line.citations))
     return f"{' '.join(clean(line.text).split())} {marks}"
 
 
-def _dated(line: Line) -> str:
-    return f"{line.said_at:%Y-%m-%d}  {_said(line)}"
+def _with_date(line: BriefLine) -> str:
+    return f"{line.said_at:%Y-%m-%d}  {_line_text(line)}"
 
 
-def _tied(tie: Tie) -> str:
-    what = ", ".join(part for part in (tie.kind, tie.relation) if part)
-    how = _said(tie.how) if tie.how else " ".join(clean(tie.description).split())
-    return f"{clean(tie.name)} ({clean(what)})" + (f": {how}" if how else "")
+def _related_text(related: RelatedEntity) -> str:
+    what = ", ".join(part for part in (related.kind, related.relation) if part)
+    how = _line_text(related.evidence) if related.evidence else " ".join(clean(related.description).split())
+    return f"{clean(related.name)} ({clean(what)})" + (f": {how}" if how else "")

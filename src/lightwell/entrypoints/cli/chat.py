@@ -73,13 +73,13 @@ def chat(  # noqa: PLR0913 - the options of a command are its arguments
     import lightwell.entrypoints.cli.chatting as chatting
     from lightwell.entrypoints.cli.edge import run
 
-    how = chatting.Talk(conversation=conversation, topic=topic, mode=mode)
+    how = chatting.ChatOptions(conversation=conversation, topic=topic, mode=mode)
     if message is not None:
-        command = chatting.say(message, how, who or [])
+        command = chatting.send_message(message, how, who or [])
     elif as_json:
         raise typer.BadParameter("say something: --json answers one message", param_hint="MESSAGE")
     else:
-        command = chatting.talk(how, who or [])
+        command = chatting.chat_interactively(how, who or [])
     run(command, as_json=as_json, verbose=verbose)
 
 
@@ -135,4 +135,4 @@ def forget_conversation(
         )
     if not yes:
         typer.confirm(f"Forget the conversation {conversation}?", abort=True, err=True)
-    run(chatting.forget(conversation, who or []), as_json=as_json, verbose=verbose)
+    run(chatting.delete_conversation(conversation, who or []), as_json=as_json, verbose=verbose)

@@ -20,7 +20,7 @@ from lightwell.domain.chat import (
     GRAPH_SOURCE,
     ChatMessage,
     ChatTurn,
-    as_json,
+    chat_response_json,
     conversation_id,
     user_message,
 )
@@ -29,13 +29,13 @@ from lightwell.entrypoints.cli.edge import Report, settings_of_store
 from lightwell.entrypoints.cli.show import clean
 from lightwell.entrypoints.cli.waiting import question_meter
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 _MOST_READ = 65536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talk:
+class ChatOptions:
     """How somebody talks; `conversation` is "" for a new one."""
 
     conversation: str
@@ -43,19 +43,19 @@ class Talk:
     mode: Mode
 
 
-async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
+async def send_message(message: str, options: ChatOptions, who: Sequence[str]) -> Report:
     """Report the response to one message, with the conversation it belongs to."""
     user_message(message)
     tags, chosen, meter = people.tags(who), settings_of_store(), question_meter()
-    async with opened(chosen, meter) as kb:
-        turn = await _turn(kb, await people.reader(kb, tags), message, talk)
+    async with open_knowledge_base(chosen, meter) as kb:
+        turn = await _turn(kb, await people.reader(kb, tags), message, options)
     said = Text(f"conversation: {turn.conversation_id}", style="dim")
-    paid = costs.spent(meter.usages, chosen)
+    paid = costs.actual_costs(meter.usages, chosen)
     return Report(
         document={
             "conversationId": str(turn.conversation_id),
             "queryId": str(turn.query_id),
-            **as_json(turn.response),
+            **chat_response_json(turn.response),
             "ambiguousNames": shapes.ambiguous_names(turn.ambiguous_names),
             "usage": paid.document(),
         },
@@ -63,20 +63,20 @@ async def say(message: str, talk: Talk, who: Sequence[str]) -> Report:
     )
 
 
-async def talk(talk: Talk, who: Sequence[str]) -> Report:
+async def chat_interactively(options: ChatOptions, who: Sequence[str]) -> Report:
     """Answer line by line until the input ends, and report which conversation it was."""
     tags, chosen, meter = people.tags(who), settings_of_store(), question_meter()
-    async with opened(chosen, meter) as kb:
+    async with open_knowledge_base(chosen, meter) as kb:
         reader = await people.reader(kb, tags)
         async for line in _lines():
             if line.strip():
-                turn = await _turn(kb, reader, line, talk)
-                talk = replace(talk, conversation=str(turn.conversation_id))
+                turn = await _turn(kb, reader, line, options)
+                options = replace(options, conversation=str(turn.conversation_id))
                 typer.echo("\n".join(each.plain for each in _response(turn)))
-    paid = costs.spent(meter.usages, chosen)
-    ended = f"conversation: {talk.conversation}" if talk.conversation else "No message was sent."
+    paid = costs.actual_costs(meter.usages, chosen)
+    ended = f"conversation: {options.conversation}" if options.conversation else "No message was sent."
     return Report(
-        document={"conversationId": talk.conversation, "usage": paid.document()},
+        document={"conversationId": options.conversation, "usage": paid.document()},
         text=Group(Text(ended), *paid.lines()),
     )
 
@@ -84,7 +84,7 @@ async def talk(talk: Talk, who: Sequence[str]) -> Report:
 async def conversations(who: Sequence[str], *, limit: int) -> Report:
     """Report the reader's own conversations."""
     tags = people.tags(who)
-    async with opened(settings_of_store()) as kb:
+    async with open_knowledge_base(settings_of_store()) as kb:
         held = await kb.conversations(await kb.reader(tags), limit=limit)
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for column in ("conversation", "last", "messages", "about"):
@@ -111,7 +111,7 @@ async def conversations(who: Sequence[str], *, limit: int) -> Report:
 async def conversation(name: str, who: Sequence[str]) -> Report:
     """Report the latest messages of one conversation."""
     tags = people.tags(who)
-    async with opened(settings_of_store()) as kb:
+    async with open_knowledge_base(settings_of_store()) as kb:
         held = await kb.conversation(await kb.reader(tags), conversation_id(name))
     messages = [{"role": each.role.value, "content": each.content} for each in held]
     return Report(
@@ -122,18 +122,18 @@ async def conversation(name: str, who: Sequence[str]) -> Report:
     )
 
 
-async def forget(name: str, who: Sequence[str]) -> Report:
+async def delete_conversation(name: str, who: Sequence[str]) -> Report:
     """Delete one conversation."""
     tags = people.tags(who)
-    async with opened(settings_of_store()) as kb:
+    async with open_knowledge_base(settings_of_store()) as kb:
         await kb.forget(await kb.reader(tags), conversation_id(name))
     return Report(document={"forgotten": name}, text=Text(f"Forgotten: {name}"))
 
 
-async def _turn(kb: KnowledgeBase, reader: Reader, message: str, talk: Talk) -> ChatTurn:
+async def _turn(kb: KnowledgeBase, reader: Reader, message: str, options: ChatOptions) -> ChatTurn:
     """Return the response, once what did not go as it should is told on stderr: S4's keys have no place for it."""
-    own = conversation_id(talk.conversation) if talk.conversation else None
-    turn = await kb.chat(message, reader, conversation=own, topic=talk.topic, mode=talk.mode)
+    own = conversation_id(options.conversation) if options.conversation else None
+    turn = await kb.chat(message, reader, conversation=own, topic=options.topic, mode=options.mode)
     for note in turn.notes:
         typer.echo(clean(f"Note: {note}"), err=True)
     return turn
@@ -145,12 +145,12 @@ async def _lines() -> AsyncIterator[str]:
         for line in sys.stdin.read().splitlines():
             yield line
         return
-    while typed := await _typed():
+    while typed := await _read_lines():
         for line in typed.splitlines():
             yield line
 
 
-async def _typed() -> str:
+async def _read_lines() -> str:
     """Wait for a line without holding the loop, so that Ctrl-C is heard; "" is the end."""
     typer.echo("> ", nl=False, err=True)
     loop = asyncio.get_running_loop()

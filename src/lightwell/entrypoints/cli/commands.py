@@ -225,7 +225,7 @@ def export(  # noqa: PLR0913 - the options of a command are its arguments
     import lightwell.entrypoints.cli.exporting as exporting
     from lightwell.entrypoints.cli.edge import run
 
-    asked = exporting.Asked(
+    asked = exporting.ExportOptions(
         path=path,
         format=file_format,
         entities=not no_entities,

@@ -9,7 +9,7 @@ from rich.text import Text
 import lightwell.entrypoints.cli.shapes as shapes
 from lightwell.domain.usage import NO_USAGE, OperationType, Price, TokenSummary, TokenUsage, summary
 from lightwell.entrypoints.cli.edge import Report
-from lightwell.entrypoints.cli.show import counted, fields
+from lightwell.entrypoints.cli.show import count_of, fields
 from lightwell.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,43 +40,43 @@ class Costs:
         """Return it in a line."""
         spent = self.summary
         return (
-            f"{counted(spent.calls, 'model call')}: {spent.total_input_tokens:,} tokens sent, "
+            f"{count_of(spent.calls, 'model call')}: {spent.total_input_tokens:,} tokens sent, "
             f"{spent.total_output_tokens:,} written" + (f", {self.price:.4f}" if self.price else "")
         )
 
 
-def price(chosen: Settings) -> Price:
+def price(settings: Settings) -> Price:
     """Return what the chat model costs."""
-    return Price(input=chosen.chat_price_input, output=chosen.chat_price_output)
+    return Price(input=settings.chat_price_input, output=settings.chat_price_output)
 
 
 NOTHING = Costs(summary=NO_USAGE, price=None)
 
 
-def spent(usages: Iterable[TokenUsage], chosen: Settings) -> Costs:
+def actual_costs(usages: Iterable[TokenUsage], settings: Settings) -> Costs:
     """Return what these calls cost; embeddings and reranking have other prices, which no setting names."""
     paid = list(usages)
     by_chat = summary(
         each
         for each in paid
         if each.operation_type is not OperationType.RERANK
-        and each.model_name != chosen.embedding_model
+        and each.model_name != settings.embedding_model
     )
     sent, written = by_chat.total_input_tokens, by_chat.total_output_tokens
-    return Costs(summary=summary(paid), price=price(chosen).of(sent, written))
+    return Costs(summary=summary(paid), price=price(settings).of(sent, written))
 
 
-def estimated(found: "Sequence[Estimate]", chosen: Settings, *, which: str) -> Report:
+def estimate_report(estimates: "Sequence[Estimate]", settings: Settings, *, which: str) -> Report:
     """Report what was estimated, over all paths; `which` says of what kind the documents are."""
-    sent = sum(each.input_tokens for each in found)
-    said = sum(each.output_tokens for each in found)
-    costs = price(chosen).of(sent, said)
+    sent = sum(each.input_tokens for each in estimates)
+    said = sum(each.output_tokens for each in estimates)
+    costs = price(settings).of(sent, said)
     counts = {
-        "documents": sum(each.documents for each in found),
-        "unreadable": sum(each.unreadable for each in found),
-        "chunks": sum(each.chunks for each in found),
-        "kept": sum(each.kept for each in found),
-        "calls": sum(each.calls for each in found),
+        "documents": sum(each.documents for each in estimates),
+        "unreadable": sum(each.unreadable for each in estimates),
+        "chunks": sum(each.chunks for each in estimates),
+        "kept": sum(each.kept for each in estimates),
+        "calls": sum(each.calls for each in estimates),
         "inputTokens": sent,
         "outputTokens": said,
     }
@@ -88,7 +88,7 @@ def estimated(found: "Sequence[Estimate]", chosen: Settings, *, which: str) -> R
         ("tokens", f"about {sent:,} sent and {said:,} written"),
         ("price", _NO_PRICE if costs is None else f"about {costs:.4f}"),
     ]
-    is_model = chosen.extraction == "model"
+    is_model = settings.extraction == "model"
     return Report(
         document={**counts, "price": costs if is_model else 0.0},
         text=fields(rows) if is_model else Text(_NO_MODEL),

@@ -18,20 +18,20 @@ from lightwell.domain.graph import (
     MergeProposal,
     MergeResult,
     MergeStrategy,
-    Portrait,
+    EntityDetails,
     Predicate,
     Relation,
-    StandingMerge,
-    Statement,
-    Word,
+    ActiveMerge,
+    RelationMention,
+    ManualEdit,
 )
 from lightwell.domain.ids import MergeId
-from lightwell.entrypoints.cli.costs import spent
+from lightwell.entrypoints.cli.costs import actual_costs
 from lightwell.entrypoints.cli.edge import Report, settings_of_store
-from lightwell.entrypoints.cli.show import clean, counted, fields
+from lightwell.entrypoints.cli.show import clean, count_of, fields
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 Json = dict[str, object]
 
@@ -45,7 +45,7 @@ async def entities(who: Sequence[str], *, after: str, limit: int) -> Report:
     table = new_table("entity", "kind", "passages", "reference")
     for each in page:
         table.add_row(clean(each.name), clean(each.kind), str(each.chunk_count), clean(each.ref))
-    more = [faint(f"There are more: --after {clean(following)}")] if following else []
+    more = [dim(f"There are more: --after {clean(following)}")] if following else []
     text = Group(table, *more) if page else Text("There are no entities that you may see.")
     return Report(
         document={"entities": [entity_document(each) for each in page], "nextAfter": following},
@@ -62,7 +62,7 @@ async def entity(name: str, who: Sequence[str]) -> Report:
         "aliases": list(found.aliases),
         "relations": [relation_document(each) for each in found.relations],
     }
-    return Report(document=document, text=_portrait(found))
+    return Report(document=document, text=_entity_details(found))
 
 
 async def merge(
@@ -105,10 +105,10 @@ async def merges(who: Sequence[str], *, after: str, limit: int) -> Report:
         when = f"{each.merged_at:%Y-%m-%d %H:%M}"
         names = clean(", ".join(each.sources))
         table.add_row(names, clean(each.target), each.strategy.value, when, str(each.merge_id))
-    more = [faint(f"There are more: --after {following}")] if following else []
+    more = [dim(f"There are more: --after {following}")] if following else []
     text = Group(table, *more) if page else Text("There are no merges that you may see.")
     return Report(
-        document={"merges": [_standing(each) for each in page], "nextAfter": following}, text=text
+        document={"merges": [_active_merge_json(each) for each in page], "nextAfter": following}, text=text
     )
 
 
@@ -119,7 +119,7 @@ async def proposals(who: Sequence[str], *, about: str, limit: int) -> Report:
     table = new_table("confidence", "entity", "possibly the same as", "evidence")
     for each in found:
         table.add_row(
-            f"{each.confidence:.2f}", clean(each.one.name), clean(each.other.name), _reasons(each)
+            f"{each.confidence:.2f}", clean(each.one.name), clean(each.other.name), _evidence_text(each)
         )
     nothing = Text("Nothing that you may see looks like one thing under two names.")
     return Report(
@@ -138,25 +138,25 @@ async def reject(one: str, other: str, who: Sequence[str]) -> Report:
     )
 
 
-async def create(word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
+async def create(manual_edit: ManualEdit, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Make an entity, and report it."""
     tags = people.acl(acl)
     async with opened_paid_graph(who) as (graph, reader, costs):
-        made = await graph.create(reader, word, tags=tags)
-    return costs.report(entity_document(made), _about(made))
+        made = await graph.create(reader, manual_edit, tags=tags)
+    return costs.report(entity_document(made), _entity_fields(made))
 
 
-async def edit(name: str, word: Word, who: Sequence[str], acl: Sequence[str]) -> Report:
+async def edit(name: str, manual_edit: ManualEdit, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Write down what is said of an entity, and report it as it is now."""
     tags = people.acl(acl)
     async with opened_paid_graph(who) as (graph, reader, costs):
         old = (await graph.entity(reader, name)).entity.ref
-        now = await graph.edit(reader, name, word, tags=tags)
+        now = await graph.edit(reader, name, manual_edit, tags=tags)
     document = {**entity_document(now), "previousEntityRef": old}
     if old == now.ref:
-        return costs.report(document, _about(now))
+        return costs.report(document, _entity_fields(now))
     told = f"The reference is {now.ref} from now on; {old} still names the same entity."
-    return costs.report(document, Group(_about(now), Text(clean(told))))
+    return costs.report(document, Group(_entity_fields(now), Text(clean(told))))
 
 
 async def delete(name: str, who: Sequence[str]) -> Report:
@@ -173,14 +173,14 @@ async def restore(name: str, who: Sequence[str]) -> Report:
     """Show an entity again, and report it."""
     async with opened_paid_graph(who) as (graph, reader, costs):
         shown = await graph.restore(reader, name)
-    return costs.report(entity_document(shown), _about(shown))
+    return costs.report(entity_document(shown), _entity_fields(shown))
 
 
-async def relate(statement: Statement, who: Sequence[str], acl: Sequence[str]) -> Report:
+async def relate(relation_mention: RelationMention, who: Sequence[str], acl: Sequence[str]) -> Report:
     """Write a relation down, and report it."""
     tags = people.acl(acl)
     async with opened_paid_graph(who) as (graph, reader, costs):
-        made = await graph.relate(reader, statement, tags=tags)
+        made = await graph.relate(reader, relation_mention, tags=tags)
     return costs.report(relation_document(made), relations_table([made]))
 
 
@@ -195,7 +195,7 @@ async def unrelate(source: str, target: str, who: Sequence[str], *, predicate: P
 @asynccontextmanager
 async def opened_graph(who: Sequence[str]) -> AsyncGenerator[tuple[Graph, Reader], None]:
     tags = people.tags(who)
-    async with opened(settings_of_store()) as kb:
+    async with open_knowledge_base(settings_of_store()) as kb:
         yield kb.graph, await kb.reader(tags)
 
 
@@ -208,7 +208,7 @@ class Costs:
 
     def report(self, document: Json, text: RenderableType) -> Report:
         """Report what was done and, where there were calls, what they cost."""
-        usage = spent(self.meter.usages, self.settings)
+        usage = actual_costs(self.meter.usages, self.settings)
         said = Group(text, *usage.lines())
         return Report(document={**document, "usage": usage.document()}, text=said)
 
@@ -219,47 +219,47 @@ async def opened_paid_graph(
 ) -> AsyncGenerator[tuple[Graph, Reader, Costs], None]:
     tags, chosen = people.tags(who), settings_of_store()
     costs = Costs(meter=Meter(chosen.token_budget), settings=chosen)
-    async with opened(chosen, costs.meter) as kb:
+    async with open_knowledge_base(chosen, costs.meter) as kb:
         yield kb.graph, await kb.reader(tags), costs
 
 
-def entity_document(held: Entity) -> Json:
+def entity_document(entity: Entity) -> Json:
     return {
-        "entityId": str(held.id),
-        "entityRef": held.ref,
-        "entityName": held.name,
-        "entityType": held.kind,
-        "primaryUrl": held.primary_url,
-        "description": held.description,
-        "chunkCount": held.chunk_count,
-        "sourceChunkIds": list(held.sources),
-        "sourceFilePaths": list(held.paths),
+        "entityId": str(entity.id),
+        "entityRef": entity.ref,
+        "entityName": entity.name,
+        "entityType": entity.kind,
+        "primaryUrl": entity.primary_url,
+        "description": entity.description,
+        "chunkCount": entity.chunk_count,
+        "sourceChunkIds": list(entity.sources),
+        "sourceFilePaths": list(entity.paths),
     }
 
 
-def relation_document(held: Relation) -> Json:
+def relation_document(relation: Relation) -> Json:
     return {
-        "source": held.source,
-        "target": held.target,
-        "predicate": held.predicate.value,
-        "keywords": held.keywords,
-        "description": held.description,
-        "comparison": held.comparison,
-        "useCase": held.use_case,
-        "weight": held.weight,
-        "chunkCount": held.chunk_count,
-        "sourceChunkIds": list(held.sources),
-        "sourceFilePaths": list(held.paths),
+        "source": relation.source,
+        "target": relation.target,
+        "predicate": relation.predicate.value,
+        "keywords": relation.keywords,
+        "description": relation.description,
+        "comparison": relation.comparison,
+        "useCase": relation.use_case,
+        "weight": relation.weight,
+        "chunkCount": relation.chunk_count,
+        "sourceChunkIds": list(relation.sources),
+        "sourceFilePaths": list(relation.paths),
     }
 
 
-def _standing(held: StandingMerge) -> Json:
+def _active_merge_json(merge: ActiveMerge) -> Json:
     return {
-        "mergeId": str(held.merge_id),
-        "target": held.target,
-        "sources": list(held.sources),
-        "strategy": held.strategy.value,
-        "mergedAt": held.merged_at.isoformat(),
+        "mergeId": str(merge.merge_id),
+        "target": merge.target,
+        "sources": list(merge.sources),
+        "strategy": merge.strategy.value,
+        "mergedAt": merge.merged_at.isoformat(),
     }
 
 
@@ -272,87 +272,87 @@ def _merge_id(text: str) -> MergeId:
         ) from error
 
 
-def _proposal(held: MergeProposal) -> Json:
+def _proposal(proposal: MergeProposal) -> Json:
     return {
-        "confidence": held.confidence,
-        "entities": [entity_document(held.one), entity_document(held.other)],
-        "evidence": dict(held.evidence),
-        "sharedNeighbours": list(held.shared_neighbours),
+        "confidence": proposal.confidence,
+        "entities": [entity_document(proposal.one), entity_document(proposal.other)],
+        "evidence": dict(proposal.evidence),
+        "sharedNeighbours": list(proposal.shared_neighbours),
     }
 
 
-def _portrait(found: Portrait) -> RenderableType:
-    also = [("also called", ", ".join(found.aliases))]
-    related = [Text(), relations_table(found.relations)] if found.relations else []
-    return Group(_about(found.entity, also), *related)
+def _entity_details(details: EntityDetails) -> RenderableType:
+    also = [("also called", ", ".join(details.aliases))]
+    related = [Text(), relations_table(details.relations)] if details.relations else []
+    return Group(_entity_fields(details.entity, also), *related)
 
 
-def _about(held: Entity, more: Sequence[tuple[str, str]] = ()) -> RenderableType:
+def _entity_fields(entity: Entity, more: Sequence[tuple[str, str]] = ()) -> RenderableType:
     return fields(
         [
-            ("name", held.name),
+            ("name", entity.name),
             *more,
-            ("kind", held.kind),
-            ("reference", held.ref),
-            ("id", str(held.id)),
-            ("description", held.description),
-            ("passages", str(held.chunk_count)),
-            ("documents", "\n".join(held.paths)),
+            ("kind", entity.kind),
+            ("reference", entity.ref),
+            ("id", str(entity.id)),
+            ("description", entity.description),
+            ("passages", str(entity.chunk_count)),
+            ("documents", "\n".join(entity.paths)),
         ]
     )
 
 
-def relations_table(held: Sequence[Relation]) -> RenderableType:
+def relations_table(relations: Sequence[Relation]) -> RenderableType:
     table = new_table("from", "relation", "to", "weight", "description")
-    for each in held:
+    for each in relations:
         table.add_row(
             clean(each.source),
             each.predicate.value,
             clean(each.target),
             f"{each.weight:g}",
-            clean(_told(each)),
+            clean(_relation_text(each)),
         )
     return table
 
 
-def _told(held: Relation) -> str:
+def _relation_text(relation: Relation) -> str:
     parts = (
-        held.description or held.keywords,
-        f"compared: {held.comparison}" if held.comparison else "",
-        f"use: {held.use_case}" if held.use_case else "",
+        relation.description or relation.keywords,
+        f"compared: {relation.comparison}" if relation.comparison else "",
+        f"use: {relation.use_case}" if relation.use_case else "",
     )
     return "; ".join(part for part in parts if part)
 
 
-def _merged(done: MergeResult) -> RenderableType:
-    redirected = counted(done.relations_redirected, "relation")
-    joined = f", {done.relations_deduped} of them joined with one that was there"
+def _merged(result: MergeResult) -> RenderableType:
+    redirected = count_of(result.relations_redirected, "relation")
+    joined = f", {result.relations_deduped} of them joined with one that was there"
     related = (
-        f"{redirected} redirected{joined if done.relations_deduped else ''}."
-        if done.relations_redirected or not done.note
-        else done.note
+        f"{redirected} redirected{joined if result.relations_deduped else ''}."
+        if result.relations_redirected or not result.note
+        else result.note
     )
     merged = (
         "1 entity"
-        if done.source_entities_deleted == 1
-        else f"{done.source_entities_deleted} entities"
+        if result.source_entities_deleted == 1
+        else f"{result.source_entities_deleted} entities"
     )
     return Group(
-        Text(clean(f"Merged {merged} into {done.target_entity.name}. {related}")),
-        faint(f"`lightwell graph unmerge {done.merge_id}` takes it back."),
+        Text(clean(f"Merged {merged} into {result.target_entity.name}. {related}")),
+        dim(f"`lightwell graph unmerge {result.merge_id}` takes it back."),
     )
 
 
-def _reasons(held: MergeProposal) -> str:
+def _evidence_text(proposal: MergeProposal) -> str:
     words = {
         "email": "the address",
         "domain": "the domain",
         "alias": "the alias",
         "name": "names alike by",
     }
-    reasons = [f"{words.get(field, field)} {value}" for field, value in held.evidence.items()]
-    if held.shared_neighbours:
-        reasons.append(f"both related to {', '.join(held.shared_neighbours[:3])}")
+    reasons = [f"{words.get(field, field)} {value}" for field, value in proposal.evidence.items()]
+    if proposal.shared_neighbours:
+        reasons.append(f"both related to {', '.join(proposal.shared_neighbours[:3])}")
     return clean("; ".join(reasons))
 
 
@@ -363,5 +363,5 @@ def new_table(*columns: str) -> Table:
     return table
 
 
-def faint(text: str) -> Text:
+def dim(text: str) -> Text:
     return Text(text, style="dim", overflow="fold")

@@ -10,51 +10,51 @@ import lightwell.entrypoints.cli.people as people
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.deletions import Deletion
 from lightwell.entrypoints.cli.edge import Exit, Report, settings_of_store
-from lightwell.entrypoints.cli.reading import named
+from lightwell.entrypoints.cli.reading import document_name
 from lightwell.models.meter import Meter
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 
 async def delete(names: Sequence[str], who: Sequence[str]) -> Report:
     """Delete some of the reader's documents and report what went."""
     tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
-    async with opened(chosen, meter) as kb:
-        gone = await kb.delete(await kb.reader(tags), [named(name) for name in names])
-    return _report(gone, costs.spent(meter.usages, chosen))
+    async with open_knowledge_base(chosen, meter) as kb:
+        gone = await kb.delete(await kb.reader(tags), [document_name(name) for name in names])
+    return _report(gone, costs.actual_costs(meter.usages, chosen))
 
 
 async def erase(names: Sequence[str], who: Sequence[str]) -> Report:
     """Delete them and their tombstones, and report what went."""
     tags, chosen, meter = people.tags(who), settings_of_store(), Meter()
-    async with opened(chosen, meter) as kb:
-        gone = await kb.erase(await kb.reader(tags), [named(name) for name in names])
-    return _report(gone, costs.spent(meter.usages, chosen))
+    async with open_knowledge_base(chosen, meter) as kb:
+        gone = await kb.erase(await kb.reader(tags), [document_name(name) for name in names])
+    return _report(gone, costs.actual_costs(meter.usages, chosen))
 
 
-def _report(gone: Deletion, paid: costs.Costs) -> Report:
+def _report(deletion: Deletion, paid: costs.Costs) -> Report:
     counts = {
-        "chunks": gone.chunks,
-        "vectors": gone.vectors,
-        "mentions": gone.mentions,
-        "relationMentions": gone.relation_mentions,
+        "chunks": deletion.chunks,
+        "vectors": deletion.vectors,
+        "mentions": deletion.mentions,
+        "relationMentions": deletion.relation_mentions,
     }
     lines = [
-        f"{len(gone.documents)} deleted: {gone.chunks} passages, {gone.vectors} vectors, {gone.mentions} mentions",
-        f"entities: {len(gone.entities_deleted)} gone, {len(gone.entities_rebuilt)} rebuilt;"
-        f" relations: {gone.relations_deleted} gone, {gone.relations_rebuilt} rebuilt",
-        *(f"left to do: {error}" for error in gone.errors),
+        f"{len(deletion.documents)} deleted: {deletion.chunks} passages, {deletion.vectors} vectors, {deletion.mentions} mentions",
+        f"entities: {len(deletion.entities_deleted)} gone, {len(deletion.entities_rebuilt)} rebuilt;"
+        f" relations: {deletion.relations_deleted} gone, {deletion.relations_rebuilt} rebuilt",
+        *(f"left to do: {error}" for error in deletion.errors),
     ]
     return Report(
         document={
-            "documentIds": [str(document) for document in gone.documents],
-            "entitiesDeleted": list(gone.entities_deleted),
-            "entitiesRebuilt": list(gone.entities_rebuilt),
-            "relationsDeleted": gone.relations_deleted,
-            "relationsRebuilt": gone.relations_rebuilt,
+            "documentIds": [str(document) for document in deletion.documents],
+            "entitiesDeleted": list(deletion.entities_deleted),
+            "entitiesRebuilt": list(deletion.entities_rebuilt),
+            "relationsDeleted": deletion.relations_deleted,
+            "relationsRebuilt": deletion.relations_rebuilt,
             "removed": counts,
-            "errors": list(gone.errors),
+            "errors": list(deletion.errors),
             "usage": paid.document(),
         },
         text=Group(Text(show.clean("\n".join(lines))), *paid.lines()),
-        code=Exit.INCOMPLETE if gone.errors else Exit.FINE,
+        code=Exit.INCOMPLETE if deletion.errors else Exit.FINE,
     )

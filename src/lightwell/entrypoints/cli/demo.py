@@ -12,10 +12,10 @@ import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.evidence import Answer, Confidence
 from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
-from lightwell.entrypoints.cli.progress import following
+from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.knowledge_base import Ingestion, KnowledgeBase
 from lightwell.settings import Settings
-from lightwell.wiring import files, opened
+from lightwell.wiring import files, open_knowledge_base
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 
 _NEXT = (
@@ -25,7 +25,7 @@ _NEXT = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class DemoResult:
     """One person's question, what came back, and what is wrong with it, "" when nothing is."""
 
     question: Question
@@ -37,23 +37,23 @@ class Asked:
 
 async def demo() -> Report:
     """Bring the example papers in, ask, and report; incomplete when an answer is not what the world promises."""
-    chosen = of_its_own(settings())
+    chosen = temporary_store(settings())
     console = errors_console()
     console.print(Text(f"The papers of Halden Instruments, into {chosen.data}"))
-    async with opened(chosen) as kb:
-        with following(console) as progress:
+    async with open_knowledge_base(chosen) as kb:
+        with show_progress(console) as progress:
             source = files(DOCUMENTS, frozenset(), chosen)
             ended = await kb.ingest(
-                source, begun=progress.begun, tell=progress.tell, progress=progress.progress
+                source, on_start=progress.start, on_outcome=progress.advance, progress=progress.progress
             )
         asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
     return _report(ended, asked)
 
 
-def of_its_own(chosen: Settings) -> Settings:
+def temporary_store(settings: Settings) -> Settings:
     """Return settings that touch nothing of the user's: an embedded server, a directory and a project apart, no endpoint."""
     apart = {
-        "data": chosen.data / "demo",
+        "data": settings.data / "demo",
         "database_url": None,
         "tenant": "demo",
         "project": f"demo of {DOCUMENTS}",
@@ -61,10 +61,10 @@ def of_its_own(chosen: Settings) -> Settings:
         "chat_url": None,
         "extraction": "rules",
     }
-    return chosen.model_copy(update=apart)
+    return settings.model_copy(update=apart)
 
 
-def wrong(question: Question, who: str, answer: Answer) -> str:
+def check_answer(question: Question, who: str, answer: Answer) -> str:
     """Return how the answer breaks the example world's promise, "" when it keeps it."""
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     if who not in question.may_answer:
@@ -76,28 +76,28 @@ def wrong(question: Question, who: str, answer: Answer) -> str:
     return "" if is_said else f"neither the answer nor its citations say {question.answer!r}"
 
 
-async def _ask(kb: KnowledgeBase, question: Question, who: str) -> Asked:
+async def _ask(kb: KnowledgeBase, question: Question, who: str) -> DemoResult:
     began = time.perf_counter()
     answer = await kb.ask(question.text, await kb.reader(PEOPLE[who].tags))
-    return Asked(
+    return DemoResult(
         question=question,
         who=who,
         answer=answer,
         milliseconds=round((time.perf_counter() - began) * 1000),
-        wrong=wrong(question, who, answer),
+        wrong=check_answer(question, who, answer),
     )
 
 
-def _report(ended: Ingestion, asked: Sequence[Asked]) -> Report:
-    troubles = [f"{trouble.url}: {trouble.message}" for trouble in ended.troubles]
-    problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in asked if each.wrong)]
+def _report(ended: Ingestion, results: Sequence[DemoResult]) -> Report:
+    troubles = [f"{trouble.url}: {trouble.message}" for trouble in ended.problems]
+    problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in results if each.wrong)]
     questions = [
         {"as": each.who, **shapes.answer(each.answer, milliseconds=each.milliseconds)}
-        for each in asked
+        for each in results
     ]
     return Report(
         document={"documents": _documents(ended), "questions": questions, "problems": problems},
-        text=_text(ended, asked, problems),
+        text=_text(ended, results, problems),
         code=Exit.INCOMPLETE if problems else Exit.FINE,
     )
 
@@ -107,11 +107,11 @@ def _documents(ended: Ingestion) -> dict[str, int]:
     return {"new": found.new, "changed": found.changed, "unchanged": found.unchanged}
 
 
-def _text(ended: Ingestion, asked: Sequence[Asked], problems: Sequence[str]) -> RenderableType:
+def _text(ended: Ingestion, results: Sequence[DemoResult], problems: Sequence[str]) -> RenderableType:
     counts = ", ".join(f"{count} {word}" for word, count in _documents(ended).items())
     lines: list[RenderableType] = [Text(f"Documents: {counts}")]
     previous = ""
-    for each in asked:
+    for each in results:
         if each.question.text != previous:
             previous = each.question.text
             lines.append(Text(f"\n{'─' * 72}\n{previous}", style="bold"))

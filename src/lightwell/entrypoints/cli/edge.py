@@ -100,9 +100,9 @@ def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        report = asyncio.run(_carried_out(command))
+        report = asyncio.run(_execute(command))
     except LightwellError as error:
-        raise typer.Exit(_told(error, as_json=as_json)) from error
+        raise typer.Exit(_print_error(error, as_json=as_json)) from error
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         raise typer.Exit(Exit.INTERRUPTED) from error
     if report.printed:
@@ -120,7 +120,7 @@ def errors_console() -> Console:
     return _console(stderr=True)
 
 
-async def _carried_out(command: Coroutine[None, None, Report]) -> Report:
+async def _execute(command: Coroutine[None, None, Report]) -> Report:
     task = asyncio.ensure_future(command)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     return await task
@@ -137,7 +137,7 @@ def _print(text: RenderableType) -> None:
     typer.echo("\n".join(line.rstrip() for line in lines))  # Rich fills lines up with blanks
 
 
-def _told(error: LightwellError, *, as_json: bool) -> Exit:
+def _print_error(error: LightwellError, *, as_json: bool) -> Exit:
     code, hint = next((code, hint) for kind, code, hint in _EXITS if isinstance(error, kind))
     if as_json:
         typer.echo(json.dumps({"code": error.code, "detail": str(error)}), err=True)

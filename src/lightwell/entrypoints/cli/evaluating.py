@@ -15,20 +15,20 @@ from rich.text import Text
 
 import lightwell
 import lightwell.entrypoints.cli.results as results
-from lightwell.connectors.datasets import Dataset, DatasetQuestion, load
+from lightwell.connectors.datasets import Dataset, DatasetQuestion, load_dataset
 from lightwell.domain.access import Reader
-from lightwell.domain.calibration import Calibration, fitted
+from lightwell.domain.calibration import Calibration, fit_calibration
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.measures import Took, Trial, relevances
+from lightwell.domain.measures import QuestionTime, Trial, relevances
 from lightwell.domain.questions import Channel, Mode
 from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
-from lightwell.entrypoints.cli.progress import following
-from lightwell.entrypoints.cli.results import Found, Results
+from lightwell.entrypoints.cli.progress import show_progress
+from lightwell.entrypoints.cli.results import EvaluationRun, Results
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Embedder, Vectors
 from lightwell.settings import Settings
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 _SHOWN, _DEEPEST = 5, 10
 _DEV = "dev"
@@ -53,7 +53,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Remembering:
+class CachingEmbedder:
     """The embedder, asked once for each text: what it gave is given again at once."""
 
     inner: Embedder
@@ -88,7 +88,7 @@ class Remembering:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Examiner:
+class Evaluator:
     """Who asks: one reader sees all documents, one for each fold none of those that answer its questions."""
 
     kb: KnowledgeBase
@@ -96,68 +96,68 @@ class Examiner:
     everybody: Reader
     without: Mapping[int, Reader]
 
-    async def trial(self, asked: DatasetQuestion) -> Trial:
+    async def trial(self, question: DatasetQuestion) -> Trial:
         """Ask four times: as it is, from remembered vectors, deeper, and without what answers."""
-        shown, wall, cpu = await self._timed(asked)
-        _, bare_wall, bare_cpu = await self._timed(asked)
-        deep = await self._search(asked, self.everybody, limit=_DEEPEST)
+        shown, wall, cpu = await self._timed_search(question)
+        _, bare_wall, bare_cpu = await self._timed_search(question)
+        deep = await self._search(question, self.everybody, limit=_DEEPEST)
         gone = None
-        if asked.gold:
-            gone = await self._search(asked, self.without[asked.fold], limit=_SHOWN)
+        if question.gold:
+            gone = await self._search(question, self.without[question.fold], limit=_SHOWN)
         return Trial(
-            kind=asked.kind,
-            split=asked.split,
-            gold=asked.gold,
+            kind=question.kind,
+            split=question.split,
+            gold=question.gold,
             found=_documents(deep),
             best=shown.best,
             best_without=gone.best if gone else None,
-            took=Took(wall=wall, cpu=cpu, bare_wall=bare_wall, bare_cpu=bare_cpu),
+            took=QuestionTime(wall=wall, cpu=cpu, bare_wall=bare_wall, bare_cpu=bare_cpu),
         )
 
-    async def found(self, asked: DatasetQuestion, mode: Mode, without: frozenset[Channel]) -> Found:
+    async def retrieve(self, question: DatasetQuestion, mode: Mode, without: frozenset[Channel]) -> EvaluationRun:
         """Ask in another way, and return only what was found."""
         shown = await self.kb.search(
-            asked.text, self.everybody, limit=_DEEPEST, mode=mode, without=without
+            question.text, self.everybody, limit=_DEEPEST, mode=mode, without=without
         )
-        return Found(gold=asked.gold, found=_documents(shown))
+        return EvaluationRun(gold=question.gold, found=_documents(shown))
 
-    async def _timed(self, asked: DatasetQuestion) -> tuple[Retrieval, float, float]:
+    async def _timed_search(self, question: DatasetQuestion) -> tuple[Retrieval, float, float]:
         wall, cpu = time.perf_counter(), time.process_time()
-        shown = await self._search(asked, self.everybody, limit=_SHOWN)
+        shown = await self._search(question, self.everybody, limit=_SHOWN)
         return (
             shown,
             1000 * (time.perf_counter() - wall),
             1000 * (time.process_time() - cpu),
         )
 
-    async def _search(self, asked: DatasetQuestion, reader: Reader, *, limit: int) -> Retrieval:
-        return await self.kb.search(asked.text, reader, limit=limit, mode=self.mode)
+    async def _search(self, question: DatasetQuestion, reader: Reader, *, limit: int) -> Retrieval:
+        return await self.kb.search(question.text, reader, limit=limit, mode=self.mode)
 
 
 async def evaluate(plan: Plan) -> Report:
     """Bring the set in, ask its questions, and report; incomplete when a passage could not be read."""
-    dataset = load(plan.folder)
-    questions = _chosen(dataset.questions, plan)
+    dataset = load_dataset(plan.folder)
+    questions = _sample(dataset.questions, plan)
     before = results.read(plan.compare) if plan.compare else None
-    own = _of_its_own(settings(), dataset, plan)
+    own = _temporary_store(settings(), dataset, plan)
     console = errors_console()
-    async with opened(own, around=Remembering) as kb:
+    async with open_knowledge_base(own, around=CachingEmbedder) as kb:
         if plan.fresh:
-            await _emptied(kb, await kb.reader(dataset.tags))
-        with following(console) as progress:
+            await _empty_store(kb, await kb.reader(dataset.tags))
+        with show_progress(console) as progress:
             ended = await kb.ingest(
                 dataset,
                 "eval",
-                begun=progress.begun,
-                tell=progress.tell,
+                on_start=progress.start,
+                on_outcome=progress.advance,
                 progress=progress.progress,
             )
         everybody = await kb.reader(dataset.tags)  # its tags are known only now
         readers = {
             each.fold: await kb.reader(dataset.tags_without(each.fold)) for each in questions
         }
-        examiner = Examiner(kb=kb, mode=plan.mode, everybody=everybody, without=readers)
-        trials, ways = await _asked(examiner, questions, plan, console)
+        examiner = Evaluator(kb=kb, mode=plan.mode, everybody=everybody, without=readers)
+        trials, ways = await _run_questions(examiner, questions, plan, console)
         passages = (await kb.status(everybody)).chunks
     calibration = _calibration(trials) if plan.calibrate else None
     measured = Results(
@@ -168,11 +168,11 @@ async def evaluate(plan: Plan) -> Report:
         questions_hash=_hash([f"{each.text}\n{sorted(each.gold)}" for each in questions]),
         documents=len(dataset.documents),
         passages=passages,
-        settings=_that_matter(own, plan),
+        settings=_relevant_settings(own, plan),
         trials=[_recalibrated(each, calibration) for each in trials] if calibration else trials,
-        ways=ways,
+        variants=ways,
         calibration=calibration,
-        troubles=[f"{each.url}: {each.message}" for each in ended.troubles],
+        problems=[f"{each.url}: {each.message}" for each in ended.problems],
     )
     document = results.document(measured)
     if plan.save:
@@ -180,24 +180,24 @@ async def evaluate(plan: Plan) -> Report:
     return Report(
         document=document,
         text=results.text(measured, before),
-        code=Exit.INCOMPLETE if ended.troubles else Exit.FINE,
+        code=Exit.INCOMPLETE if ended.problems else Exit.FINE,
     )
 
 
-async def _asked(
-    examiner: Examiner, questions: Sequence[DatasetQuestion], plan: Plan, console: Console
-) -> tuple[list[Trial], dict[str, list[Found]]]:
-    ways = _ways(plan)
+async def _run_questions(
+    examiner: Evaluator, questions: Sequence[DatasetQuestion], plan: Plan, console: Console
+) -> tuple[list[Trial], dict[str, list[EvaluationRun]]]:
+    ways = _variants(plan)
     with _bar(console, len(questions) * (1 + len(ways))) as done:
         trials: list[Trial] = []
         for each in questions:
             trials.append(await examiner.trial(each))
             done()
-        found: dict[str, list[Found]] = {}
+        found: dict[str, list[EvaluationRun]] = {}
         for name, (mode, without) in ways.items():
             found[name] = []
             for each in questions:
-                found[name].append(await examiner.found(each, mode, without))
+                found[name].append(await examiner.retrieve(each, mode, without))
                 done()
     return trials, found
 
@@ -215,7 +215,7 @@ def _hash(parts: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _ways(plan: Plan) -> dict[str, tuple[Mode, frozenset[Channel]]]:
+def _variants(plan: Plan) -> dict[str, tuple[Mode, frozenset[Channel]]]:
     """Return in which other ways to ask, by what they are called in the results."""
     if not plan.ablate:
         return {}
@@ -227,11 +227,11 @@ def _ways(plan: Plan) -> dict[str, tuple[Mode, frozenset[Channel]]]:
     }
 
 
-def _chosen(asked: Sequence[DatasetQuestion], plan: Plan) -> list[DatasetQuestion]:
+def _sample(questions: Sequence[DatasetQuestion], plan: Plan) -> list[DatasetQuestion]:
     """Return at most so many questions of the split, spread over the set, whose kinds may stand together."""
-    held = [each for each in asked if plan.split in ("", each.split)]
+    held = [each for each in questions if plan.split in ("", each.split)]
     if not held:
-        splits = ", ".join(sorted({each.split for each in asked if each.split})) or "none"
+        splits = ", ".join(sorted({each.split for each in questions if each.split})) or "none"
         raise Invalid(f"There is no question of the split {plan.split!r}; there are: {splits}")
     if plan.calibrate and all(each.split != _DEV for each in held):
         raise Invalid(f"--calibrate needs questions of the split {_DEV!r}")
@@ -239,27 +239,27 @@ def _chosen(asked: Sequence[DatasetQuestion], plan: Plan) -> list[DatasetQuestio
     return [held[place * len(held) // most] for place in range(most)]
 
 
-def _of_its_own(chosen: Settings, dataset: Dataset, plan: Plan) -> Settings:
+def _temporary_store(settings: Settings, dataset: Dataset, plan: Plan) -> Settings:
     """Return settings that touch nothing of the user's and pay for no chat; embedder and reranker are the user's."""
-    if plan.calibrate and chosen.rerank not in _REMOTE:
+    if plan.calibrate and settings.rerank not in _REMOTE:
         raise Invalid(
             "--calibrate is for a reranker at an endpoint: set LIGHTWELL_RERANK. The bundled one's weights stand in"
             " weights.toml beside the code, with the command that fits them"
         )
-    embedder = chosen.embedding_model if chosen.embedding_url else "local"
+    embedder = settings.embedding_model if settings.embedding_url else "local"
     apart = {
-        "data": chosen.data / "eval",
+        "data": settings.data / "eval",
         "database_url": None,
         "tenant": "eval",
-        "project": f"{dataset.corpus_hash} by {embedder} {chosen.embedding_dimension or ''}".strip(),
+        "project": f"{dataset.corpus_hash} by {embedder} {settings.embedding_dimension or ''}".strip(),
         "chat_url": None,
         "extraction": "rules",
     }
     as_given = {"rerank_scale": 1.0, "rerank_shift": 0.0, "rerank_min_score": 0.0}
-    return chosen.model_copy(update=apart | (as_given if plan.calibrate else {}))
+    return settings.model_copy(update=apart | (as_given if plan.calibrate else {}))
 
 
-def _that_matter(own: Settings, plan: Plan) -> dict[str, str]:
+def _relevant_settings(own: Settings, plan: Plan) -> dict[str, str]:
     """Return the settings that results depend on."""
     return {
         "mode": plan.mode.value,
@@ -269,19 +269,19 @@ def _that_matter(own: Settings, plan: Plan) -> dict[str, str]:
     }
 
 
-async def _emptied(kb: KnowledgeBase, everybody: Reader) -> None:
+async def _empty_store(kb: KnowledgeBase, everybody: Reader) -> None:
     while held := [each.url async for each in kb.documents(everybody, limit=500)]:
         await kb.erase(everybody, held)
 
 
-def _documents(found: Retrieval) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.chunk.url for each in found.evidence))
+def _documents(retrieval: Retrieval) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.chunk.url for each in retrieval.evidence))
 
 
 def _calibration(trials: Iterable[Trial]) -> Calibration:
     """Return the calibration under which the dev questions' best scores say whether they were answerable."""
     answerable, unanswerable = relevances(each for each in trials if each.split == _DEV)
-    return fitted(
+    return fit_calibration(
         [*((score, True) for score in answerable), *((score, False) for score in unanswerable)]
     )
 

@@ -20,7 +20,7 @@ from lightwell.domain.exports import (
     export_format,
 )
 from lightwell.entrypoints.cli.edge import Report, errors_console, settings_of_store
-from lightwell.entrypoints.cli.show import clean, counted
+from lightwell.entrypoints.cli.show import clean, count_of
 
 _ONE: Mapping[ExportTable, str] = {
     ExportTable.ENTITIES: "entity",
@@ -32,7 +32,7 @@ _ENDINGS = ", ".join(f".{each}" for each in ExportFormat)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ExportOptions:
     """What was said on the command line; `format` is "" when PATH says it."""
 
     path: Path
@@ -62,14 +62,14 @@ class Asked:
 
 
 @dataclass(slots=True)
-class _Bars:
+class _ProgressBars:
     """A bar for each table in a terminal, a line at each one's end elsewhere."""
 
     console: Console
     bars: Progress
     current: ExportTable | None = None
 
-    def tell(self, progress: ExportProgress) -> None:
+    def update(self, progress: ExportProgress) -> None:
         if progress.table is not self.current:
             self.current = progress.table
             self.bars.add_task(progress.table.value, total=progress.total)
@@ -82,24 +82,24 @@ class _Bars:
             )
 
 
-async def export(asked: Asked, who: Sequence[str]) -> Report:
+async def export(options: ExportOptions, who: Sequence[str]) -> Report:
     """Write what the asking person may see to files, and report which and how much."""
     from lightwell.curate.exporting import require_writable
 
     tags = people.tags(who)
-    config = asked.config()
+    config = options.config()
     require_writable(config)
     chosen = settings_of_store()
-    from lightwell.wiring import opened
+    from lightwell.wiring import open_knowledge_base
 
-    async with opened(chosen) as kb:
+    async with open_knowledge_base(chosen) as kb:
         with _bars(errors_console()) as bars:
-            done = await kb.export(await kb.reader(tags), config, tell=bars.tell)
+            done = await kb.export(await kb.reader(tags), config, on_progress=bars.update)
     return Report(document=_document(done), text=Group(*_lines(done)))
 
 
 @contextmanager
-def _bars(console: Console) -> Generator[_Bars, None, None]:
+def _bars(console: Console) -> Generator[_ProgressBars, None, None]:
     bars = Progress(
         TextColumn("{task.description:>9}"),
         BarColumn(),
@@ -109,22 +109,22 @@ def _bars(console: Console) -> Generator[_Bars, None, None]:
         disable=not console.is_terminal,
     )
     with bars:
-        yield _Bars(console, bars)
+        yield _ProgressBars(console, bars)
 
 
-def _document(done: Exported) -> Mapping[str, object]:
-    counts = {table.value: count for table, count in done.rows.items()}
-    return {"files": [str(file.absolute()) for file in done.files], **counts, "cut": done.cut}
+def _document(exported: Exported) -> Mapping[str, object]:
+    counts = {table.value: count for table, count in exported.rows.items()}
+    return {"files": [str(file.absolute()) for file in exported.files], **counts, "cut": exported.shortened_texts}
 
 
-def _lines(done: Exported) -> Sequence[Text]:
-    said = ", ".join(_counted(count, _ONE[table]) for table, count in done.rows.items())
-    lines = [Text(said, style="bold"), *(Text(clean(str(file))) for file in done.files)]
-    if done.cut:
-        cut = "1 text was" if done.cut == 1 else f"{done.cut:,} texts were"
+def _lines(exported: Exported) -> Sequence[Text]:
+    said = ", ".join(_count_of(count, _ONE[table]) for table, count in exported.rows.items())
+    lines = [Text(said, style="bold"), *(Text(clean(str(file))) for file in exported.files)]
+    if exported.shortened_texts:
+        cut = "1 text was" if exported.shortened_texts == 1 else f"{exported.shortened_texts:,} texts were"
         lines.append(Text(f"{cut} cut, since a cell holds 32,767 characters; csv holds all of it."))
     return lines
 
 
-def _counted(count: int, word: str) -> str:
-    return counted(count, word).replace("entitys", "entities")
+def _count_of(count: int, word: str) -> str:
+    return count_of(count, word).replace("entitys", "entities")

@@ -139,7 +139,7 @@ def unmerge_entity(
     epilog="\b\nExamples:\n  lightwell graph merges --as team:us\n"
     "  lightwell graph merges --as team:us --limit 20 --json",
 )
-def standing_merges(
+def list_merges(
     *,
     who: As = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
@@ -162,7 +162,7 @@ def standing_merges(
     epilog="\b\nExamples:\n  lightwell graph proposals --as team:us\n"
     '  lightwell graph proposals --about "Acme Corp" --as team:us',
 )
-def merge_proposals(
+def list_merge_proposals(
     *,
     who: As = None,
     about: Annotated[
@@ -214,10 +214,10 @@ def create_entity(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Create an entity; mentions of its name in documents are linked to it."""
     import lightwell.entrypoints.cli.curating as curating
-    from lightwell.domain.graph import Word
+    from lightwell.domain.graph import ManualEdit
     from lightwell.entrypoints.cli.edge import run
 
-    word = Word(name=name, kind=kind, description=description)
+    word = ManualEdit(name=name, kind=kind, description=description)
     run(curating.create(word, who or [], acl or []), as_json=as_json, verbose=verbose)
 
 
@@ -236,10 +236,10 @@ def rename_entity(
 ) -> None:
     """Rename an entity; names that documents use stay as aliases."""
     import lightwell.entrypoints.cli.curating as curating
-    from lightwell.domain.graph import Word
+    from lightwell.domain.graph import ManualEdit
     from lightwell.entrypoints.cli.edge import run
 
-    command = curating.edit(name, Word(name=new_name), who or [], acl or [])
+    command = curating.edit(name, ManualEdit(name=new_name), who or [], acl or [])
     run(command, as_json=as_json, verbose=verbose)
 
 
@@ -262,10 +262,10 @@ def describe_entity(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Set an entity's kind or description; it overrides what documents say, also when they are read again."""
     import lightwell.entrypoints.cli.curating as curating
-    from lightwell.domain.graph import Word
+    from lightwell.domain.graph import ManualEdit
     from lightwell.entrypoints.cli.edge import run
 
-    word = Word(kind=kind, description=description, sources=tuple(source or ()))
+    word = ManualEdit(kind=kind, description=description, sources=tuple(source or ()))
     run(curating.edit(name, word, who or [], acl or []), as_json=as_json, verbose=verbose)
 
 
@@ -333,10 +333,10 @@ def relate_entities(  # noqa: PLR0913 - each is an option
 ) -> None:
     """Add or update a relation between two entities."""
     import lightwell.entrypoints.cli.curating as curating
-    from lightwell.domain.graph import Statement
+    from lightwell.domain.graph import RelationMention
     from lightwell.entrypoints.cli.edge import run
 
-    statement = Statement(
+    statement = RelationMention(
         subject=source,
         object=target,
         predicate=predicate,

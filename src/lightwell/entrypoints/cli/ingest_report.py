@@ -15,9 +15,9 @@ import lightwell.entrypoints.cli.costs as costs
 from lightwell.domain.access import Tags
 from lightwell.domain.jobs import QueuedJob
 from lightwell.entrypoints.cli.edge import Exit, Report
-from lightwell.entrypoints.cli.show import clean, counted, unbroken
-from lightwell.entrypoints.cli.source import Guarded
-from lightwell.ingest.sync import DocumentChange, Sync, Trouble
+from lightwell.entrypoints.cli.show import clean, count_of, unwrapped_line
+from lightwell.entrypoints.cli.source import GuardedSource
+from lightwell.ingest.sync import DocumentChange, SyncResult, DocumentProblem
 from lightwell.ingest.way import Outcome
 
 T = TypeVar("T")
@@ -31,12 +31,12 @@ _UNSEEN = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ingested:
+class IngestSummary:
     """What one `ingest` did over all its paths; `done` is None where the work was left to workers."""
 
-    found: Sequence[Sync]
+    found: Sequence[SyncResult]
     done: Sequence[Outcome] | None
-    sources: Sequence[Guarded]
+    sources: Sequence[GuardedSource]
     usage: costs.Costs = costs.NOTHING
 
     def report(self) -> Report:
@@ -65,19 +65,19 @@ class Ingested:
             text=Group(
                 Text(f"{_summary(counts)}, {len(troubles)} failed", style="bold"),
                 *([Text(self.usage.text())] if self.usage.summary.calls else ()),
-                *_waiting(waiting),
+                *_waiting_lines(waiting),
                 *_tag_lines(tagged, overruled),
-                *chain.from_iterable(map(_trouble_lines, troubles)),
-                *_unseen_lines(unseen),
+                *chain.from_iterable(map(_problem_lines, troubles)),
+                *_invisible_lines(unseen),
             ),
             code=Exit.INCOMPLETE if troubles or unseen else Exit.FINE,
         )
 
-    def _troubles(self) -> list[Trouble]:
+    def _troubles(self) -> list[DocumentProblem]:
         """Return each document that failed once, with its last message."""
-        found = {each.url: each for sync in self.found for each in sync.troubles}
+        found = {each.url: each for sync in self.found for each in sync.problems}
         failed = {
-            each.url: Trouble(url=each.url, message=each.error)
+            each.url: DocumentProblem(url=each.url, message=each.error)
             for each in self.done or ()
             if each.error
         }
@@ -94,7 +94,7 @@ class Ingested:
                 ends[each.url] = "finished"
         counts = Counter(end for url, end in ends.items() if url not in failed)
         names = ("new", "changed", "unchanged", "retagged", "renamed", "finished")
-        gone = sum(each.gone for each in self.found)
+        gone = sum(each.removed for each in self.found)
         return {name: counts[name] for name in names} | {"gone": gone}
 
 
@@ -111,15 +111,15 @@ def _summary(counts: dict[str, int]) -> str:
     )
 
 
-def _waiting(waiting: int) -> list[Text]:
-    told = f"{counted(waiting, 'document')} waiting for `lightwell worker`."
+def _waiting_lines(waiting: int) -> list[Text]:
+    told = f"{count_of(waiting, 'document')} waiting for `lightwell worker`."
     return [Text(told)] if waiting else []
 
 
 def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
     """Return who may see how many documents, and to which ones --acl did not apply."""
     lines = [
-        Text(f"{counted(count, 'document')} for {', '.join(sorted(tags)) or 'nobody'}")
+        Text(f"{count_of(count, 'document')} for {', '.join(sorted(tags)) or 'nobody'}")
         for tags, count in tagged.most_common(_MOST_ORIGINS)
     ]
     if len(tagged) > _MOST_ORIGINS:
@@ -141,19 +141,19 @@ def _job(job: QueuedJob) -> dict[str, str]:
     }
 
 
-def _failed(trouble: Trouble) -> dict[str, str]:
-    return {"documentUrl": trouble.url, "errorMessage": trouble.message}
+def _failed(problem: DocumentProblem) -> dict[str, str]:
+    return {"documentUrl": problem.url, "errorMessage": problem.message}
 
 
-def _trouble_lines(trouble: Trouble) -> list[RenderableType]:
+def _problem_lines(problem: DocumentProblem) -> list[RenderableType]:
     return [
-        unbroken(("failed  ", "red"), clean(trouble.url)),
-        Padding(Text(clean(trouble.message)), (0, 0, 0, 8)),
+        unwrapped_line(("failed  ", "red"), clean(problem.url)),
+        Padding(Text(clean(problem.message)), (0, 0, 0, 8)),
     ]
 
 
-def _unseen_lines(unseen: Sequence[str]) -> list[Text]:
-    lines = [unbroken(("hidden  ", "red"), clean(url)) for url in unseen]
+def _invisible_lines(unseen: Sequence[str]) -> list[Text]:
+    lines = [unwrapped_line(("hidden  ", "red"), clean(url)) for url in unseen]
     if unseen:
-        lines.append(Text(_UNSEEN.format(counted(len(unseen), "document"))))
+        lines.append(Text(_UNSEEN.format(count_of(len(unseen), "document"))))
     return lines

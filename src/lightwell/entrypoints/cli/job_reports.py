@@ -17,15 +17,15 @@ from lightwell.domain.ids import JobId, RunId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.runs import Run
 from lightwell.entrypoints.cli.edge import Report, settings_of_store
-from lightwell.entrypoints.cli.reading import named
+from lightwell.entrypoints.cli.reading import document_name
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 Json = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class JobFilter:
     """Which jobs to list."""
 
     state: JobState | None
@@ -34,15 +34,15 @@ class Wanted:
     limit: int
 
 
-async def jobs(wanted: Wanted, who: Sequence[str]) -> Report:
+async def jobs(job_filter: JobFilter, who: Sequence[str]) -> Report:
     """Report jobs, the latest first."""
     async with _open(who) as (kb, reader):
         found = await kb.jobs.list(
             reader,
-            state=wanted.state,
-            document=named(wanted.document) if wanted.document else "",
-            before=JobId(wanted.before) if wanted.before else None,
-            limit=wanted.limit,
+            state=job_filter.state,
+            document=document_name(job_filter.document) if job_filter.document else "",
+            before=JobId(job_filter.before) if job_filter.before else None,
+            limit=job_filter.limit,
         )
     table = _table("job", "state", "step", "progress", "document")
     for each in found:
@@ -133,44 +133,44 @@ async def cursors(who: Sequence[str]) -> Report:
 @asynccontextmanager
 async def _open(who: Sequence[str]) -> AsyncGenerator[tuple[KnowledgeBase, Reader], None]:
     tags = people.tags(who)
-    async with opened(settings_of_store()) as kb:
+    async with open_knowledge_base(settings_of_store()) as kb:
         yield kb, await people.reader(kb, tags)
 
 
-def _job(found: Job) -> Report:
+def _job(job: Job) -> Report:
     rows = [
-        ("job", str(found.id)),
-        ("document", found.url),
-        ("state", f"{found.state.value}: {found.error}" if found.error else found.state.value),
-        ("step", found.step),
-        ("progress", f"{found.progress}%"),
+        ("job", str(job.id)),
+        ("document", job.url),
+        ("state", f"{job.state.value}: {job.error}" if job.error else job.state.value),
+        ("step", job.step),
+        ("progress", f"{job.progress}%"),
         (
             "passages",
-            f"{found.processed_chunks} of {found.total_chunks}" if found.total_chunks else "",
+            f"{job.processed_chunks} of {job.total_chunks}" if job.total_chunks else "",
         ),
-        ("attempts", str(found.attempts)),
-        ("queued", _moment(found.created_at)),
-        ("began", _moment(found.started_at)),
-        ("ended", _moment(found.completed_at)),
+        ("attempts", str(job.attempts)),
+        ("queued", _moment(job.created_at)),
+        ("began", _moment(job.started_at)),
+        ("ended", _moment(job.completed_at)),
     ]
-    return Report(document=shapes.job(found), text=show.fields(rows))
+    return Report(document=shapes.job(job), text=show.fields(rows))
 
 
-def _run(found: Run) -> Json:
+def _run(run: Run) -> Json:
     return {
-        "runId": str(found.id),
-        "sourceSystem": found.system,
-        "scope": found.scope,
-        "status": found.state.value,
-        "startedAt": found.started_at.isoformat(),
-        "finishedAt": found.finished_at.isoformat() if found.finished_at else None,
+        "runId": str(run.id),
+        "sourceSystem": run.system,
+        "scope": run.scope,
+        "status": run.state.value,
+        "startedAt": run.started_at.isoformat(),
+        "finishedAt": run.finished_at.isoformat() if run.finished_at else None,
         "counts": {
-            "inserted": found.inserted,
-            "updated": found.updated,
-            "deleted": found.deleted,
-            "failed": found.failed,
+            "inserted": run.inserted,
+            "updated": run.updated,
+            "deleted": run.deleted,
+            "failed": run.failed,
         },
-        "errorSummary": found.error,
+        "errorSummary": run.error,
     }
 
 

@@ -57,7 +57,7 @@ def list_jobs(  # noqa: PLR0913 - the options of a command are its arguments
     import lightwell.entrypoints.cli.job_reports as reports
     from lightwell.entrypoints.cli.edge import run
 
-    wanted = reports.Wanted(state=state, document=document, before=before, limit=limit)
+    wanted = reports.JobFilter(state=state, document=document, before=before, limit=limit)
     run(reports.jobs(wanted, who or []), as_json=as_json, verbose=verbose)
 
 

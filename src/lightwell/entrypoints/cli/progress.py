@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from lightwell.entrypoints.cli.show import clean, counted, file_name
-from lightwell.ingest.sync import Sync
+from lightwell.entrypoints.cli.show import clean, count_of, file_name
+from lightwell.ingest.sync import SyncResult
 from lightwell.ingest.way import Outcome
 from lightwell.ingest.way import Progress as Moved
 
@@ -21,7 +21,7 @@ _LARGE = 200
 
 
 @dataclass(slots=True)
-class Following:
+class IngestProgress:
     """What `KnowledgeBase.ingest` tells: pass `begun`, `tell` and `progress`."""
 
     console: Console
@@ -30,9 +30,9 @@ class Following:
     total: int = 0
     shown: tuple[str, str, int] = ("", "", 0)
 
-    def begun(self, found: Sync, open_jobs: int) -> None:
+    def start(self, result: SyncResult, open_jobs: int) -> None:
         """Take note of how many documents are to be read."""
-        del found
+        del result
         self.total += open_jobs
         self.bar.update(self.bar.task_ids[0], description="Reading", total=self.total)
 
@@ -48,7 +48,7 @@ class Following:
             self.console.print(Text(line))
             self.shown = tenth
 
-    def tell(self, outcome: Outcome) -> None:
+    def advance(self, outcome: Outcome) -> None:
         """Show that one document has come to its end."""
         self.done += 1
         self.total = max(self.total, self.done)
@@ -60,13 +60,13 @@ class Following:
             end = (
                 f"failed: {clean(outcome.error)}"
                 if outcome.error
-                else counted(outcome.chunks, "passage")
+                else count_of(outcome.chunks, "passage")
             )
             self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"))
 
 
 @contextmanager
-def following(console: Console) -> Generator[Following]:
+def show_progress(console: Console) -> Generator[IngestProgress]:
     """Show progress on the console until the end of the block."""
     bar = Progress(
         TextColumn("{task.description}"),
@@ -79,4 +79,4 @@ def following(console: Console) -> Generator[Following]:
     )
     with bar:
         bar.add_task("Looking for changes", total=None, document="")
-        yield Following(console, bar)
+        yield IngestProgress(console, bar)

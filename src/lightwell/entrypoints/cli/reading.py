@@ -16,7 +16,7 @@ import lightwell.entrypoints.cli.shapes as shapes
 import lightwell.entrypoints.cli.show as show
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Document
-from lightwell.domain.questions import Mode, question, sought
+from lightwell.domain.questions import Mode, make_question, require_retrieval_mode
 from lightwell.entrypoints.cli.edge import Exit, Report, settings, settings_of_store
 from lightwell.entrypoints.cli.waiting import question_meter
 from lightwell.models.meter import Meter
@@ -29,13 +29,13 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 async def search(text: str, who: Sequence[str], *, topic: str, limit: int, mode: Mode) -> Report:
     """Report the passages that bear on the question, best first."""
-    sought(question(text, topic=topic, limit=limit, mode=mode))
+    require_retrieval_mode(make_question(text, topic=topic, limit=limit, mode=mode))
     meter = question_meter()
     async with _open(who, meter) as (kb, reader):
         began = time.perf_counter()
         found = await kb.search(text, reader, topic=topic, limit=limit, mode=mode)
         document = shapes.retrieval(found, milliseconds=_since(began))
-    paid = costs.spent(meter.usages, settings())
+    paid = costs.actual_costs(meter.usages, settings())
     return Report(
         document={**document, "usage": paid.document()},
         text=Group(show.retrieval(found), *paid.lines()),
@@ -53,7 +53,7 @@ async def status(who: Sequence[str]) -> Report:
         ("passages", str(held.chunks)),
         ("entities", str(held.entities)),
         ("relations", str(held.relations)),
-        ("waiting", _waiting(held.open_jobs)),
+        ("waiting", _open_jobs_note(held.open_jobs)),
     ]
     counts = {"chunks": held.chunks, "entities": held.entities, "relations": held.relations}
     return Report(
@@ -77,25 +77,25 @@ async def documents(who: Sequence[str], *, after: str, limit: int) -> Report:
 async def document(name: str, who: Sequence[str]) -> Report:
     """Report what is known of one document."""
     async with _open(who) as (kb, reader):
-        held = await kb.document(reader, named(name))
-    return Report(document=shapes.document(held), text=_about(held))
+        held = await kb.document(reader, document_name(name))
+    return Report(document=shapes.document(held), text=_document_fields(held))
 
 
 async def document_text(name: str, who: Sequence[str]) -> Report:
     """Report what is known of one document, and its text."""
     async with _open(who) as (kb, reader):
-        held = await kb.document(reader, named(name))
-        text = await kb.text(reader, named(name))
+        held = await kb.document(reader, document_name(name))
+        text = await kb.text(reader, document_name(name))
     return Report(
         document={**shapes.document(held), "text": text},
-        text=Group(_about(held), Text(), Text(show.clean(text))),
+        text=Group(_document_fields(held), Text(), Text(show.clean(text))),
     )
 
 
 async def passages(name: str, who: Sequence[str], *, after: int, limit: int) -> Report:
     """Report the passages of one document."""
     async with _open(who) as (kb, reader):
-        held = await kb.chunks(reader, named(name), after=after, limit=limit)
+        held = await kb.chunks(reader, document_name(name), after=after, limit=limit)
     parts = [
         Group(
             Text.assemble((f"passage {each.index + 1}", "bold"), f"  {show.clean(each.ref)}"),
@@ -110,12 +110,12 @@ async def passages(name: str, who: Sequence[str], *, after: int, limit: int) -> 
 
 async def keywords(text: str) -> Report:
     """Report what a question is about."""
-    from lightwell.wiring import opened
+    from lightwell.wiring import open_knowledge_base
 
     chosen, meter = settings_of_store(), Meter()
-    async with opened(chosen, meter) as kb:
+    async with open_knowledge_base(chosen, meter) as kb:
         found = await kb.keywords(text)
-    paid = costs.spent(meter.usages, chosen)
+    paid = costs.actual_costs(meter.usages, chosen)
     rows = [
         ("themes", ", ".join(found.high)),
         ("names and terms", ", ".join(found.low)),
@@ -129,12 +129,12 @@ async def keywords(text: str) -> Report:
 
 async def doctor() -> Report:
     """Report what is well and what is not, and how to mend it."""
-    from lightwell.wiring import examined
+    from lightwell.wiring import examine
 
-    found = await examined(settings())
+    found = await examine(settings())
     well = all(each.ok for each in found)
     checks = [
-        {"name": each.name, "ok": each.ok, "detail": each.detail, "mend": each.mend}
+        {"name": each.name, "ok": each.ok, "detail": each.detail, "mend": each.fix}
         for each in found
     ]
     return Report(
@@ -149,13 +149,13 @@ async def _open(
     who: Sequence[str], meter: Meter | None = None
 ) -> "AsyncGenerator[tuple[KnowledgeBase, Reader], None]":
     tags = people.tags(who)
-    from lightwell.wiring import opened
+    from lightwell.wiring import open_knowledge_base
 
-    async with opened(settings_of_store(), meter) as kb:
+    async with open_knowledge_base(settings_of_store(), meter) as kb:
         yield kb, await people.reader(kb, tags)
 
 
-def named(name: str) -> str:
+def document_name(name: str) -> str:
     """Return the name that the project knows: a path becomes its URL, a URL, reference or id stays."""
     return name if ":" in name or _ID.fullmatch(name) else Path(name).resolve().as_uri()
 
@@ -164,27 +164,27 @@ def _since(began: float) -> int:
     return round((time.perf_counter() - began) * 1000)
 
 
-def _waiting(open_jobs: int) -> str:
+def _open_jobs_note(open_jobs: int) -> str:
     return f"{open_jobs} for a worker (`lightwell worker`)" if open_jobs else "nothing"
 
 
-def _about(held: Document) -> show.RenderableType:
+def _document_fields(document: Document) -> show.RenderableType:
     return show.fields(
         [
-            ("title", held.title),
-            ("url", held.url),
-            ("reference", held.ref),
-            ("id", str(held.id)),
-            ("state", f"{held.state.value}: {held.error}" if held.error else held.state.value),
-            ("format", held.format),
-            ("author", held.author),
-            *((name, value) for name, value in held.metadata.items() if name != "author"),
-            ("topic", held.topic),
-            ("language", held.language),
-            ("access", ", ".join(sorted(held.acl_tags))),
-            ("passages", str(held.chunk_count)),
-            ("size", f"{held.file_size:,} bytes"),
-            ("changed", f"{held.updated_at:%Y-%m-%d %H:%M}"),
-            ("ingested", f"{held.ingested_at:%Y-%m-%d %H:%M}" if held.ingested_at else ""),
+            ("title", document.title),
+            ("url", document.url),
+            ("reference", document.ref),
+            ("id", str(document.id)),
+            ("state", f"{document.state.value}: {document.error}" if document.error else document.state.value),
+            ("format", document.format),
+            ("author", document.author),
+            *((name, value) for name, value in document.metadata.items() if name != "author"),
+            ("topic", document.topic),
+            ("language", document.language),
+            ("access", ", ".join(sorted(document.acl_tags))),
+            ("passages", str(document.chunk_count)),
+            ("size", f"{document.file_size:,} bytes"),
+            ("changed", f"{document.updated_at:%Y-%m-%d %H:%M}"),
+            ("ingested", f"{document.ingested_at:%Y-%m-%d %H:%M}" if document.ingested_at else ""),
         ]
     )

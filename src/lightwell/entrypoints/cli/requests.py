@@ -13,10 +13,10 @@ from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
-from lightwell.entrypoints.cli.reading import named
-from lightwell.entrypoints.cli.show import clean, counted
+from lightwell.entrypoints.cli.reading import document_name
+from lightwell.entrypoints.cli.show import clean, count_of
 from lightwell.ingest.way import Outcome
-from lightwell.wiring import opened, requested
+from lightwell.wiring import open_knowledge_base, requested
 
 
 class _GivenChunk(BaseModel):
@@ -28,7 +28,7 @@ class _GivenChunk(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
+class RequestOptions:
     """A request as it was typed."""
 
     path: Path
@@ -56,32 +56,32 @@ class Typed:
         )
 
 
-async def enqueue(typed: Typed) -> Report:
+async def enqueue(options: RequestOptions) -> Report:
     """Enqueue the document and report its job."""
-    chosen, request = settings(), typed.request()
-    async with opened(chosen) as kb:
+    chosen, request = settings(), options.request()
+    async with open_knowledge_base(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
     text = f"The document waits for `lightwell worker` as job {answer.job_id}."
     return Report(document=shapes.ingest_response(answer), text=Text(text))
 
 
-async def add(typed: Typed) -> Report:
+async def add(options: RequestOptions) -> Report:
     """Bring the document in and report its job."""
-    chosen, request = settings(), typed.request()
-    async with opened(chosen) as kb:
+    chosen, request = settings(), options.request()
+    async with open_knowledge_base(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
         done = await kb.finish_jobs([answer.document_id])
-    return _ended(answer, done)
+    return _wait_for_job(answer, done)
 
 
 async def replace_chunks(name: str, path: Path, who: Sequence[str]) -> Report:
     """Replace a document's chunks by those in a file and report the job."""
     tags, chunks = people.tags(who), _chunks(path)
-    async with opened(settings()) as kb:
+    async with open_knowledge_base(settings()) as kb:
         reader = await people.reader(kb, tags)
-        answer = await kb.enqueue_chunks(reader, named(name), chunks)
+        answer = await kb.enqueue_chunks(reader, document_name(name), chunks)
         done = await kb.finish_jobs([answer.document_id])
-    return _ended(answer, done)
+    return _wait_for_job(answer, done)
 
 
 def _chunks(path: Path) -> list[EmbeddedChunk]:
@@ -97,9 +97,9 @@ def _chunks(path: Path) -> list[EmbeddedChunk]:
     ]
 
 
-def _ended(answer: IngestResponse, done: Sequence[Outcome]) -> Report:
-    failed = [each for each in done if each.error]
-    chunks = counted(sum(each.chunks for each in done), "passage")
+def _wait_for_job(answer: IngestResponse, outcomes: Sequence[Outcome]) -> Report:
+    failed = [each for each in outcomes if each.error]
+    chunks = count_of(sum(each.chunks for each in outcomes), "passage")
     lines = [f"{chunks} brought in; job {answer.job_id}."]
     lines += [f"failed  {each.url}: {each.error}" for each in failed]
     return Report(

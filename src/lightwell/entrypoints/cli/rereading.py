@@ -9,63 +9,63 @@ from rich.text import Text
 import lightwell.entrypoints.cli.costs as costs
 import lightwell.entrypoints.cli.people as people
 from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings_of_store
-from lightwell.entrypoints.cli.progress import following
-from lightwell.entrypoints.cli.reading import named
-from lightwell.entrypoints.cli.show import clean, counted
+from lightwell.entrypoints.cli.progress import show_progress
+from lightwell.entrypoints.cli.reading import document_name
+from lightwell.entrypoints.cli.show import clean, count_of
 from lightwell.entrypoints.cli.writing import STOPPED
-from lightwell.ingest.sync import Sync
+from lightwell.ingest.sync import SyncResult
 from lightwell.ingest.way import Outcome
 from lightwell.models.meter import Meter
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 
 async def reread(names: Sequence[str] | None, who: Sequence[str], *, budget: int | None) -> Report:
     """Read the reader's documents anew, all for None, and report what became of each; `budget` goes before the settings'."""
     tags, console, chosen = people.tags(who), errors_console(), settings_of_store()
     meter = Meter(chosen.token_budget if budget is None else budget)
-    async with opened(chosen, meter) as kb:
+    async with open_knowledge_base(chosen, meter) as kb:
         try:
-            with following(console) as progress:
+            with show_progress(console) as progress:
                 done = await kb.reread(
                     await kb.reader(tags),
-                    _named(names),
-                    begun=lambda open_jobs: progress.begun(Sync(), open_jobs),
-                    tell=progress.tell,
+                    _document_urls(names),
+                    on_start=lambda open_jobs: progress.start(SyncResult(), open_jobs),
+                    on_outcome=progress.advance,
                 )
         except asyncio.CancelledError:
             console.print(Text(STOPPED))
             raise
-    return _report(done, costs.spent(meter.usages, chosen))
+    return _report(done, costs.actual_costs(meter.usages, chosen))
 
 
 async def enqueue(names: Sequence[str] | None, who: Sequence[str]) -> Report:
     """Leave the reading to workers."""
     tags = people.tags(who)
-    async with opened(settings_of_store()) as kb:
-        waiting = await kb.enqueue_again(await kb.reader(tags), _named(names))
+    async with open_knowledge_base(settings_of_store()) as kb:
+        waiting = await kb.enqueue_again(await kb.reader(tags), _document_urls(names))
     return Report(
         document={"waiting": waiting},
-        text=Text(f"{counted(waiting, 'document')} waiting for `lightwell worker`."),
+        text=Text(f"{count_of(waiting, 'document')} waiting for `lightwell worker`."),
     )
 
 
 async def estimate(names: Sequence[str] | None, who: Sequence[str]) -> Report:
     """Report what reading anew would cost; nothing is spent or written down."""
     tags, chosen = people.tags(who), settings_of_store()
-    async with opened(chosen) as kb:
-        found = await kb.estimate_again(await kb.reader(tags), _named(names))
-    return costs.estimated([found], chosen, which="to be read again")
+    async with open_knowledge_base(chosen) as kb:
+        found = await kb.estimate_again(await kb.reader(tags), _document_urls(names))
+    return costs.estimate_report([found], chosen, which="to be read again")
 
 
-def _named(names: Sequence[str] | None) -> list[str] | None:
-    return None if names is None else [named(name) for name in names]
+def _document_urls(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else [document_name(name) for name in names]
 
 
-def _report(done: Sequence[Outcome], usage: costs.Costs) -> Report:
-    failed = [outcome for outcome in done if outcome.error]
-    read, chunks = len(done) - len(failed), sum(outcome.chunks for outcome in done)
+def _report(outcomes: Sequence[Outcome], usage: costs.Costs) -> Report:
+    failed = [outcome for outcome in outcomes if outcome.error]
+    read, chunks = len(outcomes) - len(failed), sum(outcome.chunks for outcome in outcomes)
     lines: list[RenderableType] = [
-        Text(f"{counted(read, 'document')} read again, {counted(chunks, 'passage')}", style="bold")
+        Text(f"{count_of(read, 'document')} read again, {count_of(chunks, 'passage')}", style="bold")
     ]
     if usage.summary.calls:
         lines.append(Text(usage.text()))

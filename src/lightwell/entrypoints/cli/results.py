@@ -16,10 +16,10 @@ from lightwell.domain.measures import (
     ALL_WITHIN,
     DEPTHS,
     Summary,
-    Took,
+    QuestionTime,
     Trial,
     mean,
-    parted,
+    split_by,
     percentile,
     recall,
     summary,
@@ -29,7 +29,7 @@ from lightwell.entrypoints.cli.show import clean
 Json = Mapping[str, object]
 
 _SHARES = {"p50": 0.5, "p95": 0.95}
-_TIMES: Mapping[str, Callable[[Took], float]] = {
+_TIMES: Mapping[str, Callable[[QuestionTime], float]] = {
     "wallMs": lambda took: took.wall,
     "cpuMs": lambda took: took.cpu,
     "wallMsWithoutEmbedding": lambda took: took.bare_wall,
@@ -46,7 +46,7 @@ _NOTE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class EvaluationRun:
     """What another way of asking found: documents, best first."""
 
     gold: frozenset[str]
@@ -69,17 +69,17 @@ class Results:
     passages: int
     settings: Mapping[str, str]
     trials: Sequence[Trial]
-    ways: Mapping[str, Sequence[Found]]
+    variants: Mapping[str, Sequence[EvaluationRun]]
     calibration: Calibration | None
-    troubles: Sequence[str]
+    problems: Sequence[str]
 
     @property
     def summaries(self) -> dict[str, Summary]:
         """All questions; then each split and each type, where there are several."""
         found = {"all": summary(self.trials)}
         for word, parts in (
-            ("split", parted(self.trials, lambda each: each.split)),
-            ("type", parted(self.trials, lambda each: each.kind)),
+            ("split", split_by(self.trials, lambda each: each.split)),
+            ("type", split_by(self.trials, lambda each: each.kind)),
         ):
             if len(parts) > 1:
                 found |= {f"{word} {name}".strip(): summary(part) for name, part in parts.items()}
@@ -97,41 +97,41 @@ class Results:
         }
 
 
-def document(measured: Results) -> Json:
+def document(results: Results) -> Json:
     """Return the results for programs; numbers are rounded to what is worth comparing."""
-    calibration = measured.calibration
+    calibration = results.calibration
     return {
-        "version": measured.version,
-        "codeHash": measured.code_hash,
-        "dataset": measured.dataset,
-        "corpusHash": measured.corpus_hash,
-        "questionsHash": measured.questions_hash,
-        "documents": measured.documents,
-        "passages": measured.passages,
-        "questions": len(measured.trials),
-        "settings": dict(measured.settings),
-        "quality": {name: _quality(each) for name, each in measured.summaries.items()},
+        "version": results.version,
+        "codeHash": results.code_hash,
+        "dataset": results.dataset,
+        "corpusHash": results.corpus_hash,
+        "questionsHash": results.questions_hash,
+        "documents": results.documents,
+        "passages": results.passages,
+        "questions": len(results.trials),
+        "settings": dict(results.settings),
+        "quality": {name: _quality(each) for name, each in results.summaries.items()},
         "time": {
-            name: {word: _rounded(value, 1) for word, value in each.items()}
-            for name, each in measured.times.items()
+            name: {word: _round(value, 1) for word, value in each.items()}
+            for name, each in results.times.items()
         },
-        "ways": {name: _way(found) for name, found in measured.ways.items()},
+        "ways": {name: _variant_json(found) for name, found in results.variants.items()},
         "calibration": {"scale": calibration.a, "shift": calibration.b} if calibration else None,
-        "failed": list(measured.troubles),
+        "failed": list(results.problems),
     }
 
 
-def text(measured: Results, before: Json | None) -> RenderableType:
+def text(results: Results, before: Json | None) -> RenderableType:
     """Return the results as tables; with those `before`, what has changed since."""
-    lines: list[RenderableType] = [Text(_headline(measured), style="bold"), _qualities(measured)]
-    lines += [Text(_NOTE, style="dim"), _times(measured)]
-    if measured.ways:
-        lines.append(_ways(measured))
-    if measured.calibration:
-        lines.append(Text(_calibration(measured.calibration)))
-    lines += [Text(clean(f"failed  {each}"), style="red") for each in measured.troubles]
+    lines: list[RenderableType] = [Text(_headline(results), style="bold"), _qualities(results)]
+    lines += [Text(_NOTE, style="dim"), _times(results)]
+    if results.variants:
+        lines.append(_variants_table(results))
+    if results.calibration:
+        lines.append(Text(_calibration(results.calibration)))
+    lines += [Text(clean(f"failed  {each}"), style="red") for each in results.problems]
     if before is not None:
-        now = document(measured)
+        now = document(results)
         lines += [Text(clean(each), style="red") for each in _incomparable(before, now)]
         lines.append(_changes(before, now))
     return Group(*(part for line in lines for part in (line, Text())))
@@ -159,36 +159,36 @@ def write(path: Path, results: Json) -> None:
 def _quality(of: Summary) -> Json:
     return {
         "questions": of.questions,
-        **{f"recallAt{depth}": _rounded(share) for depth, share in of.recall.items()},
-        f"allGoldAt{ALL_WITHIN}": _rounded(of.all_gold),
-        "meanReciprocalRank": _rounded(of.reciprocal_rank),
-        "abstentionAuroc": _rounded(of.auroc),
-        "answeredWhenAnswerable": _rounded(of.answered),
-        "refusedWhenUnanswerable": _rounded(of.refused),
+        **{f"recallAt{depth}": _round(share) for depth, share in of.recall.items()},
+        f"allGoldAt{ALL_WITHIN}": _round(of.all_gold),
+        "meanReciprocalRank": _round(of.reciprocal_rank),
+        "abstentionAuroc": _round(of.auroc),
+        "answeredWhenAnswerable": _round(of.answered),
+        "refusedWhenUnanswerable": _round(of.refused),
     }
 
 
-def _way(found: Sequence[Found]) -> Json:
-    sought = [each for each in found if each.gold]
+def _variant_json(runs: Sequence[EvaluationRun]) -> Json:
+    sought = [each for each in runs if each.gold]
     return {
-        f"recallAt{ALL_WITHIN}": _rounded(
+        f"recallAt{ALL_WITHIN}": _round(
             mean(recall(each.found, each.gold, ALL_WITHIN) for each in sought)
         ),
-        f"allGoldAt{ALL_WITHIN}": _rounded(
+        f"allGoldAt{ALL_WITHIN}": _round(
             mean(each.gold <= set(each.found[:ALL_WITHIN]) for each in sought)
         ),
     }
 
 
-def _headline(measured: Results) -> str:
-    chosen = ", ".join(f"{name} {value}" for name, value in measured.settings.items())
+def _headline(results: Results) -> str:
+    chosen = ", ".join(f"{name} {value}" for name, value in results.settings.items())
     return clean(
-        f"{measured.dataset}: {len(measured.trials)} questions, {measured.documents:,} documents,"
-        f" {measured.passages:,} passages ({chosen}; Lightwell {measured.version})"
+        f"{results.dataset}: {len(results.trials)} questions, {results.documents:,} documents,"
+        f" {results.passages:,} passages ({chosen}; Lightwell {results.version})"
     )
 
 
-def _qualities(measured: Results) -> Table:
+def _qualities(results: Results) -> Table:
     depths = [f"R@{depth}" for depth in DEPTHS]
     table = _table(
         "",
@@ -200,7 +200,7 @@ def _qualities(measured: Results) -> Table:
         "≥ 0.6",
         "< 0.6 without",
     )
-    for name, each in measured.summaries.items():
+    for name, each in results.summaries.items():
         shares = (*each.recall.values(), each.all_gold, each.reciprocal_rank)
         rest = (_share(each.answered), _share(each.refused))
         auroc = "–" if each.auroc is None else f"{each.auroc:.3f}"
@@ -208,34 +208,34 @@ def _qualities(measured: Results) -> Table:
     return table
 
 
-def _times(measured: Results) -> Table:
+def _times(results: Results) -> Table:
     table = _table(
         "ms / question", *(f"{kind} {word}" for kind in ("wall", "CPU") for word in _SHARES)
     )
     for name, *kinds in _TIMES_SAID:
-        values = [measured.times[kind][word] for kind in kinds for word in _SHARES]
+        values = [results.times[kind][word] for kind in kinds for word in _SHARES]
         table.add_row(name, *("–" if value is None else f"{value:.1f}" for value in values))
     return table
 
 
-def _ways(measured: Results) -> Table:
-    asked = {"as asked": [Found(gold=each.gold, found=each.found) for each in measured.trials]}
+def _variants_table(results: Results) -> Table:
+    asked = {"as asked": [EvaluationRun(gold=each.gold, found=each.found) for each in results.trials]}
     table = _table("", f"R@{ALL_WITHIN}", f"all gold @{ALL_WITHIN}")
-    for name, found in (asked | dict(measured.ways)).items():
-        table.add_row(name, *(_share(cast("float | None", each)) for each in _way(found).values()))
+    for name, found in (asked | dict(results.variants)).items():
+        table.add_row(name, *(_share(cast("float | None", each)) for each in _variant_json(found).values()))
     return table
 
 
-def _calibration(found: Calibration) -> str:
+def _calibration(calibration: Calibration) -> str:
     return (
         "So that 0.6 means what it does elsewhere, set\n"
-        f"LIGHTWELL_RERANK_SCALE={found.a:.3f}\nLIGHTWELL_RERANK_SHIFT={found.b:.3f}"
+        f"LIGHTWELL_RERANK_SCALE={calibration.a:.3f}\nLIGHTWELL_RERANK_SHIFT={calibration.b:.3f}"
     )
 
 
 def _changes(before: Json, now: Json) -> RenderableType:
     """Return each number that is another than before, and what else is another, so that both can be compared."""
-    old, new = dict(_leaves(before)), dict(_leaves(now))
+    old, new = dict(_numeric_leaves(before)), dict(_numeric_leaves(now))
     table = _table("since then", "before", "now", "change")
     for name in (each for each in new if each in old and old[each] != new[each]):
         was, is_ = old[name], new[name]
@@ -258,10 +258,10 @@ def _incomparable(before: Json, now: Json) -> list[str]:
     return [f"{each} What follows compares two different things." for each in found]
 
 
-def _leaves(tree: Json, above: str = "") -> Iterator[tuple[str, object]]:
+def _numeric_leaves(tree: Json, above: str = "") -> Iterator[tuple[str, object]]:
     for name, value in tree.items():
         if isinstance(value, dict):
-            yield from _leaves(cast("Json", value), f"{above}{name} › ")
+            yield from _numeric_leaves(cast("Json", value), f"{above}{name} › ")
         else:
             yield f"{above}{name}", value
 
@@ -277,5 +277,5 @@ def _share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
-def _rounded(value: float | None, digits: int = 4) -> float | None:
+def _round(value: float | None, digits: int = 4) -> float | None:
     return None if value is None else round(value, digits)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from lightwell.answer.quotes import nearest
+from lightwell.answer.quotes import make_nearest_citation
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Document, Locator
-from lightwell.domain.evidence import ENOUGH, Answer, Citation, Evidence, Retrieval
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Citation, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Keywords
@@ -19,29 +19,29 @@ from lightwell.retrieve.fusion import RANK_OFFSET
 Json = Mapping[str, object]
 
 
-def answer(given: Answer, *, milliseconds: int) -> Json:
+def answer(answer: Answer, *, milliseconds: int) -> Json:
     """Return an answer in the shape of S3's QueryResponse, with what came nearest."""
     return {
-        "queryId": str(given.query_id),
-        "query": given.question,
-        "answer": given.text,
-        "confidence": given.confidence.value,
-        "relevance": round(given.relevance, 4),
-        "threshold": ENOUGH,
-        "model": given.model,
-        "citations": [citation(each) for each in given.citations],
-        "nearest": [citation(each) for each in given.nearest],
-        "notes": list(given.notes),
-        "ambiguousNames": ambiguous_names(given.ambiguous_names),
-        "metadata": _metadata(response_metadata(given, latency_ms=milliseconds)),
+        "queryId": str(answer.query_id),
+        "query": answer.question,
+        "answer": answer.text,
+        "confidence": answer.confidence.value,
+        "relevance": round(answer.relevance, 4),
+        "threshold": SUFFICIENT_RELEVANCE,
+        "model": answer.model,
+        "citations": [citation(each) for each in answer.citations],
+        "nearest": [citation(each) for each in answer.nearest],
+        "notes": list(answer.notes),
+        "ambiguousNames": ambiguous_names(answer.ambiguous_names),
+        "metadata": _metadata(response_metadata(answer, latency_ms=milliseconds)),
     }
 
 
-def statements(listed: Statements, *, milliseconds: int) -> Json:
+def statements(statements: Statements, *, milliseconds: int) -> Json:
     """Return a list of statements, each with its citations and dates."""
     return {
-        "queryId": str(listed.query_id),
-        "query": listed.question,
+        "queryId": str(statements.query_id),
+        "query": statements.question,
         "statements": [
             {
                 "text": each.text,
@@ -50,15 +50,15 @@ def statements(listed: Statements, *, milliseconds: int) -> Json:
                 "dates": list(each.dates),
                 "citations": [citation(cited) for cited in each.citations],
             }
-            for each in listed.statements
+            for each in statements.statements
         ],
-        "confidence": listed.confidence.value,
-        "relevance": round(listed.relevance, 4),
-        "threshold": ENOUGH,
-        "model": listed.model,
-        "nearest": [citation(each) for each in listed.nearest],
-        "notes": list(listed.notes),
-        "ambiguousNames": ambiguous_names(listed.ambiguous_names),
+        "confidence": statements.confidence.value,
+        "relevance": round(statements.relevance, 4),
+        "threshold": SUFFICIENT_RELEVANCE,
+        "model": statements.model,
+        "nearest": [citation(each) for each in statements.nearest],
+        "notes": list(statements.notes),
+        "ambiguousNames": ambiguous_names(statements.ambiguous_names),
         "metadata": {"latencyMs": milliseconds},
     }
 
@@ -102,163 +102,163 @@ def _metadata(numbers: ResponseMetadata) -> Json:
     }
 
 
-def retrieval(found: Retrieval, *, milliseconds: int) -> Json:
+def retrieval(retrieval: Retrieval, *, milliseconds: int) -> Json:
     """Return what was found as a list of S3's RankedResult."""
     return {
-        "queryId": str(found.query_id),
-        "query": found.question.text,
-        "mode": found.question.mode.value,
-        "hasInsufficientEvidence": not found.is_enough,
-        "relevance": round(found.best, 4),
-        "threshold": ENOUGH,
-        "results": [_evidence(rank, each) for rank, each in enumerate(found.evidence, start=1)],
-        "entities": [_entity(each) for each in found.entities],
-        "relations": [_relation(each) for each in found.relations],
-        "keywords": keywords(found.keywords),
-        "notes": list(found.notes),
-        "ambiguousNames": ambiguous_names(found.ambiguous_names),
+        "queryId": str(retrieval.query_id),
+        "query": retrieval.question.text,
+        "mode": retrieval.question.mode.value,
+        "hasInsufficientEvidence": not retrieval.is_enough,
+        "relevance": round(retrieval.best, 4),
+        "threshold": SUFFICIENT_RELEVANCE,
+        "results": [_evidence(rank, each) for rank, each in enumerate(retrieval.evidence, start=1)],
+        "entities": [_entity(each) for each in retrieval.entities],
+        "relations": [_relation(each) for each in retrieval.relations],
+        "keywords": keywords(retrieval.keywords),
+        "notes": list(retrieval.notes),
+        "ambiguousNames": ambiguous_names(retrieval.ambiguous_names),
         "metadata": {
-            "vectorResultCount": found.metrics.vector_hits,
-            "graphResultCount": found.metrics.graph_hits,
+            "vectorResultCount": retrieval.metrics.vector_hits,
+            "graphResultCount": retrieval.metrics.graph_hits,
             "latencyMs": milliseconds,
             "channels": {
                 channel.value: {"ms": each.ms, "hits": each.hits}
                 for channel in Channel
-                if (each := found.metrics.channels.get(channel)) is not None
+                if (each := retrieval.metrics.channels.get(channel)) is not None
             },
         },
     }
 
 
-def keywords(found: Keywords) -> Json:
+def keywords(keywords: Keywords) -> Json:
     """Return S0's KeywordResult, and whether a model named them."""
     return {
-        "highLevelKeywords": list(found.high),
-        "lowLevelKeywords": list(found.low),
-        "queryHash": found.question_hash,
-        "cachedAt": _time(found.cached_at),
-        "byModel": found.by_model,
+        "highLevelKeywords": list(keywords.high),
+        "lowLevelKeywords": list(keywords.low),
+        "queryHash": keywords.question_hash,
+        "cachedAt": _time(keywords.cached_at),
+        "byModel": keywords.by_model,
     }
 
 
-def document(held: Document) -> Json:
+def document(document: Document) -> Json:
     """Return a document's metadata."""
     return {
-        "documentId": str(held.id),
-        "documentRef": held.ref,
-        "documentUrl": held.url,
-        "title": held.title,
-        "format": held.format,
-        "author": held.author,
-        "authorRef": held.author_ref,
-        "metadata": dict(held.metadata),
-        "rawPayload": dict(held.raw_payload),
-        "topic": held.topic,
-        "language": held.language,
-        "aclTags": sorted(held.acl_tags),
-        "status": held.state.value,
-        "errorMessage": held.error,
-        "contentHash": held.content_hash,
-        "fileSize": held.file_size,
-        "chunkCount": held.chunk_count,
-        "createdAt": _time(held.created_at),
-        "updatedAt": _time(held.updated_at),
-        "ingestedAt": _time(held.ingested_at),
+        "documentId": str(document.id),
+        "documentRef": document.ref,
+        "documentUrl": document.url,
+        "title": document.title,
+        "format": document.format,
+        "author": document.author,
+        "authorRef": document.author_ref,
+        "metadata": dict(document.metadata),
+        "rawPayload": dict(document.raw_payload),
+        "topic": document.topic,
+        "language": document.language,
+        "aclTags": sorted(document.acl_tags),
+        "status": document.state.value,
+        "errorMessage": document.error,
+        "contentHash": document.content_hash,
+        "fileSize": document.file_size,
+        "chunkCount": document.chunk_count,
+        "createdAt": _time(document.created_at),
+        "updatedAt": _time(document.updated_at),
+        "ingestedAt": _time(document.ingested_at),
     }
 
 
-def documents(held: Iterable[Document], *, following: str | None) -> Json:
+def documents(documents: Iterable[Document], *, following: str | None) -> Json:
     """Return a page of documents; `nextAfter` is what `--after` takes for the next page, null on the last."""
-    return {"documents": [document(each) for each in held], "nextAfter": following}
+    return {"documents": [document(each) for each in documents], "nextAfter": following}
 
 
-def job(held: Job) -> Json:
+def job(job: Job) -> Json:
     """Return a job in the shape of S3's IngestStatusResponse, with what else is known of it.
 
     S3 has no word for a cancelled job: its `status` is `failed`, and `jobState` says `cancelled`.
     """
-    is_cancelled = held.state is JobState.CANCELLED
+    is_cancelled = job.state is JobState.CANCELLED
     return {
-        "jobId": str(held.id),
-        "documentId": str(held.document_id),
-        "documentUrl": held.url,
-        "status": JobState.FAILED.value if is_cancelled else held.state.value,
-        "jobState": held.state.value,
-        "currentStep": held.step,
-        "progress": held.progress,
-        "totalChunks": held.total_chunks,
-        "processedChunks": held.processed_chunks,
-        "errorCode": held.error_code,
-        "errorMessage": "The job was cancelled" if is_cancelled else held.error,
-        "attempts": held.attempts,
-        "createdAt": _time(held.created_at),
-        "startedAt": _time(held.started_at),
-        "completedAt": _time(held.completed_at),
+        "jobId": str(job.id),
+        "documentId": str(job.document_id),
+        "documentUrl": job.url,
+        "status": JobState.FAILED.value if is_cancelled else job.state.value,
+        "jobState": job.state.value,
+        "currentStep": job.step,
+        "progress": job.progress,
+        "totalChunks": job.total_chunks,
+        "processedChunks": job.processed_chunks,
+        "errorCode": job.error_code,
+        "errorMessage": "The job was cancelled" if is_cancelled else job.error,
+        "attempts": job.attempts,
+        "createdAt": _time(job.created_at),
+        "startedAt": _time(job.started_at),
+        "completedAt": _time(job.completed_at),
     }
 
 
-def ingest_response(given: IngestResponse) -> Json:
+def ingest_response(response: IngestResponse) -> Json:
     """Return S3's IngestResponse."""
     return {
-        "jobId": str(given.job_id),
-        "documentId": str(given.document_id),
-        "status": given.status.value,
-        "estimatedChunks": given.estimated_chunks,
+        "jobId": str(response.job_id),
+        "documentId": str(response.document_id),
+        "status": response.status.value,
+        "estimatedChunks": response.estimated_chunks,
     }
 
 
-def citation(cited: Citation) -> Json:
+def citation(citation: Citation) -> Json:
     """Return S3's citation and S2's eight fields, under both of their names where they have two."""
     return {
-        "id": cited.id,
-        "chunkId": cited.chunk_id,
-        "chunkRef": cited.chunk_ref,
-        "documentRef": cited.document_ref,
-        "documentTitle": cited.document_title,
-        "documentUrl": cited.source_url,
-        "sourceUrl": cited.source_url,
-        "sourceSystem": cited.source_system,
-        "sourceType": cited.source_type,
-        "createdAt": _time(cited.created_at),
-        "snippet": cited.snippet,
-        "score": round(cited.score, 4),
-        "relevanceScore": round(cited.score, 4),
-        "locator": _locator(cited.locator),
+        "id": citation.id,
+        "chunkId": citation.chunk_id,
+        "chunkRef": citation.chunk_ref,
+        "documentRef": citation.document_ref,
+        "documentTitle": citation.document_title,
+        "documentUrl": citation.source_url,
+        "sourceUrl": citation.source_url,
+        "sourceSystem": citation.source_system,
+        "sourceType": citation.source_type,
+        "createdAt": _time(citation.created_at),
+        "snippet": citation.snippet,
+        "score": round(citation.score, 4),
+        "relevanceScore": round(citation.score, 4),
+        "locator": _locator(citation.locator),
     }
 
 
-def _evidence(rank: int, found: Evidence) -> Json:
-    distance = found.cosine_distance
+def _evidence(rank: int, evidence: Evidence) -> Json:
+    distance = evidence.cosine_distance
     return {
         "rank": rank,
-        "chunkId": str(found.chunk.id),
-        "content": found.chunk.text,
-        **_source(found),
-        "relevanceScore": round(found.relevance, 4),
-        "isAboveThreshold": found.relevance >= ENOUGH,
-        "score": round(found.score, 6),
-        **_fused(found.ranks),
+        "chunkId": str(evidence.chunk.id),
+        "content": evidence.chunk.text,
+        **_source(evidence),
+        "relevanceScore": round(evidence.relevance, 4),
+        "isAboveThreshold": evidence.relevance >= SUFFICIENT_RELEVANCE,
+        "score": round(evidence.score, 6),
+        **_fused(evidence.ranks),
         "distance": None if distance is None else round(distance, 4),
-        "sources": sorted(channel.value for channel in found.ranks),
-        "ranks": {channel.value: rank for channel, rank in sorted(found.ranks.items())},
-        "originalRank": found.original_rank,
-        "newRank": found.new_rank,
-        "chunkRefs": [each.ref for each in found.members] or [found.chunk.ref],
-        "locator": _locator(found.chunk.locator),
-        "metadata": _chunk(found.chunk, found.published),
+        "sources": sorted(channel.value for channel in evidence.ranks),
+        "ranks": {channel.value: rank for channel, rank in sorted(evidence.ranks.items())},
+        "originalRank": evidence.original_rank,
+        "newRank": evidence.new_rank,
+        "chunkRefs": [each.ref for each in evidence.members] or [evidence.chunk.ref],
+        "locator": _locator(evidence.chunk.locator),
+        "metadata": _chunk(evidence.chunk, evidence.published),
     }
 
 
-def _source(found: Evidence) -> Json:
+def _source(evidence: Evidence) -> Json:
     """Return what S2 asks for of every passage, its score apart; the snippet is the best unit of it."""
     return {
-        "chunkRef": found.chunk.ref,
-        "documentRef": str(found.chunk.document_ref),
-        "sourceUrl": found.chunk.url,
-        "sourceSystem": found.chunk.system,
-        "sourceType": found.chunk.kind,
-        "createdAt": _time(found.chunk.created_at),
-        "snippet": nearest(0, found).snippet,
+        "chunkRef": evidence.chunk.ref,
+        "documentRef": str(evidence.chunk.document_ref),
+        "sourceUrl": evidence.chunk.url,
+        "sourceSystem": evidence.chunk.system,
+        "sourceType": evidence.chunk.kind,
+        "createdAt": _time(evidence.chunk.created_at),
+        "snippet": make_nearest_citation(0, evidence).snippet,
     }
 
 
@@ -274,25 +274,25 @@ def _fused(ranks: Mapping[Channel, int]) -> Json:
     }
 
 
-def _entity(known: Entity) -> Json:
+def _entity(entity: Entity) -> Json:
     return {
-        "ref": known.ref,
-        "name": known.name,
-        "kind": known.kind,
-        "description": known.description,
-        "sources": list(known.sources),
+        "ref": entity.ref,
+        "name": entity.name,
+        "kind": entity.kind,
+        "description": entity.description,
+        "sources": list(entity.sources),
     }
 
 
-def _relation(known: Relation) -> Json:
+def _relation(relation: Relation) -> Json:
     return {
-        "source": known.source,
-        "target": known.target,
-        "predicate": known.predicate.value,
-        "keywords": known.keywords,
-        "description": known.description,
-        "weight": known.weight,
-        "sources": list(known.sources),
+        "source": relation.source,
+        "target": relation.target,
+        "predicate": relation.predicate.value,
+        "keywords": relation.keywords,
+        "description": relation.description,
+        "weight": relation.weight,
+        "sources": list(relation.sources),
     }
 
 
@@ -306,7 +306,7 @@ def pick_list(several: Candidates) -> Json:
     return {
         "name": several.name,
         "candidates": [
-            {**entity_names(each.entity), "apart": dict(each.apart)} for each in several.candidates
+            {**entity_names(each.entity), "apart": dict(each.distinguishing)} for each in several.candidates
         ],
     }
 
@@ -344,7 +344,7 @@ def _chunk(chunk: Chunk, members: Sequence[Chunk]) -> Json:
     }
 
 
-def chunks(held: Sequence[Chunk]) -> list[Json]:
+def chunks(chunks: Sequence[Chunk]) -> list[Json]:
     """Return a document's passages, each with its text, its place and what it was read from."""
     return [
         {
@@ -354,7 +354,7 @@ def chunks(held: Sequence[Chunk]) -> list[Json]:
             "locator": _locator(each.locator),
             "metadata": _chunk(each, (each,)),
         }
-        for each in held
+        for each in chunks
     ]
 
 

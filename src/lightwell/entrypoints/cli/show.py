@@ -40,12 +40,12 @@ def file_name(url: str) -> str:
     return clean(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
-def counted(count: int, what: str) -> str:
+def count_of(count: int, what: str) -> str:
     """Return `1 passage` or `2 passages`."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
-def unbroken(*parts: str | tuple[str, str]) -> Text:
+def unwrapped_line(*parts: str | tuple[str, str]) -> Text:
     """Return a line that is never broken, so that a URL in it can be clicked and copied; styled parts are pairs."""
     return Text.assemble(*parts, no_wrap=True, overflow="ignore")
 
@@ -60,51 +60,51 @@ def place(locator: Locator, title: str) -> str:
     return clean(", ".join(part for part in (pages, " › ".join(section)) if part))
 
 
-def answer(given: Answer) -> RenderableType:
+def answer(answer: Answer) -> RenderableType:
     """Return an answer with its numbered citations, or what came nearest."""
-    return Group(Text(clean(given.text)), told_of(given))
+    return Group(Text(clean(answer.text)), citations_and_notes(answer))
 
 
-def told_of(given: Answer) -> RenderableType:
+def citations_and_notes(answer: Answer) -> RenderableType:
     """Return what stands below an answer's text: its numbered citations, or what came nearest; and notes."""
-    notes = (_faint(note) for note in given.notes)
-    picks = ambiguous_names(given.ambiguous_names)
-    if given.confidence is Confidence.INSUFFICIENT:
-        return Group(*nearest(given.nearest), *notes, *picks)
-    sources = (line for cited in given.citations for line in citation(cited))
-    trust = _faint(f"confidence: {given.confidence.value}")
+    notes = (_dim(note) for note in answer.notes)
+    picks = ambiguous_names(answer.ambiguous_names)
+    if answer.confidence is Confidence.INSUFFICIENT:
+        return Group(*nearest(answer.nearest), *notes, *picks)
+    sources = (line for cited in answer.citations for line in citation(cited))
+    trust = _dim(f"confidence: {answer.confidence.value}")
     return Group(Text(), *sources, trust, *notes, *picks)
 
 
-def statements(listed: Statements) -> RenderableType:
+def statements(statements: Statements) -> RenderableType:
     """Return statements with their dates and numbered citations, or what came nearest."""
-    notes = (_faint(note) for note in listed.notes)
-    if not listed.statements:
-        picks = ambiguous_names(listed.ambiguous_names)
-        return Group(Text(INSUFFICIENT), *nearest(listed.nearest), *notes, *picks)
+    notes = (_dim(note) for note in statements.notes)
+    if not statements.statements:
+        picks = ambiguous_names(statements.ambiguous_names)
+        return Group(Text(INSUFFICIENT), *nearest(statements.nearest), *notes, *picks)
     lines: list[RenderableType] = []
-    for each in listed.statements:
+    for each in statements.statements:
         marks = "".join(cited.id for cited in each.citations)
         named = f"; names {clean(', '.join(each.dates))}" if each.dates else ""
         lines += [
             Text(f"• {clean(each.text)} {marks}"),
-            _faint(f"  {each.said_at:%Y-%m-%d}{named}"),
+            _dim(f"  {each.said_at:%Y-%m-%d}{named}"),
         ]
-    cited = {one.id: one for each in listed.statements for one in each.citations}
+    cited = {one.id: one for each in statements.statements for one in each.citations}
     sources = (line for one in cited.values() for line in citation(one))
-    trust = _faint(f"confidence: {listed.confidence.value}")
-    return Group(*lines, Text(), *sources, trust, *notes, *ambiguous_names(listed.ambiguous_names))
+    trust = _dim(f"confidence: {statements.confidence.value}")
+    return Group(*lines, Text(), *sources, trust, *notes, *ambiguous_names(statements.ambiguous_names))
 
 
-def retrieval(found: Retrieval) -> RenderableType:
+def retrieval(retrieval: Retrieval) -> RenderableType:
     """Return the evidence as a table, best first: of each passage the part that bears on the question most."""
-    if not found.evidence:
+    if not retrieval.evidence:
         nothing = Text("No passage that you may see is relevant to this question.")
-        return Group(nothing, *ambiguous_names(found.ambiguous_names))
+        return Group(nothing, *ambiguous_names(retrieval.ambiguous_names))
     table = _table("#", "relevance", "document", "where", "snippet")
     table.columns[0].justify = table.columns[1].justify = "right"
-    for rank, each in enumerate(found.evidence, start=1):
-        best = quotes.nearest(rank, each)
+    for rank, each in enumerate(retrieval.evidence, start=1):
+        best = quotes.make_nearest_citation(rank, each)
         table.add_row(
             str(rank),
             f"{each.relevance:.2f}",
@@ -113,17 +113,17 @@ def retrieval(found: Retrieval) -> RenderableType:
             " ".join(clean(best.snippet).split()),
         )
     doubt = "None of these passages reaches the threshold of 0.60 for an answer."
-    lines = [*found.notes, *(() if found.is_enough else (doubt,))]
-    return Group(table, *map(_faint, lines), *ambiguous_names(found.ambiguous_names))
+    lines = [*retrieval.notes, *(() if retrieval.is_enough else (doubt,))]
+    return Group(table, *map(_dim, lines), *ambiguous_names(retrieval.ambiguous_names))
 
 
-def documents(held: Sequence[Document], *, following: str | None) -> RenderableType:
+def documents(documents: Sequence[Document], *, following: str | None) -> RenderableType:
     """Return a page of documents as a table."""
-    if not held:
+    if not documents:
         return Text("There are no documents that you may see.")
     table = _table("state", "passages", "title", "url")
     table.columns[1].justify = "right"
-    for each in held:
+    for each in documents:
         title = each.title or unquote(each.url.rsplit("/", 1)[-1])
         table.add_row(
             each.state.value,
@@ -133,7 +133,7 @@ def documents(held: Sequence[Document], *, following: str | None) -> RenderableT
         )
     if following is None:
         return table
-    return Group(table, _faint(f"There are more: --after {clean(following)}"))
+    return Group(table, _dim(f"There are more: --after {clean(following)}"))
 
 
 def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
@@ -141,50 +141,50 @@ def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for name, value in rows:
         if value:
-            table.add_row(_faint(name), Text(clean(value), overflow="fold"))
+            table.add_row(_dim(name), Text(clean(value), overflow="fold"))
     return table
 
 
-def checks(found: Sequence[Check]) -> RenderableType:
+def checks(checks: Sequence[Check]) -> RenderableType:
     """Return what the doctor looked at, with what to do below what is not well."""
     lines: list[RenderableType] = []
-    widest = max((len(each.name) for each in found), default=0)
-    for each in found:
+    widest = max((len(each.name) for each in checks), default=0)
+    for each in checks:
         mark = Text("ok   ", style="green") if each.ok else Text("FAIL ", style="bold red")
         lines.append(
             Text.assemble(mark, "  ", (each.name.ljust(widest), "bold"), "  ", clean(each.detail))
         )
-        if each.mend and not each.ok:
-            lines.append(Text(f"       → {clean(each.mend)}"))
+        if each.fix and not each.ok:
+            lines.append(Text(f"       → {clean(each.fix)}"))
     return Group(*lines)
 
 
-def citation(cited: Citation) -> Iterable[Text]:
+def citation(citation: Citation) -> Iterable[Text]:
     """Yield a citation's lines: its mark, where it stands, its words."""
-    where = place(cited.locator, cited.document_title)
-    title = clean(cited.document_title)
-    yield Text.assemble((cited.id, "bold"), " ", title, f", {where}" if where else "")
-    yield unbroken((f"    {clean(cited.source_url)}", "dim"))
-    yield Text(f"    “{' '.join(clean(cited.snippet).split())}”")
+    where = place(citation.locator, citation.document_title)
+    title = clean(citation.document_title)
+    yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "")
+    yield unwrapped_line((f"    {clean(citation.source_url)}", "dim"))
+    yield Text(f"    “{' '.join(clean(citation.snippet).split())}”")
     yield Text()
 
 
-def nearest(near: Sequence[Citation]) -> Iterable[Text]:
+def nearest(citations: Sequence[Citation]) -> Iterable[Text]:
     """Yield what came nearest where nothing answers: titles, and where in them."""
-    if near:
+    if citations:
         yield Text()
-        yield _faint("Closest passages:")
-    for cited in near:
+        yield _dim("Closest passages:")
+    for cited in citations:
         where = place(cited.locator, cited.document_title)
-        yield _faint(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
+        yield _dim(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
 
 
-def pick_list(found: Candidates) -> RenderableType:
+def pick_list(candidates: Candidates) -> RenderableType:
     """Return the entities that a name may mean, with what tells them apart."""
-    several = f"{found.name!r} may mean {len(found.candidates)} different entities."
-    single = f"There is no entity named {found.name!r}. Did you mean this one?"
-    lines = [Text(clean(several if len(found.candidates) > 1 else single))]
-    for each in found.candidates:
+    several = f"{candidates.name!r} may mean {len(candidates.candidates)} different entities."
+    single = f"There is no entity named {candidates.name!r}. Did you mean this one?"
+    lines = [Text(clean(several if len(candidates.candidates) > 1 else single))]
+    for each in candidates.candidates:
         lines += [Text(), *_candidate(each)]
     return Group(
         *lines, Text(), Text("Run the command again with the reference of one.", style="dim")
@@ -200,12 +200,12 @@ def ambiguous_names(found: Sequence[Candidates]) -> Iterable[Text]:
         for each in several.candidates:
             yield from _candidate(each)
     if found:
-        yield _faint("Ask again with the full name or the e-mail address of the one you mean.")
+        yield _dim("Ask again with the full name or the e-mail address of the one you mean.")
 
 
-def _candidate(given: Candidate) -> Iterable[Text]:
-    yield Text.assemble((clean(given.entity.name), "bold"), f"  {clean(given.entity.ref)}")
-    for field, value in given.apart.items():
+def _candidate(candidate: Candidate) -> Iterable[Text]:
+    yield Text.assemble((clean(candidate.entity.name), "bold"), f"  {clean(candidate.entity.ref)}")
+    for field, value in candidate.distinguishing.items():
         yield Text(clean(f"  {field}: {' '.join(value.split())}"))
 
 
@@ -216,5 +216,5 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _faint(text: str) -> Text:
+def _dim(text: str) -> Text:
     return Text(text, style="dim", overflow="fold")

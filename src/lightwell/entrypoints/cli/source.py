@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FRONT_MATTER, NewDocument
-from lightwell.ports import Broken, Change, Changed, Connector, Unchanged
+from lightwell.ports import UnreadableDocument, Change, ChangedDocument, Connector, UnchangedDocument
 
 _NO_TAGS = (
     "it has no access tags, so nobody could see it; "
@@ -15,7 +15,7 @@ _NO_TAGS = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Guarded:
+class GuardedSource:
     """A source that hands over no new document that nobody could see, and counts who may see the others.
 
     One that is known and has lost its tags passes, since from now on nobody may see it; it is counted in `unseen`.
@@ -41,18 +41,18 @@ class Guarded:
         told = dict.fromkeys(known, "") if self.topic else known
         async for change in self.source.changes(told):
             match change:
-                case Changed(document=document) | Unchanged(document=document):
-                    yield self._guarded(change, document, known)
+                case ChangedDocument(document=document) | UnchangedDocument(document=document):
+                    yield self._refuse_untagged(change, document, known)
                 case _:
                     yield change
 
-    def _guarded(
-        self, change: Changed | Unchanged, document: NewDocument, known: Mapping[str, str]
+    def _refuse_untagged(
+        self, change: ChangedDocument | UnchangedDocument, document: NewDocument, known: Mapping[str, str]
     ) -> Change:
         if not document.acl_tags:
             if document.url not in known:
                 self.refused += 1
-                return Broken(url=document.url, reason="no_tags", message=_NO_TAGS)
+                return UnreadableDocument(url=document.url, reason="no_tags", message=_NO_TAGS)
             self.unseen.append(document.url)
         self._count(document)
         return self._with_topic(document, known) if self.topic else change
@@ -68,5 +68,5 @@ class Guarded:
             digest = hashlib.sha256(f"{document.content_hash}\0{self.topic}".encode()).hexdigest()
             document = replace(document, topic=self.topic, content_hash=digest)
         if known.get(document.url) == document.content_hash:
-            return Unchanged(url=document.url, document=replace(document, content=b""))
-        return Changed(document=document)
+            return UnchangedDocument(url=document.url, document=replace(document, content=b""))
+        return ChangedDocument(document=document)

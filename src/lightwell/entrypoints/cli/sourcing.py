@@ -25,7 +25,7 @@ async def relations(who: Sequence[str], *, after: str, limit: int) -> Report:
     for each in page:
         said = clean(each.description or ", ".join(each.keywords))
         table.add_row(clean(str(each.key)), f"{each.weight:g}", str(each.chunk_count), said)
-    more = [curating.faint(f"There are more: --after '{clean(following)}'")] if following else []
+    more = [curating.dim(f"There are more: --after '{clean(following)}'")] if following else []
     text = Group(table, *more) if page else Text("There are no relations that you may see.")
     document: Json = {"relations": [_relation(each) for each in page], "nextAfter": following}
     return Report(document=document, text=text)
@@ -79,20 +79,20 @@ async def delete_entities(names: Sequence[str], who: Sequence[str]) -> Report:
     )
 
 
-def _relation(held: ExportedRelation) -> Json:
+def _relation(relation: ExportedRelation) -> Json:
     return {
-        "relation": str(held.key),
-        "source": held.source_name,
-        "sourceRef": held.source,
-        "target": held.target_name,
-        "targetRef": held.target,
-        "predicate": held.predicate.value,
-        "keywords": ", ".join(held.keywords),
-        "description": held.description,
-        "comparison": held.comparison,
-        "useCase": held.use_case,
-        "weight": held.weight,
-        "chunkCount": held.chunk_count,
-        "sourceChunkIds": list(held.sources),
-        "sourceFilePaths": list(held.paths),
+        "relation": str(relation.key),
+        "source": relation.source_name,
+        "sourceRef": relation.source,
+        "target": relation.target_name,
+        "targetRef": relation.target,
+        "predicate": relation.predicate.value,
+        "keywords": ", ".join(relation.keywords),
+        "description": relation.description,
+        "comparison": relation.comparison,
+        "useCase": relation.use_case,
+        "weight": relation.weight,
+        "chunkCount": relation.chunk_count,
+        "sourceChunkIds": list(relation.sources),
+        "sourceFilePaths": list(relation.paths),
     }

@@ -11,7 +11,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import SplitId
 from lightwell.domain.splits import StandingSplit
 from lightwell.entrypoints.cli.edge import Report
-from lightwell.entrypoints.cli.show import clean, counted
+from lightwell.entrypoints.cli.show import clean, count_of
 
 Json = dict[str, object]
 
@@ -33,10 +33,10 @@ async def split(
         "rest": curating.entity_document(done.rest) if done.rest else None,
         "passages": done.passages,
     }
-    moved = counted(done.passages, "passage")
+    moved = count_of(done.passages, "passage")
     text = Group(
         Text(clean(f"{moved} now about {done.part.name} ({done.part.ref}).")),
-        curating.faint(f"`lightwell graph unsplit {done.split_id}` undoes it."),
+        curating.dim(f"`lightwell graph unsplit {done.split_id}` undoes it."),
     )
     return costs.report(document, text)
 
@@ -68,7 +68,7 @@ async def splits(who: Sequence[str], *, after: str, limit: int) -> Report:
             f"{each.made_at:%Y-%m-%d %H:%M}",
             str(each.split_id),
         )
-    more = [curating.faint(f"There are more: --after {following}")] if following else []
+    more = [curating.dim(f"There are more: --after {following}")] if following else []
     text = Group(table, *more) if page else Text("There are no splits that you may see.")
     return Report(
         document={"splits": [_standing(each) for each in page], "nextAfter": following}, text=text

@@ -11,7 +11,7 @@ from lightwell.models.meter import Meter
 WAITING = "Waiting for the model (Ctrl-C stops)"
 
 
-class Waiting:
+class WaitingLine:
     """A line with a spinner on stderr while at least one call is under way; nothing where stderr is no terminal."""
 
     def __init__(self) -> None:
@@ -19,7 +19,7 @@ class Waiting:
         self._status: Status | None = None
 
     @contextmanager
-    def shown(self) -> Generator[None]:
+    def show(self) -> Generator[None]:
         """Show the line until the end of the block, once for all blocks that run side by side."""
         self._calls += 1
         if self._calls == 1:
@@ -45,4 +45,4 @@ class Waiting:
 
 def question_meter() -> Meter:
     """Return a meter for a command that answers somebody who waits for it."""
-    return Meter(waiting=Waiting().shown)
+    return Meter(waiting=WaitingLine().show)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 
 from lightwell.domain.documents import Section, Span, SpanKind
-from lightwell.ingest.parse._marks import formulas, ordered
+from lightwell.ingest.parse._marks import formulas, sort_spans
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, narrow
+from lightwell.ingest.parse._text import clean, collapse_blanks
 
 _MOST_FILLED = 20_000
 """Empty cells that a table is filled up with; one long row above many short ones would make gigabytes of them."""
@@ -21,11 +21,11 @@ class Builder:
     _spans: list[Span] = field(default_factory=list[Span])
 
     def block(self, text: str) -> None:
-        self._add(narrow(clean(text)).strip(), "\n\n")
+        self._add(collapse_blanks(clean(text)).strip(), "\n\n")
 
     def item(self, text: str, *, follows: bool) -> None:
         """Add a list's item; one that follows another stands right below it."""
-        bare = narrow(clean(text)).strip()
+        bare = collapse_blanks(clean(text)).strip()
         self._add(f"- {bare}" if bare else "", "\n" if follows else "\n\n")
 
     def heading(self, text: str, level: int) -> None:
@@ -38,7 +38,7 @@ class Builder:
         self._span(SpanKind.CODE, clean(text).strip("\n").rstrip())
 
     def formula(self, text: str) -> None:
-        self._span(SpanKind.FORMULA, narrow(clean(text)).strip())
+        self._span(SpanKind.FORMULA, collapse_blanks(clean(text)).strip())
 
     def table(self, rows: list[list[str]]) -> None:
         """Add the rows as pipe rows, the first as the header; short rows are filled up, unless that adds too much."""
@@ -60,7 +60,7 @@ class Builder:
 
     def spans(self) -> tuple[Span, ...]:
         code = [span for span in self._spans if span.kind is SpanKind.CODE]
-        return tuple(ordered([*self._spans, *formulas(self.text(), code)]))
+        return tuple(sort_spans([*self._spans, *formulas(self.text(), code)]))
 
     def _span(self, kind: SpanKind, text: str) -> None:
         if text.strip():

@@ -47,18 +47,18 @@ def formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
     ]
 
 
-def looks(text: str) -> list[Span]:
+def guess_spans(text: str) -> list[Span]:
     """Return the code, tables and formulas that plain text seems to hold."""
     code = _runs(text, SpanKind.CODE, _is_code, least=3)
     tables = _runs(text, SpanKind.TABLE, _is_row, least=2)
-    return ordered([*code, *tables, *formulas(text, code)])
+    return sort_spans([*code, *tables, *formulas(text, code)])
 
 
 def _meets(span: Span, following: Sequence[Span]) -> bool:
     return any(other.start < span.end for other in following)
 
 
-def ordered(spans: Sequence[Span]) -> list[Span]:
+def sort_spans(spans: Sequence[Span]) -> list[Span]:
     """Return the spans by start, longer ones first."""
     return sorted(spans, key=lambda span: (span.start, -span.end))
 

@@ -63,17 +63,17 @@ def moment_in_utc(moment: datetime | None) -> datetime | None:
         return None
 
 
-def squeezed(text: str) -> str:
+def collapse_whitespace(text: str) -> str:
     """Return the text as one line: every run of white space is one blank, none at the ends."""
     return " ".join(text.split())
 
 
-def narrow(text: str) -> str:
+def collapse_blanks(text: str) -> str:
     """Return the text with runs of blanks within a line as one, and no blanks at line ends."""
     return "\n".join(_BLANKS.sub(" ", line).strip() for line in text.split("\n"))
 
 
-def decoded(content: bytes) -> str:
+def decode(content: bytes) -> str:
     """Return the bytes as text: by byte order mark, else UTF-8, else cp1252; raise `Unreadable`."""
     for mark, encoding in (
         (b"\xef\xbb\xbf", "utf-8-sig"),

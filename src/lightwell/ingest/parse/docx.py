@@ -18,7 +18,7 @@ from docx.oxml.ns import qn
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, moment_in_utc, squeezed
+from lightwell.ingest.parse._text import clean, moment_in_utc, collapse_whitespace
 
 MOST_UNPACKED = 200 * 1024 * 1024
 MOST_RATIO = 200
@@ -81,10 +81,10 @@ def parse(content: bytes) -> ParsedDocument:
         document = docx.Document(io.BytesIO(content))
         return _document(document)
     except _FAILURES as error:
-        raise _broken() from error
+        raise _unreadable() from error
 
 
-def _broken() -> Unreadable:
+def _unreadable() -> Unreadable:
     return Unreadable(
         "broken", "the Word document is incomplete; open it in Word and save it again"
     )
@@ -96,10 +96,10 @@ def _refuse_hostile(content: bytes) -> None:
     try:
         members = zipfile.ZipFile(io.BytesIO(content)).infolist()
     except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
-        raise _broken() from error
+        raise _unreadable() from error
     markup = [member for member in members if member.filename.endswith((".xml", ".rels"))]
     if any(member.compress_type not in _PACKINGS for member in members):
-        raise _broken()
+        raise _unreadable()
     if any(member.flag_bits & _ENCRYPTED for member in members):
         raise Unreadable("encrypted", "it asks for a password; save it without one")
     if (
@@ -118,7 +118,7 @@ def _refuse_elements(content: bytes, markup: Sequence[zipfile.ZipInfo]) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             elements = sum(archive.read(member).count(b"<") for member in markup)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
-        raise _broken() from error
+        raise _unreadable() from error
     if elements > MOST_ELEMENTS:
         raise Unreadable(
             "too_large", f"it has over {MOST_ELEMENTS:,} paragraphs, cells and the like; split it"
@@ -137,8 +137,8 @@ def _document(document: Document) -> ParsedDocument:
     about = document.core_properties
     return ParsedDocument(
         text=builder.text(),
-        title=squeezed(clean(titles.get(0) or about.title or titles.get(1, ""))),
-        author=squeezed(clean(about.author or "")),
+        title=collapse_whitespace(clean(titles.get(0) or about.title or titles.get(1, ""))),
+        author=collapse_whitespace(clean(about.author or "")),
         sections=builder.sections(),
         pages=(),
         spans=builder.spans(),

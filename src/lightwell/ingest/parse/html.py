@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, decoded, moment_in_utc, squeezed
+from lightwell.ingest.parse._text import clean, decode, moment_in_utc, collapse_whitespace
 
 MOST_NESTED = 500
 """Browsers stop at about the same depth; the parser's time grows with the square of it."""
@@ -69,7 +69,7 @@ def parse(content: bytes) -> ParsedDocument:
     _refuse_nested(source)
     _refuse_attributes(source)
     tree = LexborHTMLParser(source)
-    about = _about(tree)
+    about = _metadata(tree)
     builder = Builder()
     if tree.body is not None:
         _Walk(builder).through(tree.body)
@@ -95,7 +95,7 @@ def _decoded(content: bytes) -> str:
                 return content.decode(name)
         except (UnicodeError, LookupError):
             pass  # the declaration is wrong; the bytes decide
-    return decoded(content)
+    return decode(content)
 
 
 def _without_pictures(source: str) -> str:
@@ -159,17 +159,17 @@ def _tags(source: str) -> Iterator[tuple[bool, str]]:
             at = end.start() if end else len(source)
 
 
-def _about(tree: LexborHTMLParser) -> Mapping[str, str]:
+def _metadata(tree: LexborHTMLParser) -> Mapping[str, str]:
     about: dict[str, str] = {}
     for meta in tree.css("meta"):
         marks = meta.attributes
         key = marks.get("name") or marks.get("property") or marks.get("http-equiv") or ""
-        about.setdefault(key.lower(), squeezed(clean(marks.get("content") or "")))
+        about.setdefault(key.lower(), collapse_whitespace(clean(marks.get("content") or "")))
     return about
 
 
 def _line(node: LexborNode | None) -> str:
-    return squeezed(clean("".join(_strings(node))))
+    return collapse_whitespace(clean("".join(_strings(node))))
 
 
 def _moment(word: str) -> datetime | None:
@@ -212,7 +212,7 @@ class _Walk:
             self._builder.code("".join(_strings(node)))
         elif tag == "math":
             self._flush()
-            self._builder.formula(squeezed("".join(_strings(node))))
+            self._builder.formula(collapse_whitespace("".join(_strings(node))))
         elif tag == "table" and (rows := _rows(node)):
             self._flush()
             self._builder.block("".join(_strings(node.css_first("caption"))))

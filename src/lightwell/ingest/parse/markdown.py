@@ -11,9 +11,9 @@ from markdown_it.token import Token
 from lightwell.domain.documents import ParsedDocument, Span, SpanKind
 from lightwell.domain.errors import Invalid
 from lightwell.ingest.front_matter import front_matter, yaml_mapping
-from lightwell.ingest.parse._marks import formulas, ordered
+from lightwell.ingest.parse._marks import formulas, sort_spans
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, decoded, moment_in_utc, squeezed
+from lightwell.ingest.parse._text import clean, decode, moment_in_utc, collapse_whitespace
 
 _LONGEST_HEADING = 500
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
@@ -24,10 +24,10 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def parse(content: bytes) -> ParsedDocument:
     """Return the document; its text is the raw markdown without front matter."""
-    whole = decoded(content)
+    whole = decode(content)
     yaml, after = front_matter(whole)
     text = clean(whole[after:])
-    about = _about(yaml)
+    about = _metadata(yaml)
     tokens = _blocks(text)
     starts = _line_starts(text)
     headings = list(_headings(tokens, starts))
@@ -39,7 +39,7 @@ def parse(content: bytes) -> ParsedDocument:
         author=_word(about, "author"),
         sections=sections(text, headings),
         pages=(),
-        spans=tuple(ordered([*marked, *formulas(text, code)])),
+        spans=tuple(sort_spans([*marked, *formulas(text, code)])),
         updated_at=_moment(about.get("updated", about.get("date"))),
     )
 
@@ -60,7 +60,7 @@ def _line_starts(text: str) -> list[int]:
 def _headings(tokens: Sequence[Token], starts: Sequence[int]) -> Iterator[Heading]:
     for token, inside in pairwise(tokens):
         is_heading = token.type == "heading_open" and token.level == 0
-        if is_heading and token.map and (title := _plain(inside.content[:_LONGEST_HEADING])):
+        if is_heading and token.map and (title := _without_markup(inside.content[:_LONGEST_HEADING])):
             yield Heading(level=int(token.tag[1:]), title=title, start=starts[token.map[0]])
 
 
@@ -80,9 +80,9 @@ def _spans(tokens: Sequence[Token], starts: Sequence[int], text: str) -> Iterato
         yield Span(kind=kind, start=start, end=start + len(text[start:end].rstrip()))
 
 
-def _plain(heading: str) -> str:
+def _without_markup(heading: str) -> str:
     bare = _LINK.sub(r"\1", _ANCHOR.sub("", heading))
-    return squeezed(_ESCAPE.sub(r"\1", _MARKUP.sub(r"\2", bare)))
+    return collapse_whitespace(_ESCAPE.sub(r"\1", _MARKUP.sub(r"\2", bare)))
 
 
 def _title(headings: Sequence[Heading]) -> str:
@@ -92,7 +92,7 @@ def _title(headings: Sequence[Heading]) -> str:
     )
 
 
-def _about(yaml: str) -> Mapping[str, object]:
+def _metadata(yaml: str) -> Mapping[str, object]:
     try:
         return yaml_mapping(yaml)
     except Invalid:
@@ -101,7 +101,7 @@ def _about(yaml: str) -> Mapping[str, object]:
 
 def _word(about: Mapping[str, object], key: str) -> str:
     value = about.get(key)
-    return squeezed(clean(str(value))) if isinstance(value, str | int | float | date) else ""
+    return collapse_whitespace(clean(str(value))) if isinstance(value, str | int | float | date) else ""
 
 
 def _moment(value: object) -> datetime | None:

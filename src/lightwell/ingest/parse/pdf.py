@@ -15,9 +15,9 @@ import pypdfium2.raw as pdfium
 
 from lightwell.domain.documents import Page, ParsedDocument
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.parse._marks import looks
+from lightwell.ingest.parse._marks import guess_spans
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, moment_in_utc, narrow, refuse_long, squeezed
+from lightwell.ingest.parse._text import clean, moment_in_utc, collapse_blanks, refuse_long, collapse_whitespace
 
 MOST_PAGES = 5_000
 _MOST_BOOKMARKS = 10_000
@@ -78,23 +78,23 @@ class _Raw:
 def parse(content: bytes) -> ParsedDocument:
     """Return the document with its pages; a page nothing can be read from is an empty one."""
     with _ONE_AT_A_TIME:
-        raw = _read(content)
+        raw = _extract_raw(content)
     texts = _prose(raw.pages, frozenset(bookmark.title for bookmark in raw.bookmarks))
     if not any(sign.isalnum() for text in texts for sign in text):
         raise Unreadable("no_text", "its pages hold no text, so it is a scan; run OCR first")
-    text, pages = _joined(texts)
+    text, pages = _join_lines(texts)
     return ParsedDocument(
         text=text,
         title=_title(raw.about.get("Title", "")),
         author=_title(raw.about.get("Author", "")),
         sections=sections(text, _headings(raw.bookmarks, text, pages)),
         pages=pages,
-        spans=tuple(looks(text)),
-        updated_at=_changed(raw.about),
+        spans=tuple(guess_spans(text)),
+        updated_at=_modified_at(raw.about),
     )
 
 
-def _read(content: bytes) -> _Raw:
+def _extract_raw(content: bytes) -> _Raw:
     try:
         with closing(pypdfium2.PdfDocument(content)) as document:
             count = len(document)
@@ -150,7 +150,7 @@ def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:
             return
         place = bookmark.get_dest()
         page = place.get_index() if place else None
-        if page is not None and page >= 0 and (title := squeezed(clean(bookmark.get_title()))):
+        if page is not None and page >= 0 and (title := collapse_whitespace(clean(bookmark.get_title()))):
             yield _Bookmark(level=bookmark.level, title=title, page=page)
 
 
@@ -165,8 +165,8 @@ def _prose(pages: Sequence[str], titles: frozenset[str]) -> list[str]:
 
     whole = (_BROKEN_WORD.sub(mended, page) for page in lined)
     return [
-        _reflowed(lines, titles)
-        for lines in _without_edges([narrow(clean(page)) for page in whole])
+        _reflow(lines, titles)
+        for lines in _without_edges([collapse_blanks(clean(page)) for page in whole])
     ]
 
 
@@ -189,7 +189,7 @@ def _edge(line: str) -> str:
     return _DIGITS.sub("0", line)
 
 
-def _reflowed(lines: Sequence[str], titles: frozenset[str]) -> str:
+def _reflow(lines: Sequence[str], titles: frozenset[str]) -> str:
     """Return the lines as paragraphs: a line as long as the page is wide goes on in the next one."""
     lengths = sorted(map(len, lines))
     width = lengths[len(lengths) * 9 // 10] if lengths else 0
@@ -209,7 +209,7 @@ def _goes_on(line: str, following: str, width: int) -> bool:
     return len(line) >= width * _FULL_LINE and not _SENTENCE_END.search(line[-4:])
 
 
-def _joined(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
+def _join_lines(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
     pages: list[Page] = []
     parts: list[str] = []
     at = 0
@@ -244,11 +244,11 @@ def _headings(
 
 
 def _title(word: str) -> str:
-    title = _MAKER.sub("", squeezed(clean(word)))
+    title = _MAKER.sub("", collapse_whitespace(clean(word)))
     return "" if _NO_TITLE.fullmatch(title) else title
 
 
-def _changed(about: Mapping[str, str]) -> datetime | None:
+def _modified_at(about: Mapping[str, str]) -> datetime | None:
     moments = (_moment(about.get(key, "")) for key in ("ModDate", "CreationDate"))
     return next((each for each in moments if each and each != _NO_MOMENT), None)
 

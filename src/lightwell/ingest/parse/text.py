@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from lightwell.domain.documents import ParsedDocument, Span, SpanKind
-from lightwell.ingest.parse._marks import looks
+from lightwell.ingest.parse._marks import guess_spans
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, decoded, squeezed
+from lightwell.ingest.parse._text import clean, decode, collapse_whitespace
 
 _RULE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
 _MOST_APART = 2
@@ -16,11 +16,11 @@ _OF_COLUMNS = (".csv", ".tsv")
 
 def parse(content: bytes, *, name: str) -> ParsedDocument:
     """Return the document; a heading is a line underlined about as long as it is."""
-    text = clean(decoded(content)).rstrip()
+    text = clean(decode(content)).rstrip()
     if name.lower().endswith(_OF_COLUMNS):
         headings, spans = [], [Span(kind=SpanKind.TABLE, start=0, end=len(text))]
     else:
-        headings, spans = list(_headings(text)), looks(text)
+        headings, spans = list(_headings(text)), guess_spans(text)
     return ParsedDocument(
         text=text,
         title="",
@@ -39,7 +39,7 @@ def _headings(text: str) -> Iterator[Heading]:
         rule = _RULE.fullmatch(below.rstrip())
         if rule and _is_title(line) and abs(len(line.rstrip()) - len(rule[0])) <= _MOST_APART:
             level = levels.setdefault(rule[1], len(levels) + 1)
-            yield Heading(level=level, title=squeezed(line), start=at)
+            yield Heading(level=level, title=collapse_whitespace(line), start=at)
         at += len(line) + 1
 
 

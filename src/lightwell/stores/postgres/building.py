@@ -53,7 +53,7 @@ SELECT phase, tuples_done FROM pg_stat_progress_create_index WHERE relid = to_re
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Approximate:
+class ApproximateIndex:
     """An HNSW index over the column `embedding` of a table that has more than `over` rows.
 
     It is built in up to `most_memory` megabytes, or what the server gives to maintenance if that is more.
@@ -65,58 +65,58 @@ class Approximate:
     most_memory: int
 
 
-async def build(database: Database, wanted: Approximate) -> bool:
+async def build(database: Database, index: ApproximateIndex) -> bool:
     """Build what is wanted and not there, unless another does; return whether it stands; raise `StoreFailed`."""
-    names = {"table": wanted.table, "index": wanted.index}
+    names = {"table": index.table, "index": index.index}
     stands, rows, megabytes = (await database.rows(_STATE, names))[0]
-    if stands or rows <= wanted.over:
+    if stands or rows <= index.over:
         return bool(stands)
     async with database.session() as session:
         locked = await (await session.execute(_LOCK, names)).fetchone()
         if locked != (True,):
             return False
         if not (await database.rows(_STATE, names))[0][0]:
-            memory = {"wanted": megabytes, "most": wanted.most_memory}
+            memory = {"wanted": megabytes, "most": index.most_memory}
             await session.execute(_SETTINGS, memory)
-            async with _told(database, wanted, rows):
-                await _build(session, wanted)
+            async with _log_progress(database, index, rows):
+                await _build(session, index)
     return True
 
 
-async def _build(session: Connection, wanted: Approximate) -> None:
+async def _build(session: Connection, index: ApproximateIndex) -> None:
     """Build the index; what a crash left of one goes first."""
-    await session.execute(_of(_DROP, wanted))
+    await session.execute(_of(_DROP, index))
     try:
-        await session.execute(_of(_CREATE, wanted))
+        await session.execute(_of(_CREATE, index))
     except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
         # Several processes build in shared memory, of which a container may have very little.
         await session.execute("SET max_parallel_maintenance_workers = 0")
-        await session.execute(_of(_DROP, wanted))
-        await session.execute(_of(_CREATE, wanted))
+        await session.execute(_of(_DROP, index))
+        await session.execute(_of(_CREATE, index))
 
 
 @asynccontextmanager
-async def _told(database: Database, wanted: Approximate, rows: int) -> AsyncGenerator[None, None]:
+async def _log_progress(database: Database, index: ApproximateIndex, rows: int) -> AsyncGenerator[None, None]:
     """Log how far the building is, and its end."""
-    telling = asyncio.create_task(_tell(database, wanted, rows))
+    telling = asyncio.create_task(_log_once(database, index, rows))
     try:
         yield
     finally:
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
-    _log.info("vector index built", index=wanted.index)
+    _log.info("vector index built", index=index.index)
 
 
-async def _tell(database: Database, wanted: Approximate, rows: int) -> None:
+async def _log_once(database: Database, index: ApproximateIndex, rows: int) -> None:
     while True:
-        for phase, done in await database.rows(_PROGRESS, {"table": wanted.table}):
+        for phase, done in await database.rows(_PROGRESS, {"table": index.table}):
             _log.info(
-                "building vector index", index=wanted.index, phase=phase, done=done, rows=rows
+                "building vector index", index=index.index, phase=phase, done=done, rows=rows
             )
         await asyncio.sleep(_TOLD_EVERY_SECONDS)
 
 
-def _of(statement: str, wanted: Approximate) -> sql.Composed:
+def _of(statement: str, index: ApproximateIndex) -> sql.Composed:
     return sql.SQL(statement).format(  # pyright: ignore[reportArgumentType] - our own constants
-        table=sql.Identifier(wanted.table), index=sql.Identifier(wanted.index)
+        table=sql.Identifier(index.table), index=sql.Identifier(index.index)
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
-from lightwell.domain.graph import LEAST_CONFIDENCE, Subject
+from lightwell.domain.graph import LEAST_CONFIDENCE, ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row, array_of
@@ -163,30 +163,30 @@ class PostgresGraph:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def mentioning(
+    async def chunks_mentioning(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        return await self._drawn(_MENTIONING, reader, limit, topic, entities=list(entities))
+        return await self._query_chunks(_MENTIONING, reader, limit, topic, entities=list(entities))
 
-    async def stating(
+    async def chunks_stating(
         self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        return await self._drawn(_STATING, reader, limit, topic, relations=list(relations))
+        return await self._query_chunks(_STATING, reader, limit, topic, relations=list(relations))
 
-    async def relating(
+    async def chunks_relating(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        return await self._drawn(_RELATING, reader, limit, topic, entities=list(entities))
+        return await self._query_chunks(_RELATING, reader, limit, topic, entities=list(entities))
 
     async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
-        rows = await self._sourced(ENTITIES_OF, reader, chunks, Subject.ENTITY)
+        rows = await self._with_source_chunks(ENTITIES_OF, reader, chunks, ProfileSubject.ENTITY)
         return [EntityId(row[0]) for row in rows]
 
     async def relations_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[RelationId]:
-        rows = await self._sourced(RELATIONS_OF, reader, chunks, Subject.RELATION)
+        rows = await self._with_source_chunks(RELATIONS_OF, reader, chunks, ProfileSubject.RELATION)
         return [RelationId(row[0]) for row in rows]
 
-    async def linked(
+    async def linked_entities(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[EntityId]:
         rows = await self._database.rows(
@@ -195,14 +195,14 @@ class PostgresGraph:
         )
         return [EntityId(row[0]) for row in rows]
 
-    async def neighbours(
+    async def neighbour_chunks(
         self, reader: Reader, chunks: Sequence[ChunkId], *, rarest: int, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        return await self._drawn(
+        return await self._query_chunks(
             _NEIGHBOURS, reader, limit, topic, chunks=list(chunks), rarest=rarest
         )
 
-    async def around(
+    async def neighbourhood(
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
     ) -> Neighbourhood:
         parameters = {
@@ -212,22 +212,22 @@ class PostgresGraph:
         }
         mentions = await self._database.rows(_MENTIONS, parameters, binary=True)
         relations = await self._database.rows(_RELATIONS, parameters, binary=True)
-        mentioned = _mentioned(chunks, dict(mentions))
+        mentioned = _entity_chunks(chunks, dict(mentions))
         linking = _linking(mentioned, [entity.bytes for entity in named])
         counted = await self._database.rows(
             _COUNTS, {"entities": linking, "classes": list(reader.classes)}, binary=True
         )
         return _neighbourhood(chunks, mentioned, counted, relations)
 
-    async def _sourced(
-        self, query: LiteralString, reader: Reader, chunks: Sequence[ChunkId], subject: Subject
+    async def _with_source_chunks(
+        self, query: LiteralString, reader: Reader, chunks: Sequence[ChunkId], subject: ProfileSubject
     ) -> list[Row]:
         return await self._database.rows(
             query,
             {"chunks": list(chunks), "classes": list(reader.classes), "subject": subject.value},
         )
 
-    async def _drawn(
+    async def _query_chunks(
         self, query: LiteralString, reader: Reader, limit: int, topic: str, **given: object
     ) -> list[ChunkId]:
         seen = {"classes": list(reader.classes), "limit": limit, "topic": topic}
@@ -235,7 +235,7 @@ class PostgresGraph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Mentioned:
+class _EntityChunks:
     """Distinct entities, ascending, each with how many of the chunks mention it; mentions as places in both."""
 
     entities: NDArray[np.bytes_]
@@ -244,20 +244,20 @@ class _Mentioned:
     columns: NDArray[np.intp]
 
 
-def _mentioned(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> _Mentioned:
+def _entity_chunks(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> _EntityChunks:
     each = [packed.get(chunk.bytes, b"") for chunk in chunks]
     rows = np.repeat(np.arange(len(chunks)), [len(one) // _ID.itemsize for one in each])
     entities, columns = np.unique(np.frombuffer(b"".join(each), _ID), return_inverse=True)
     if not len(entities):
-        return _Mentioned(entities=entities, times=columns, rows=rows, columns=columns)
+        return _EntityChunks(entities=entities, times=columns, rows=rows, columns=columns)
     rows, columns = np.divmod(np.unique(rows * len(entities) + columns), len(entities))
     times = np.bincount(columns, minlength=len(entities))
-    return _Mentioned(entities=entities, times=times, rows=rows, columns=columns)
+    return _EntityChunks(entities=entities, times=times, rows=rows, columns=columns)
 
 
-def _linking(mentioned: _Mentioned, named: Sequence[bytes]) -> str:
+def _linking(entity_chunks: _EntityChunks, named: Sequence[bytes]) -> str:
     """Return, as an array of PostgreSQL, the entities whose counts matter: named, or mentioned by several chunks."""
-    several = _whole(mentioned.entities[mentioned.times > 1])
+    several = _whole(entity_chunks.entities[entity_chunks.times > 1])
     return f"{{{','.join(each.hex() for each in sorted({*named, *several}))}}}"
 
 
@@ -268,33 +268,33 @@ def _whole(entities: NDArray[np.bytes_]) -> list[bytes]:
 
 def _neighbourhood(
     chunks: Sequence[ChunkId],
-    mentioned: _Mentioned,
+    entity_chunks: _EntityChunks,
     counted: Sequence[Row],
     relations: Sequence[Row],
 ) -> Neighbourhood:
-    counts = np.ones(len(mentioned.entities))
-    places, known = _places(mentioned, [row[0] for row in counted])
+    counts = np.ones(len(entity_chunks.entities))
+    places, known = _places(entity_chunks, [row[0] for row in counted])
     counts[places[known]] = np.array([float(row[1]) for row in counted])[known]
-    sources, begun = _places(mentioned, [row[0] for row in relations])
-    targets, ended = _places(mentioned, [row[1] for row in relations])
+    sources, begun = _places(entity_chunks, [row[0] for row in relations])
+    targets, ended = _places(entity_chunks, [row[1] for row in relations])
     inside = begun & ended
     return Neighbourhood(
         chunks=tuple(chunks),
-        entities=tuple(_whole(mentioned.entities)),
+        entities=tuple(_whole(entity_chunks.entities)),
         counts=counts,
-        mentions=np.stack([mentioned.rows, mentioned.columns]),
+        mentions=np.stack([entity_chunks.rows, entity_chunks.columns]),
         relations=np.stack([sources[inside], targets[inside]]),
         weights=np.array([row[2] for row in relations], np.float64)[inside],
     )
 
 
 def _places(
-    mentioned: _Mentioned, entities: Sequence[bytes]
+    entity_chunks: _EntityChunks, entities: Sequence[bytes]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return each entity's place among those mentioned, and whether it is one of them."""
     wanted = np.array(entities, _ID)
-    if not len(mentioned.entities):
+    if not len(entity_chunks.entities):
         return np.zeros(len(wanted), np.intp), np.zeros(len(wanted), np.bool_)
-    places = np.searchsorted(mentioned.entities, wanted)
-    places = np.minimum(places, len(mentioned.entities) - 1)
-    return places, mentioned.entities[places] == wanted
+    places = np.searchsorted(entity_chunks.entities, wanted)
+    places = np.minimum(places, len(entity_chunks.entities) - 1)
+    return places, entity_chunks.entities[places] == wanted

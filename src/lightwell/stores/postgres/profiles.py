@@ -14,11 +14,11 @@ from pgvector import HalfVector
 from psycopg import sql
 
 from lightwell.domain.access import Reader
-from lightwell.domain.graph import Subject
+from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import SpaceId
 from lightwell.ports import ProfileClaim, ProfileHit, ProfileVector
 from lightwell.records.database import Connection, Database, Row
-from lightwell.stores.postgres.building import Approximate, build
+from lightwell.stores.postgres.building import ApproximateIndex, build
 
 _PROFILES_PER_SUBJECT = 3
 """How many nearest profiles the approximate search looks at for each subject wanted: several may be of one."""
@@ -114,7 +114,7 @@ class PostgresProfiles:
         self._most_exact = most_exact
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
-        for subject in Subject:
+        for subject in ProfileSubject:
             if (await self._database.rows(_of(_PREPARED, space, subject), {}))[0][0]:
                 continue
             async with self._database.transaction() as connection:
@@ -124,27 +124,27 @@ class PostgresProfiles:
                 await connection.execute(_of(_PREPARE, space, subject, dimension=dimension))
 
     async def drop(self, space: SpaceId) -> None:
-        for subject in Subject:
-            await self._database.run(_of("DROP TABLE IF EXISTS {table}", space, subject), {})
+        for subject in ProfileSubject:
+            await self._database.execute(_of("DROP TABLE IF EXISTS {table}", space, subject), {})
 
     async def put(self, space: SpaceId, vectors: Sequence[ProfileVector]) -> None:
-        for subject in Subject:
+        for subject in ProfileSubject:
             own = [entry for entry in vectors if entry.subject is subject]
             if own:
                 keys = _columns([entry.claim for entry in own])
                 embeddings = [HalfVector(entry.vector) for entry in own]
-                await self._database.run(_of(_PUT, space, subject), {**keys, "vectors": embeddings})
+                await self._database.execute(_of(_PUT, space, subject), {**keys, "vectors": embeddings})
 
     async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
-        for subject in Subject:
-            await self._database.run(_of(_REMOVE, space, subject), _columns(claims))
+        for subject in ProfileSubject:
+            await self._database.execute(_of(_REMOVE, space, subject), _columns(claims))
 
     async def nearest(
         self,
         space: SpaceId,
         vector: NDArray[np.float32],
         reader: Reader,
-        subject: Subject,
+        subject: ProfileSubject,
         *,
         limit: int,
     ) -> list[ProfileHit]:
@@ -166,15 +166,15 @@ class PostgresProfiles:
             await connection.execute(
                 sql.SQL("SET LOCAL hnsw.ef_search = {}").format(min(max(looked_at, 100), 1000))
             )
-            hits = await _found(connection, _of(_APPROXIMATE, space, subject), parameters)
+            hits = await _search(connection, _of(_APPROXIMATE, space, subject), parameters)
             if len(hits) == limit:
                 return hits
-            return await _found(connection, _of(_EXACT, space, subject), parameters)
+            return await _search(connection, _of(_EXACT, space, subject), parameters)
 
     async def build(self, space: SpaceId) -> bool:
         standing: list[bool] = []
-        for subject in Subject:
-            wanted = Approximate(
+        for subject in ProfileSubject:
+            wanted = ApproximateIndex(
                 table=_table(space, subject),
                 index=f"{_table(space, subject)}_hnsw",
                 over=self._most_exact,
@@ -184,7 +184,7 @@ class PostgresProfiles:
         return all(standing)
 
 
-async def _found(
+async def _search(
     connection: Connection, query: LiteralString, parameters: Mapping[str, object]
 ) -> list[ProfileHit]:
     cursor = await connection.execute(query, parameters, prepare=False)
@@ -203,13 +203,13 @@ def _columns(claims: Sequence[ProfileClaim]) -> dict[str, object]:
     }
 
 
-def _table(space: SpaceId, subject: Subject) -> str:
+def _table(space: SpaceId, subject: ProfileSubject) -> str:
     return f"{subject}_vectors_{space:d}"
 
 
 @cache
 def _of(
-    statement: LiteralString, space: SpaceId, subject: Subject, *, dimension: int = 0
+    statement: LiteralString, space: SpaceId, subject: ProfileSubject, *, dimension: int = 0
 ) -> LiteralString:
     """Return the statement for one space's table of this kind."""
     table = _table(space, subject)

@@ -20,7 +20,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ChunkId, ClassId, SpaceId
 from lightwell.ports import ChunkVector, Hit
 from lightwell.records.database import Connection, Database, Row, array_of
-from lightwell.stores.postgres.building import Approximate, build
+from lightwell.stores.postgres.building import ApproximateIndex, build
 from lightwell.stores.postgres.topics import ON_TOPIC
 
 _LARGEST_INDEXED = 4_000
@@ -170,10 +170,10 @@ class PostgresVectors:
                 await connection.execute(_of(_PREPARE, space, dimension=dimension))
 
     async def drop(self, space: SpaceId) -> None:
-        await self._database.run(_of("DROP TABLE IF EXISTS {table}", space), {})
+        await self._database.execute(_of("DROP TABLE IF EXISTS {table}", space), {})
 
     async def put(self, space: SpaceId, vectors: Sequence[ChunkVector]) -> None:
-        await self._database.run(
+        await self._database.execute(
             _of(_PUT, space),
             {
                 "chunks": [entry.chunk_id for entry in vectors],
@@ -182,13 +182,13 @@ class PostgresVectors:
         )
 
     async def remove(self, space: SpaceId, chunks: Sequence[ChunkId]) -> None:
-        await self._database.run(_of(_REMOVE, space), {"chunks": list(chunks)})
+        await self._database.execute(_of(_REMOVE, space), {"chunks": list(chunks)})
 
     async def reclassify(
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
         # each goes to the class that it has by now, which is this one or a later one
-        await self._database.run(_of(_RECLASSIFY, space), {"chunks": list(chunks)})
+        await self._database.execute(_of(_RECLASSIFY, space), {"chunks": list(chunks)})
 
     async def nearest(
         self,
@@ -213,13 +213,13 @@ class PostgresVectors:
         if few:
             return _hits([row[2:] for row in rows if row[2] is not None])
         async with self._database.transaction() as connection:
-            await connection.execute(_ITERATIVE, _scanning(limit, growth))
-            found = await _planned(connection, _of(_APPROXIMATE, space), parameters)
+            await connection.execute(_ITERATIVE, _scan_settings(limit, growth))
+            found = await _plan_settings(connection, _of(_APPROXIMATE, space), parameters)
         if len(found) == limit:
             return _hits([row for row in found if row[2]])
         # The scan gave up before it had found enough, since what the reader sees is far from the question.
         async with self._database.transaction() as connection:
-            return _hits(await _planned(connection, _of(_EXACT, space), parameters))
+            return _hits(await _plan_settings(connection, _of(_EXACT, space), parameters))
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
@@ -242,7 +242,7 @@ class PostgresVectors:
 
     async def build(self, space: SpaceId) -> bool:
         table = _table(space)
-        wanted = Approximate(
+        wanted = ApproximateIndex(
             table=table,
             index=f"{table}_hnsw",
             over=self._most_exact,
@@ -251,7 +251,7 @@ class PostgresVectors:
         return await build(self._database, wanted)
 
 
-def _scanning(limit: int, growth: float) -> dict[str, str]:
+def _scan_settings(limit: int, growth: float) -> dict[str, str]:
     return {
         "ef_search": str(min(max(limit, round(_EF_SEARCH * sqrt(growth))), 1000)),
         "most_scanned": str(_MOST_SCANNED),
@@ -259,7 +259,7 @@ def _scanning(limit: int, growth: float) -> dict[str, str]:
     }
 
 
-async def _planned(
+async def _plan_settings(
     connection: Connection, query: LiteralString, parameters: Mapping[str, object]
 ) -> list[Row]:
     return await (await connection.execute(query, parameters, prepare=False)).fetchall()
