@@ -16,7 +16,7 @@ from lightwell.domain.graph import Extraction, MentionType
 from lightwell.domain.ids import ChunkId, new_id
 from lightwell.domain.tokens import token_count
 from lightwell.ingest.chunking import chunks
-from lightwell.ingest.extract import LLMExtractor, most_reply_tokens, merge_extractions
+from lightwell.ingest.extract import LLMExtractor, max_reply_tokens, merge_extractions
 from lightwell.ingest.parse import parse
 from lightwell.ingest.reading import OutputForm, ExtractionSpec, gleaning_messages, reply_schema
 from lightwell.ingest.replies import parse_reply
@@ -27,7 +27,7 @@ from lightwell.records.asking import ModelRequest, CachedModel
 from lightwell.records.database import Database
 from lightwell.records.replies import CacheType
 
-MOST_TIMES = 4
+MAX_TIMES = 4
 """How often a reply may say one line before it is cut: a small model that repeats itself does not end."""
 
 THEIR_MOST_TOKENS = 1100
@@ -74,7 +74,7 @@ class KeptModel:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         hashed = replies.content_hash(self.model, messages, schema)
@@ -82,27 +82,27 @@ class KeptModel:
         if not place.exists():
             print(f"  asking ({sum(token_count(one.content) for one in messages)} tokens)")
             if schema is None:
-                said = await self._streamed(messages, most_tokens)
+                said = await self._streamed(messages, max_tokens)
             else:
-                given = await self._inner.reply(messages, most_tokens=most_tokens, schema=schema)
+                given = await self._inner.reply(messages, max_tokens=max_tokens, schema=schema)
                 said = given.text, given.complete
             place.write_text(json.dumps(said), encoding="utf-8")
         text, complete = cast("tuple[str, bool]", json.loads(place.read_text(encoding="utf-8")))
         return Reply(text=text, complete=complete, usage=_NOTHING)
 
-    async def _streamed(self, messages: Sequence[Message], most_tokens: int) -> tuple[str, bool]:
+    async def _streamed(self, messages: Sequence[Message], max_tokens: int) -> tuple[str, bool]:
         """Return the reply, cut where it says one line for the fourth time: such a model would never end."""
         text = ""
-        parts = self._inner.stream(messages, most_tokens=most_tokens)
+        parts = self._inner.stream(messages, max_tokens=max_tokens)
         async with aclosing(cast("AsyncGenerator[str, None]", parts)):
             async for part in parts:
                 text += part
                 *lines, _ = text.split("\n")
-                if lines and lines.count(lines[-1]) >= MOST_TIMES and lines[-1].strip():
+                if lines and lines.count(lines[-1]) >= MAX_TIMES and lines[-1].strip():
                     return text, False
-        return text, token_count(text) < most_tokens * 0.9
+        return text, token_count(text) < max_tokens * 0.9
 
-    def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         raise NotImplementedError
 
 
@@ -121,16 +121,16 @@ class CountedModel:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
-        given = await self._inner.reply(messages, most_tokens=most_tokens, schema=schema)
+        given = await self._inner.reply(messages, max_tokens=max_tokens, schema=schema)
         self.spent.calls += 1
         self.spent.sent += sum(token_count(message.content) for message in messages)
         self.spent.written += token_count(given.text)
         return given
 
-    def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         raise NotImplementedError
 
 
@@ -167,7 +167,11 @@ class OurReader:
         return _said(extraction)
 
     async def _looked_again(
-        self, asking: CachedModel, reader: LLMExtractor, chunk: ExtractionInput, extraction: Extraction
+        self,
+        asking: CachedModel,
+        reader: LLMExtractor,
+        chunk: ExtractionInput,
+        extraction: Extraction,
     ) -> Extraction:
         first = await asking.reply(reader.first_request(chunk))
         heard = parse_reply(first.text, chunk, complete=first.complete).extraction
@@ -175,7 +179,7 @@ class OurReader:
         asked = ModelRequest(
             kind=CacheType.GLEANING,
             messages=gleaning_messages(chunk, known, self._wanted),
-            most_tokens=most_reply_tokens(chunk),
+            max_tokens=max_reply_tokens(chunk),
             schema=reply_schema() if self._wanted.form is OutputForm.JSON else None,
         )
         again = await asking.reply(asked)
@@ -261,7 +265,7 @@ def _asked(model: CountedModel) -> Callable[..., Awaitable[str]]:
         system = Message(role="system", content=system_prompt)
         given = await model.reply(
             [system, *history, Message(role="user", content=prompt)],
-            most_tokens=THEIR_MOST_TOKENS,
+            max_tokens=THEIR_MOST_TOKENS,
             schema={"type": "object"} if response_format else None,
         )
         return given.text

@@ -25,7 +25,12 @@ from lightwell.domain.tokens import token_count
 from lightwell.ingest import rules
 from lightwell.ingest.chunking import chunks
 from lightwell.ingest.parse import parse
-from lightwell.ingest.reading import OutputForm, ExtractionSpec, gleaning_messages, extraction_messages
+from lightwell.ingest.reading import (
+    OutputForm,
+    ExtractionSpec,
+    gleaning_messages,
+    extraction_messages,
+)
 from lightwell.ports import ExtractionInput, Message
 from lightwell.world import DOCUMENTS
 

@@ -218,7 +218,9 @@ def main() -> None:
     asked = asyncio.run(cases(stores, kept(options.cache)))
     if options.write:
         dev = [each for each in asked if each.split == "dev"]
-        WEIGHTS.write_text(page(replace(learned.load_weights(), reading=fitted(dev))), encoding="utf-8")
+        WEIGHTS.write_text(
+            page(replace(learned.load_weights(), reading=fitted(dev))), encoding="utf-8"
+        )
         learned.load_weights.cache_clear()
     report(asked)
 

@@ -40,7 +40,7 @@ TARGETS = {
     "lihua_world": 87,
 }
 WEIGHTS = Path(learned.__file__).with_name("weights.toml")
-MOST_PER_SET, HARDEST, RIDGE, PASSES = 100, 80, 0.003, 3
+MAX_PER_SET, HARDEST, RIDGE, PASSES = 100, 80, 0.003, 3
 SHOWN, NEGATIVES = 5, 3
 
 
@@ -124,7 +124,7 @@ def _examples(
 def _chosen(asked: Sequence[Asked], split: str) -> list[int]:
     """Return the places of at most so many questions, spread over the set, whose kinds stand together."""
     places = [at for at, each in enumerate(asked) if each.question.split == split]
-    return places[:: -(-len(places) // MOST_PER_SET)]
+    return places[:: -(-len(places) // MAX_PER_SET)]
 
 
 def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:

@@ -100,7 +100,9 @@ def worlds(cache: Path) -> list[Store]:
 
 async def _world() -> list[NewDocument]:
     files = Files(DOCUMENTS, frozenset())
-    return [change.document async for change in files.changes({}) if isinstance(change, ChangedDocument)]
+    return [
+        change.document async for change in files.changes({}) if isinstance(change, ChangedDocument)
+    ]
 
 
 def _world_of(

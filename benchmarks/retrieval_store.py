@@ -18,7 +18,7 @@ from lightwell.retrieve.weights import Weights
 
 Flags = NDArray[np.bool_]
 
-BEST, NEAR, MOST_NAMED, MOST_NEAR = 200, 10, 50, 60
+BEST, NEAR, MAX_NAMED, MAX_NEAR = 200, 10, 50, 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +128,7 @@ class Store:
 
     def _everything(self, question: Question, is_there: Flags) -> tuple[Candidates, Corpus]:
         asked = sorted(set(terms.terms(question.text)))
-        rows = [
-            [min(each[term], terms.MOST_COUNTED) for term in asked] for each in self.frequencies
-        ]
+        rows = [[min(each[term], terms.MAX_COUNTED) for term in asked] for each in self.frequencies]
         found = np.array(rows, float).reshape(len(rows), len(asked))
         counts = cast("Floats", is_there.astype(float) @ self.mentions)
         known = {name: at for name, at in self.entities.items() if counts[at] > 0}
@@ -160,10 +158,10 @@ class Store:
         best = _best(signals.min_max(words) + signals.min_max(cosine))[:NEAR]
         near = np.unique(_columns_of(_rows(self.mentions, best)))
         counts = corpus.entity_counts
-        few = everything.named[counts[everything.named] <= MOST_NAMED]
+        few = everything.named[counts[everything.named] <= MAX_NAMED]
         rare = near[(counts[near] > 1) & (counts[near] <= signals.RAREST)]
         shared = np.bincount(_columns_of(_rows(self.by_entity, rare)), minlength=len(is_there))
-        nearest = _best(shared.astype(float))[:MOST_NEAR]
+        nearest = _best(shared.astype(float))[:MAX_NEAR]
         drawn = np.zeros(len(is_there), bool)
         drawn[by_words[words[by_words] > 0]] = True
         drawn[_best(cosine)[:BEST]] = True

@@ -48,7 +48,7 @@ from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.server import temporary_folder
 
 WARM_UP, ASKED, DRAWN = 10, 60, 100
-TERMS_ASKED, MOST_DRAWN = 5, 600
+TERMS_ASKED, MAX_DRAWN = 5, 600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,7 +133,7 @@ def draw(known: TermStatistics) -> str:
     total = 0
     for count, term in sorted((count, term) for term, count in known.chunks_with.items()):
         total += count
-        if drawn and total > MOST_DRAWN:
+        if drawn and total > MAX_DRAWN:
             break
         drawn.append(search.tsquery(term))
     return " | ".join(drawn)
@@ -187,8 +187,8 @@ async def measure(store: Store, table: Table, *, words: bool) -> None:
     questions = store.world.questions(ASKED + WARM_UP)
     ways = (
         PostgresVectors(store.database),
-        PostgresVectors(store.database, most_exact=sys.maxsize),
-        PostgresVectors(store.database, most_exact=0),
+        PostgresVectors(store.database, max_exact=sys.maxsize),
+        PostgresVectors(store.database, max_exact=0),
     )
     for place, share in enumerate(track(SHARES, description="asking")):
         reader = Reader(

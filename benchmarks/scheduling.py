@@ -65,7 +65,7 @@ def endpoint(latency: float, told: multiprocessing.connection.Connection) -> Non
     with FakeEndpoint(names, behaviour=Behaviour(latency=latency)).running() as running:
         told.send(running.base_url)
         told.recv()
-        told.send((len(running.requests), running.most_at_once))
+        told.send((len(running.requests), running.max_at_once))
 
 
 async def measured(database: Database, base_url: str, load: Load, name: str) -> float:

@@ -44,7 +44,7 @@ class ScriptedReader:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         asked = "\n".join(message.content for message in messages)
@@ -59,7 +59,7 @@ class ScriptedReader:
         )
         return Reply(text=text, complete=True, usage=usage)
 
-    def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         raise NotImplementedError
 
     def _noted(self, document: Document, *, again: bool) -> tuple[list[str], list[tuple[str, str]]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from tests.pumps import SUFFIXES, Pump, text
 
 SIZES = (2_000, 10_000, 50_000)
-LEAST_SECONDS = 0.002
+MIN_SECONDS = 0.002
 """Below this no growth can be measured; what is quadratic takes longer at 10 KB."""
 
 NOTHING_SECONDS = 0.0002
@@ -65,12 +65,12 @@ class Timed:
     def _grows_steeply(self, pump: Pump, suffix: str) -> bool:
         small, middle, large = SIZES
         before = self.seconds(pump, small, suffix)
-        if before >= LEAST_SECONDS:
+        if before >= MIN_SECONDS:
             return self._confirmed(pump, suffix, small, middle)
         if before < NOTHING_SECONDS:
             return False
         after = self.seconds(pump, middle, suffix)
-        seems_steep = after >= LEAST_SECONDS and after > STEEP * before * middle / small
+        seems_steep = after >= MIN_SECONDS and after > STEEP * before * middle / small
         return seems_steep and self._confirmed(pump, suffix, middle, large)
 
     def _confirmed(self, pump: Pump, suffix: str, small: int, large: int) -> bool:

@@ -66,7 +66,9 @@ def passage(
         Highlight(
             start=unit.start,
             end=unit.end,
-            cover=weighted_coverage(frozenset(terms(given.text[unit.start : unit.end])), weights or {}),
+            cover=weighted_coverage(
+                frozenset(terms(given.text[unit.start : unit.end])), weights or {}
+            ),
             similarity=0.3,
         )
         for unit in units(given.text)

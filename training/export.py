@@ -14,7 +14,7 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 
 from training.network import LAYERS, Reader
 
-MOST_BYTES = 25_000_000
+MAX_BYTES = 25_000_000
 
 
 def main() -> None:
@@ -61,8 +61,8 @@ def main() -> None:
     )
     content = given.out.read_bytes()
     print(f"{given.out.name}: {len(content):,} bytes, sha256 {hashlib.sha256(content).hexdigest()}")
-    if len(content) > MOST_BYTES:
-        raise SystemExit(f"more than {MOST_BYTES:,} bytes")
+    if len(content) > MAX_BYTES:
+        raise SystemExit(f"more than {MAX_BYTES:,} bytes")
     _compare(exact, given.out)
 
 

@@ -30,7 +30,7 @@ Ids = NDArray[np.int64]
 QUESTION_TOKENS = 40
 HEAD_TOKENS = 24
 TEXT_TOKENS = 160
-MOST_WINDOWS = 12
+MAX_WINDOWS = 12
 """Windows of all passages together that are read for one question; the others count as without an answer."""
 
 _DATA = Path(str(resources.files("lightwell.models"))) / "data"
@@ -173,7 +173,7 @@ def _cuts(text: str, spans: NDArray[np.int64]) -> list[tuple[int, int]]:
 
 
 def chosen(question: Sequence[int], windows: Sequence[Sequence[Window]]) -> list[list[Window]]:
-    """Return of each passage's windows those to read, in their order and at most `MOST_WINDOWS` in all.
+    """Return of each passage's windows those to read, in their order and at most `MAX_WINDOWS` in all.
 
     Those that hold most of the question's word pieces, rare pieces counting more; of equal ones, those of the first
     passages.
@@ -185,7 +185,7 @@ def chosen(question: Sequence[int], windows: Sequence[Sequence[Window]]) -> list
         for piece in set(question)
     }
     worth = [sum(weight for piece, weight in weights.items() if piece in pieces) for pieces in held]
-    best = sorted(range(len(flat)), key=lambda at: (-round(worth[at], 9), at))[:MOST_WINDOWS]
+    best = sorted(range(len(flat)), key=lambda at: (-round(worth[at], 9), at))[:MAX_WINDOWS]
     kept: list[list[Window]] = [[] for _ in windows]
     for place, window in (flat[at] for at in sorted(best)):
         kept[place].append(window)

@@ -129,13 +129,13 @@ class ChatModel(Protocol):
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`."""
         ...
 
-    def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; raise `ModelFailed`."""
         ...
 

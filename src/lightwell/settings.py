@@ -218,7 +218,7 @@ class Settings(BaseSettings):
         default=0.0,
         description="The calibration's shift; `lightwell eval --calibrate` finds both.",
     )
-    most_file_bytes: Annotated[int, Field(ge=1)] = Field(
+    max_file_bytes: Annotated[int, Field(ge=1)] = Field(
         default=50_000_000, description="Files above this size are refused, with a reason."
     )
     parse_memory_mb: Annotated[int, Field(ge=256, le=65_536)] = Field(
@@ -263,7 +263,9 @@ class Settings(BaseSettings):
         if isinstance(dotenv_settings, DotEnvSettingsSource):
             if isinstance(dotenv_settings.env_file, str | Path):
                 _refuse_distrusted(Path(dotenv_settings.env_file))
-            _refuse_unknown(_ours(dotenv_settings.env_vars), str(dotenv_settings.env_file), _setting_name)
+            _refuse_unknown(
+                _ours(dotenv_settings.env_vars), str(dotenv_settings.env_file), _setting_name
+            )
         if isinstance(env_settings, EnvSettingsSource):
             _refuse_unknown(_ours(env_settings.env_vars), "the environment", _setting_name)
         return init_settings, env_settings, dotenv_settings, file_secret_settings

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from lightwell.connectors._file_settings import parse_folder_settings
-from lightwell.connectors.files import MOST_BYTES, Files
+from lightwell.connectors.files import MAX_BYTES, Files
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import SourceFailed
-from lightwell.ports import UnreadableDocument, Change, ChangedDocument, RemovedDocument, UnchangedDocument
+from lightwell.ports import (
+    UnreadableDocument,
+    Change,
+    ChangedDocument,
+    RemovedDocument,
+    UnchangedDocument,
+)
 
 DEFAULT = frozenset({"team:default"})
 
@@ -23,10 +29,10 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
 
 
 def read(
-    root: Path, known: Mapping[str, str] | None = None, most_bytes: int = MOST_BYTES
+    root: Path, known: Mapping[str, str] | None = None, max_bytes: int = MAX_BYTES
 ) -> list[Change]:
     async def collected() -> list[Change]:
-        source = Files(root, DEFAULT, most_bytes=most_bytes)
+        source = Files(root, DEFAULT, max_bytes=max_bytes)
         return [each async for each in source.changes(known or {})]
 
     return asyncio.run(collected())
@@ -234,7 +240,7 @@ def test_a_file_that_cannot_be_handed_over_is_broken_and_not_gone(tmp_path: Path
     write(tmp_path, {"a.md": "x", "b.md": "x", "c.md": "x"})
     known = hashes(read(tmp_path))
     write(tmp_path, {"a.md": "x" * 2000, "b.md": b"\x89PNG\r\n\x1a\n"})
-    changes = read(tmp_path, known, most_bytes=1000)
+    changes = read(tmp_path, known, max_bytes=1000)
     assert told(changes) == [("a.md", "too_large"), ("b.md", "binary"), ("c.md", "unchanged")]
 
 
@@ -281,9 +287,9 @@ async def test_a_file_has_the_same_tags_however_it_is_named(tmp_path: Path) -> N
     (tmp_path / "docs" / "hr" / "x.md").write_text("Words.")
     for root in (tmp_path / "docs", tmp_path / "docs" / "hr", tmp_path / "docs" / "hr" / "x.md"):
         changes = [change async for change in Files(root, frozenset({"everybody"})).changes({})]
-        assert [change.document.acl_tags for change in changes if isinstance(change, ChangedDocument)] == [
-            {"team:hr"}
-        ]
+        assert [
+            change.document.acl_tags for change in changes if isinstance(change, ChangedDocument)
+        ] == [{"team:hr"}]
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's file")

@@ -43,9 +43,9 @@ async def test_a_call_is_waited_for_until_its_first_word() -> None:
     inner = ScriptedModel(["one two three", "four five six"])
     model = MeteredModel(inner=inner, meter=Meter(waiting=seen), operation=OperationType.QUERY)
     asked = [Message(role="user", content="Count.")]
-    await model.reply(asked, most_tokens=9)
+    await model.reply(asked, max_tokens=9)
     assert (seen.begun, seen.now) == (1, False)
-    during = [seen.now async for _ in model.stream(asked, most_tokens=9)]
+    during = [seen.now async for _ in model.stream(asked, max_tokens=9)]
     assert during
     assert not any(during)
     assert (seen.begun, seen.now) == (2, False)

@@ -9,7 +9,7 @@ from tests.flow.conftest import project_on
 
 
 async def main(url: str, tags: list[str]) -> None:
-    async with connect(url, most_connections=3) as database:
+    async with connect(url, max_connections=3) as database:
         project = await project_on(database)
         reader = await project.kb.reader(tags)
         urls = [one.url async for one in project.kb.documents(reader)]

@@ -17,7 +17,7 @@ LEASE_SECONDS = 20.0
 async def main(url: str, project_name: str) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    async with connect(url, most_connections=6) as database:
+    async with connect(url, max_connections=6) as database:
         project = await project_on(database, project_name)
         worker = Worker(name=work.new_worker().name, seconds=LEASE_SECONDS)
         way = replace(project.way, worker=worker, batches=2)

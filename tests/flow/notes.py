@@ -93,11 +93,13 @@ async def noted(database: Database, name: str = "project", model: ChatModel | No
     answers = AnswerGenerator(model=None)
     project_id = plain.kb.project_id
     summarizer = (
-        Summarizer(asking=CachedModel(database, project_id, model, slots=4), most_tokens=500)
+        Summarizer(asking=CachedModel(database, project_id, model, slots=4), max_tokens=500)
         if model
         else None
     )
-    kb = KnowledgeBase(database, project_id, way, make_retriever(way), answers, summarizer=summarizer)
+    kb = KnowledgeBase(
+        database, project_id, way, make_retriever(way), answers, summarizer=summarizer
+    )
     project = Project(kb=kb, way=way, database=database, embedder=plain.embedder)
     return Noted(project=project, shelf={})
 

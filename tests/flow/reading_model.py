@@ -75,13 +75,18 @@ async def read_by_model(
         )
         summarizer = Summarizer(
             asking=asking(OperationType.SUMMARIZATION),
-            most_tokens=chosen.description_tokens,
+            max_tokens=chosen.description_tokens,
             window=chosen.window,
         )
         way = with_batches_for(replace(project.way, extractor=reader, summarizer=summarizer), SLOTS)
         answers = AnswerGenerator(model=None)
         kb = KnowledgeBase(
-            database, project.kb.project_id, way, make_retriever(way), answers, summarizer=summarizer
+            database,
+            project.kb.project_id,
+            way,
+            make_retriever(way),
+            answers,
+            summarizer=summarizer,
         )
         yield replace(project, kb=kb, way=way), meter
 

@@ -26,7 +26,9 @@ CONTRACT = "The Nordwind contract gives a discount of 18 percent. Nordwind pays 
 
 @pytest.fixture
 async def sales(project: Project) -> Project:
-    await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", CONTRACT, TAGS),)))
+    await project.kb.ingest(
+        InMemorySource(documents=(make_document("contract.md", CONTRACT, TAGS),))
+    )
     return project
 
 

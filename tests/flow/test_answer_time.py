@@ -83,7 +83,7 @@ ASKING = [Message(role="user", content="Why?")]
 
 
 async def streamed(model: TimeLimitedModel) -> list[str]:
-    return [part async for part in model.stream(ASKING, most_tokens=5)]
+    return [part async for part in model.stream(ASKING, max_tokens=5)]
 
 
 @pytest.mark.parametrize("way", ["reply", "stream"])
@@ -105,6 +105,6 @@ async def test_a_call_that_runs_out_of_time_names_its_last_failed_attempt(
             until = asyncio.get_running_loop().time() + 0.4
             model = TimeLimitedModel(inner=chat, deadline=until, seconds=0.4)
             with pytest.raises(ModelFailed, match="did not finish within") as caught:
-                await (model.reply(ASKING, most_tokens=5) if way == "reply" else streamed(model))
+                await (model.reply(ASKING, max_tokens=5) if way == "reply" else streamed(model))
         assert fake.requests
         assert cause.format(fake.base_url) in str(caught.value)

@@ -44,7 +44,11 @@ async def asked_of(project: Project, model: ScriptedModel | None) -> KnowledgeBa
     """Return the same project with another model."""
     way = project.way
     return KnowledgeBase(
-        project.database, project.kb.project_id, way, make_retriever(way), AnswerGenerator(model=model)
+        project.database,
+        project.kb.project_id,
+        way,
+        make_retriever(way),
+        AnswerGenerator(model=model),
     )
 
 
@@ -140,7 +144,11 @@ async def test_past_the_documents_nothing_is_retrieved_and_nothing_cited(project
 async def test_past_the_documents_nothing_is_looked_for_without_a_model(project: Project) -> None:
     unheard = replace(project.way, embedder=Unheard())
     kb = KnowledgeBase(
-        project.database, project.kb.project_id, unheard, make_retriever(unheard), AnswerGenerator(model=None)
+        project.database,
+        project.kb.project_id,
+        unheard,
+        make_retriever(unheard),
+        AnswerGenerator(model=None),
     )
     reader = await kb.reader(["sales"])
     with pytest.raises(Invalid, match="LIGHTWELL_CHAT_URL"):

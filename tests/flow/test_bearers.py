@@ -159,7 +159,9 @@ async def test_s2_8_rules_state_the_address_that_a_mail_gives_with_a_name(
         "desk": "We had a note from Anna Schmidt <office@kiel.example> on tea.",
         "both": "We met Anna Schmidt <anna.schmidt@oslo.example> and Anna Schmidt <anna.schmidt@kiel.example>.",
     }
-    shelf = InMemorySource(documents=tuple(make_document(f"{name}.md", text, A) for name, text in texts.items()))
+    shelf = InMemorySource(
+        documents=tuple(make_document(f"{name}.md", text, A) for name, text in texts.items())
+    )
     assert (await project.kb.ingest(shelf)).problems == ()
     reader = await project.kb.reader(A)
     found = {

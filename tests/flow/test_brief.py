@@ -33,8 +33,12 @@ NORDWIND = {
 
 async def shelved(project: Project, texts: dict[str, str], tags: Sequence[str] = SALES) -> None:
     old = datetime(2025, 1, 1, tzinfo=UTC)
-    documents = [replace(make_document(name, text, tags), updated_at=old) for name, text in texts.items()]
-    await project.kb.ingest(InMemorySource(documents=tuple(documents), scope=f"file:///shelf/{uuid4()}"))
+    documents = [
+        replace(make_document(name, text, tags), updated_at=old) for name, text in texts.items()
+    ]
+    await project.kb.ingest(
+        InMemorySource(documents=tuple(documents), scope=f"file:///shelf/{uuid4()}")
+    )
 
 
 async def brief(project: Project, name: str, tags: Sequence[str] = SALES) -> Brief:
@@ -135,7 +139,7 @@ async def test_lines_whose_passages_no_search_finds_are_of_low_confidence(
         reader=await project.kb.reader(SALES),
         search=search,
         model=None,
-        most_tokens=4000,
+        max_tokens=4000,
     )
     given = await briefing.brief(library, "Tern")
     assert isinstance(given, Brief)
@@ -148,7 +152,9 @@ async def test_an_entity_that_no_text_speaks_of_has_no_brief_to_cite(database: D
     one = await noted(database)
     await one.put("a", SALES, "Acme Corp (organization)")
     reader = await one.kb.reader(SALES)
-    await one.kb.graph.create(reader, ManualEdit(name="Osprey Plant", kind="site", description="A site."))
+    await one.kb.graph.create(
+        reader, ManualEdit(name="Osprey Plant", kind="site", description="A site.")
+    )
     given = await one.kb.brief("Osprey Plant", reader)
     assert isinstance(given, Brief)
     assert given.confidence is Confidence.INSUFFICIENT
@@ -198,7 +204,10 @@ async def test_a_name_that_nearly_fits_lists_what_it_may_mean(project: Project) 
     dairy, firm = found.candidates
     assert dairy.distinguishing["description"] == "Marlowe Dairy is a dairy in Kent."
     assert (dairy.distinguishing["passages"], firm.distinguishing["passages"]) == ("2", "1")
-    assert (dairy.distinguishing["latest"], firm.distinguishing["latest"]) == ("2026-03-01", "2026-02-01")
+    assert (dairy.distinguishing["latest"], firm.distinguishing["latest"]) == (
+        "2026-03-01",
+        "2026-02-01",
+    )
     typo = await candidates(project, "Marlow Dairy")
     assert typo.candidates[0].entity.name == "Marlowe Dairy"
     for name in (dairy.entity.ref, str(dairy.entity.id)):
@@ -214,7 +223,10 @@ async def test_one_name_of_several_is_told_apart_by_attributes(database: Databas
     await one.kb.graph.edit(reader, "J Weber", ManualEdit(name="Jonas Weber"))
     found = await one.kb.brief("Jonas Weber", reader)
     assert isinstance(found, Candidates)
-    apart = {each.distinguishing["email"]: each.distinguishing["description"] for each in found.candidates}
+    apart = {
+        each.distinguishing["email"]: each.distinguishing["description"]
+        for each in found.candidates
+    }
     assert apart == {
         "jonas@halden.example": "writes firmware",
         "jonas@nordwind.example": "buys sensors",

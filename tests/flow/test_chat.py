@@ -47,7 +47,9 @@ async def put(project: Project, *documents: NewDocument) -> None:
 
 
 async def papers(project: Project, tags: list[str] = SALES) -> Reader:
-    await put(project, make_document("contract.md", CONTRACT, tags), make_document("dam.md", DAM, SALES))
+    await put(
+        project, make_document("contract.md", CONTRACT, tags), make_document("dam.md", DAM, SALES)
+    )
     return await project.kb.reader(SALES)
 
 
@@ -314,7 +316,9 @@ async def test_what_was_retagged_is_not_read_back_nor_used(project: Project) -> 
     assert "Nordwind" not in shown
     assert "Jonas" not in shown
     assert "Nordwind" not in str(turn.response.messages)
-    await put(project, make_document("contract.md", CONTRACT, SALES), make_document("dam.md", DAM, SALES))
+    await put(
+        project, make_document("contract.md", CONTRACT, SALES), make_document("dam.md", DAM, SALES)
+    )
     assert "Nordwind" in (await history(project, await project.kb.reader(SALES), first))[0]
 
 
@@ -378,7 +382,9 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
     said = f"Merlin (project): {MERLIN}"
     await store.put("a", SALES, "About that.", said)
     reader = await store.kb.reader(SALES)
-    line = GraphClaim(subject=(await store.kb.graph.entity(reader, "Merlin")).entity.id, text=MERLIN)
+    line = GraphClaim(
+        subject=(await store.kb.graph.entity(reader, "Merlin")).entity.id, text=MERLIN
+    )
     exchange = [ChatMessage(role=Role.ASSISTANT, content=MERLIN)]
     own = await conversations.append_exchange(database, reader, None, exchange, [], told=[line])
 
@@ -392,7 +398,9 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
     assert await held(["team:legal"]) == ()
     assert await held(SALES) == tuple(exchange)
     gone = replace(line, text="Hannah Price leads them.")
-    other = await conversations.append_exchange(database, reader, None, exchange, [], told=[line, gone])
+    other = await conversations.append_exchange(
+        database, reader, None, exchange, [], told=[line, gone]
+    )
     assert await conversations.messages(database, reader, other) == ()
 
 
@@ -404,7 +412,9 @@ async def test_only_the_latest_messages_are_carried_along(project: Project) -> N
         ChatMessage(role=Role.ASSISTANT, content="Again."),
     ]
     for _ in range(15):
-        await conversations.append_exchange(project.database, reader, turn.conversation_id, exchange, [])
+        await conversations.append_exchange(
+            project.database, reader, turn.conversation_id, exchange, []
+        )
     assert await history(project, reader, turn) == ["Again?", "Again."] * 10
     long = replace(exchange[0], content="pump " * 1900)
     await conversations.append_exchange(project.database, reader, turn.conversation_id, [long], [])

@@ -76,7 +76,9 @@ async def test_the_report_is_the_readers_and_says_nothing_of_others(project: Pro
 
 async def test_one_that_is_not_there_keeps_all(project: Project) -> None:
     await ingest(
-        project, make_document("a.md", "Acme Corp.", SALES), make_document("b.md", "Acme Corp.", SUPPORT)
+        project,
+        make_document("a.md", "Acme Corp.", SALES),
+        make_document("b.md", "Acme Corp.", SUPPORT),
     )
     reader = await project.kb.reader(SALES)
     with pytest.raises(NotFound):
@@ -91,7 +93,9 @@ async def test_erasing_leaves_not_even_the_name(project: Project) -> None:
     assert await residue(project, "zyxwvut") == []
     rows = await project.database.rows("SELECT count(*) FROM ingestion_jobs", {})
     assert rows == [(0,)]
-    await project.kb.ingest(InMemorySource(documents=(make_document("zyxwvut.md", "Acme Corp is back.", SALES),)))
+    await project.kb.ingest(
+        InMemorySource(documents=(make_document("zyxwvut.md", "Acme Corp is back.", SALES),))
+    )
     assert (await project.kb.status(await project.kb.reader(SALES))).chunks == 1
 
 

@@ -174,7 +174,12 @@ async def test_words_that_cannot_stand_are_refused(store: Noted) -> None:
     reader = await store.kb.reader(A)
     graph = store.kb.graph
     before = await dump(store)
-    for word in (ManualEdit(), ManualEdit(name="..."), ManualEdit(name="x" * 201), ManualEdit(kind="Big Firm")):
+    for word in (
+        ManualEdit(),
+        ManualEdit(name="..."),
+        ManualEdit(name="x" * 201),
+        ManualEdit(kind="Big Firm"),
+    ):
         with pytest.raises(Invalid):
             await graph.edit(reader, "Acme Corp", word)
         with pytest.raises(Invalid):
@@ -240,7 +245,9 @@ async def test_edits_in_other_classes_and_invisible_texts_are_not_felt(
         await store.put("one", A, *lines)
     await full.put("two", B, "Secrets.", *(f"{name} (thing): secret" for name in hidden))
     for number, (name, is_visible) in enumerate(edits):
-        word = ManualEdit(description=f"word {number}", name="" if number % 2 else f"{name} {number}")
+        word = ManualEdit(
+            description=f"word {number}", name="" if number % 2 else f"{name} {number}"
+        )
         for store in (full, own) if is_visible else (full,):
             reader = await store.kb.reader(AB)
             listed = [entity async for entity in store.kb.graph.entities(reader)]

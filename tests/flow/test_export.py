@@ -194,7 +194,9 @@ async def test_a_merge_with_something_invisible_shows_in_no_export(
 
 
 async def test_the_four_tables_of_csv_fit_together(database: Database, tmp_path: Path) -> None:
-    project = await store(database, [make_document("open.md", f"# Minutes\n\n{OPEN_WORDS}", ["team:a"])])
+    project = await store(
+        database, [make_document("open.md", f"# Minutes\n\n{OPEN_WORDS}", ["team:a"])]
+    )
     told: list[ExportProgress] = []
     result = await project.kb.export(
         await project.kb.reader(["team:a"]), everything(tmp_path / "g.csv"), on_progress=told.append
@@ -262,7 +264,9 @@ async def hostile(database: Database) -> Project:
         "f.txt": "-1-1 minus",
         "g.txt": "a" + "\U0001f600" * 500 + " ends",
     }
-    made = await store(database, [make_document(name, text, ["team:a"]) for name, text in texts.items()])
+    made = await store(
+        database, [make_document(name, text, ["team:a"]) for name, text in texts.items()]
+    )
     await database.execute(
         "UPDATE document_chunks SET chunk_text = %(text)s WHERE chunk_text = 'CONTROL'",
         {
@@ -417,7 +421,9 @@ MANY, LENGTH = 20_000, 2_000
 @pytest.fixture
 async def large(project: Project) -> Project:
     """Twenty thousand entities, each with 2,000 letters said of it: 40 MB of text."""
-    await project.kb.ingest(InMemorySource(documents=(make_document("open.md", OPEN_WORDS, ["team:a"]),)))
+    await project.kb.ingest(
+        InMemorySource(documents=(make_document("open.md", OPEN_WORDS, ["team:a"]),))
+    )
     async with project.database.transaction() as connection:
         await connection.execute(
             """

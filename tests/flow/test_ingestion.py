@@ -118,10 +118,14 @@ async def test_the_canary_would_be_seen(project: Project) -> None:
 
 
 async def test_narrowed_access_holds_at_once(project: Project) -> None:
-    await ingest(project, make_document("a.md", "The pump is blue.", ["team:sales", "team:support"]))
+    await ingest(
+        project, make_document("a.md", "The pump is blue.", ["team:sales", "team:support"])
+    )
     support = await project.kb.reader(["team:support"])
     assert (await project.kb.status(support)).chunks == 1
-    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
+    await project.kb.enqueue(
+        InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
+    )
     support = await project.kb.reader(["team:support"])
     sales = await project.kb.reader(TAGS)
     assert (await project.kb.status(support)).chunks == 0
@@ -132,7 +136,9 @@ async def test_narrowed_access_holds_at_once(project: Project) -> None:
 
 async def test_a_document_that_cannot_be_read_fails_by_itself(project: Project) -> None:
     done = await ingest(
-        project, make_document("a.md", "   \n", TAGS), make_document("b.md", "The pump is blue.", TAGS)
+        project,
+        make_document("a.md", "   \n", TAGS),
+        make_document("b.md", "The pump is blue.", TAGS),
     )
     reader = await project.kb.reader(TAGS)
     assert [trouble.url for trouble in done.problems] == ["file:///shelf/a.md"]
@@ -142,7 +148,9 @@ async def test_a_document_that_cannot_be_read_fails_by_itself(project: Project) 
 
 async def test_an_old_version_stays_visible_while_the_new_one_waits(project: Project) -> None:
     await ingest(project, make_document("a.md", "The pump is blue.", TAGS))
-    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is red.", TAGS),)))
+    await project.kb.enqueue(
+        InMemorySource(documents=(make_document("a.md", "The pump is red.", TAGS),))
+    )
     reader = await project.kb.reader(TAGS)
     assert "blue" in await project.kb.text(reader, "file:///shelf/a.md")
     await ingest(project, make_document("a.md", "The pump is red.", TAGS))
@@ -188,7 +196,10 @@ async def test_a_url_that_is_too_long_costs_its_document_and_no_warning_of_the_d
     project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     long = "/".join(uuid4().hex for _ in range(300))
-    documents = (make_document(f"{long}.md", "Too far down.", TAGS), make_document("b.md", "Near.", TAGS))
+    documents = (
+        make_document(f"{long}.md", "Too far down.", TAGS),
+        make_document("b.md", "Near.", TAGS),
+    )
     done = await project.kb.ingest(InMemorySource(documents=documents))
     (trouble,) = done.problems
     assert "its URL has 9,9" in trouble.message

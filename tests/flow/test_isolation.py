@@ -72,7 +72,9 @@ ODD: dict[str, Callable[[], NewDocument]] = {
     "html codec": lambda: as_html(
         make_document("bad.html", '<meta charset="unicode-escape"><p>Hello \\ud800 \\x00.', TAGS)
     ),
-    "markdown date": lambda: make_document("bad.md", f"---\nupdated: {EARLIEST}\n---\nHello.", TAGS),
+    "markdown date": lambda: make_document(
+        "bad.md", f"---\nupdated: {EARLIEST}\n---\nHello.", TAGS
+    ),
     "docx date": lambda: wordy(docx_dated(EARLIEST)),
     "docx late date": lambda: wordy(docx_dated("9999-12-31T23:59:59-14:00")),
 }
@@ -126,7 +128,11 @@ class Fragile:
 def fragile(project: Project) -> Project:
     way = replace(project.way, embedder=Fragile(), extractor=Fragile())
     kb = KnowledgeBase(
-        project.database, project.kb.project_id, way, make_retriever(way), AnswerGenerator(model=None)
+        project.database,
+        project.kb.project_id,
+        way,
+        make_retriever(way),
+        AnswerGenerator(model=None),
     )
     return replace(project, kb=kb, way=way)
 
@@ -180,7 +186,9 @@ async def test_a_document_that_the_database_refuses_does_not_stop_its_source(
 async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_lease(
     project: Project,
 ) -> None:
-    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
+    await project.kb.enqueue(
+        InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
+    )
 
     async def failing(chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         raise ModelFailed("It is down")
@@ -210,9 +218,11 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
 
 
 async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Project) -> None:
-    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
+    await project.kb.enqueue(
+        InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
+    )
     await project.database.execute(
-        "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": jobs.MOST_ATTEMPTS}
+        "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": jobs.MAX_ATTEMPTS}
     )
     told: list[Outcome] = []
     await work.run_until_done(project.way, project.kb.project_id, told.append)
@@ -248,7 +258,9 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
         return read(chunk)
 
     monkeypatch.setattr(rules, "read", slow)
-    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),)))
+    await project.kb.enqueue(
+        InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),))
+    )
     way = replace(project.way, worker=Worker(name="slow", seconds=lease))
     told: list[Outcome] = []
     await work.run_until_done(way, project.kb.project_id, told.append)

@@ -149,17 +149,26 @@ async def test_s3_8_a_cancelled_job_is_taken_up_again_by_retry(project: Project)
 async def test_s3_8_a_failed_job_keeps_its_bytes_for_a_retry(project: Project) -> None:
     """Until the document is deleted or has a newer version: then no bytes are left anywhere."""
     broken = replace(make_document("a.md", "x", TAGS), content=b"", content_hash="0")
-    await project.kb.ingest(InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS))))
+    await project.kb.ingest(
+        InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS)))
+    )
     reader = await project.kb.reader(TAGS)
     (failed,) = await project.kb.jobs.list(reader, state=JobState.FAILED)
     assert failed.error_code
     assert failed.error
     assert (await project.kb.jobs.retry(reader, failed.id)).state is JobState.QUEUED
-    await project.kb.ingest(InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS))))
+    await project.kb.ingest(
+        InMemorySource(documents=(broken, make_document("b.md", "The dam.", TAGS)))
+    )
     kept = "SELECT count(*) FROM ingestion_jobs WHERE upload IS NOT NULL"
     assert await project.database.rows(kept, {}) == [(1,)]
     await project.kb.ingest(
-        InMemorySource(documents=(make_document("a.md", "A text.", TAGS), make_document("b.md", "The dam.", TAGS)))
+        InMemorySource(
+            documents=(
+                make_document("a.md", "A text.", TAGS),
+                make_document("b.md", "The dam.", TAGS),
+            )
+        )
     )
     with pytest.raises(Invalid, match="newer job"):
         await project.kb.jobs.retry(reader, failed.id)
@@ -199,7 +208,9 @@ async def test_s2_2_runs_are_listed_with_what_they_changed(project: Project) -> 
     one, two = (make_document(f"{name}.md", f"The dam {name}.", TAGS) for name in "ab")
     await project.kb.ingest(InMemorySource(documents=(one, two)))
     await project.kb.ingest(InMemorySource(documents=(one, two)))
-    await project.kb.ingest(InMemorySource(documents=(make_document("a.md", "Another dam.", TAGS),)))
+    await project.kb.ingest(
+        InMemorySource(documents=(make_document("a.md", "Another dam.", TAGS),))
+    )
     reader = await project.kb.reader(TAGS)
     last, first = await project.kb.jobs.runs(reader)
     assert (first.inserted, first.updated, first.deleted) == (2, 0, 0)

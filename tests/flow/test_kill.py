@@ -137,7 +137,9 @@ async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: st
         make_document(f"{n}.md", f"Zephyrine Quark met Acme Corp about lot {n}.", ["team:s"])
         for n in range(8)
     ]
-    kept = [make_document(f"k{n}.md", "Acme Corp sells pumps in Oslo.", ["team:a"]) for n in range(2)]
+    kept = [
+        make_document(f"k{n}.md", "Acme Corp sells pumps in Oslo.", ["team:a"]) for n in range(2)
+    ]
     async with connect(database_url) as database:
         project = await project_on(database)
         await project.kb.ingest(InMemorySource(documents=(*secret, *kept)))

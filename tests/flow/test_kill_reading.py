@@ -70,7 +70,9 @@ async def killed_on_the_way(url: str, base_url: str, database: Database) -> floa
 async def test_no_reply_that_arrived_is_lost(database: Database, database_url: str) -> None:
     diary, killed = Diary(), list[float]()
     notes = tuple(
-        make_document(f"{n:03}.md", f"Acme Corp buys Pump {n} from Nordwind.", ["team:a"], title=f"{n}")
+        make_document(
+            f"{n:03}.md", f"Acme Corp buys Pump {n} from Nordwind.", ["team:a"], title=f"{n}"
+        )
         for n in range(NOTES)
     )
     with FakeEndpoint(diary.reply, behaviour=Behaviour(latency=0.4)).running() as endpoint:

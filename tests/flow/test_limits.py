@@ -22,7 +22,9 @@ async def test_the_outcome_does_not_hang_on_how_many_passages_are_wanted(
         "The canteen serves soup at noon.",
         "A station is a place where trains stop.",
     ]
-    documents = [make_document(f"{number}.txt", text, ["team:a"]) for number, text in enumerate(texts)]
+    documents = [
+        make_document(f"{number}.txt", text, ["team:a"]) for number, text in enumerate(texts)
+    ]
     await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(["team:a"])
 

@@ -106,7 +106,9 @@ async def test_another_parser_costs_no_call_and_another_prompt_does(
         "acme.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note", topic="x"
     )
     async with read_by_model(database, endpoint.base_url, Options(passes=0)) as (project, meter):
-        await project.database.execute("UPDATE extraction_cache SET result = 'E|Nordwind|place' ", {})
+        await project.database.execute(
+            "UPDATE extraction_cache SET result = 'E|Nordwind|place' ", {}
+        )
         await ingest(project, changed)
         assert meter.summary.calls == 0
         assert (await mentions(project)).keys() == {"Nordwind", "Acme note"}
@@ -158,7 +160,9 @@ async def test_a_reply_of_no_use_is_asked_for_once_more(database: Database, bad:
             await ingest(
                 project,
                 ACME,
-                make_document("b.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note"),
+                make_document(
+                    "b.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note"
+                ),
             )
             assert len(endpoint.requests) == 2
             assert [row[1].strip() for row in await cached(project)] == [
@@ -180,7 +184,9 @@ async def test_what_no_reply_is_of_use_for_is_read_by_rules(
             await ingest(
                 project,
                 ACME,
-                make_document("b.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note"),
+                make_document(
+                    "b.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note"
+                ),
             )
             assert (await mentions(project))["Acme Corp"][0] != ""
             assert len(endpoint.requests) == meter.summary.calls == 2

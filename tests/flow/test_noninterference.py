@@ -274,7 +274,8 @@ async def test_the_view_would_feel_a_visible_document(database: Database) -> Non
     documents = [make_document("1.md", "Acme Corp met Jane Smith in March.", ["team:a"])]
     one = await store(database, documents)
     two = await store(
-        database, [*documents, make_document("2.md", "Acme Corp met Nordwind in March.", ["team:a"])]
+        database,
+        [*documents, make_document("2.md", "Acme Corp met Nordwind in March.", ["team:a"])],
     )
     asked = ["What about Acme Corp in March?"]
     assert await view(one, await one.kb.reader(["team:a"]), asked) != await view(
@@ -670,7 +671,10 @@ async def test_whom_a_short_or_a_borne_name_means_feels_nothing_invisible(
 
 def _picks(found: Sequence[Candidates]) -> object:
     return [
-        (several.name, [(each.entity.name, dict(each.distinguishing)) for each in several.candidates])
+        (
+            several.name,
+            [(each.entity.name, dict(each.distinguishing)) for each in several.candidates],
+        )
         for several in found
     ]
 
@@ -723,7 +727,9 @@ async def _described_while_merged(store: Noted, reader: Reader) -> None:
 
 
 async def _related(store: Noted, reader: Reader) -> None:
-    statement = RelationMention(subject="Acme Corp", object="Project Falcon", predicate=Predicate.USES)
+    statement = RelationMention(
+        subject="Acme Corp", object="Project Falcon", predicate=Predicate.USES
+    )
     await store.kb.graph.relate(reader, statement)
 
 
@@ -925,7 +931,9 @@ async def test_which_document_is_read_first_does_not_decide_the_order(database: 
         )
     )
     way = replace(store.project.way, extractor=Notes(), batches=3, jobs_at_once=1)
-    kb = KnowledgeBase(database, store.kb.project_id, way, make_retriever(way), AnswerGenerator(model=None))
+    kb = KnowledgeBase(
+        database, store.kb.project_id, way, make_retriever(way), AnswerGenerator(model=None)
+    )
     await kb.ingest(shelf)
     acme = (await kb.graph.entity(await kb.reader(OWN), "Acme Corp")).entity
     assert acme.description == "first | second | third"
@@ -952,9 +960,13 @@ async def test_reading_anew_and_following_a_source_tell_of_own_documents_alone(
     assert [each.url for each in done] == told == ["file:///shelf/v.txt"]
     assert begun == [1]
     assert (await store.kb.status(await store.kb.reader(SECRET))).open_jobs == 2
-    own = InMemorySource(documents=(make_document("own/w.txt", "Acme Corp", OWN),), scope="file:///shelf/own/")
+    own = InMemorySource(
+        documents=(make_document("own/w.txt", "Acme Corp", OWN),), scope="file:///shelf/own/"
+    )
     followed = await store.kb.ingest(
-        own, on_start=lambda _, jobs: begun.append(jobs), on_outcome=lambda each: told.append(each.url)
+        own,
+        on_start=lambda _, jobs: begun.append(jobs),
+        on_outcome=lambda each: told.append(each.url),
     )
     assert [each.url for each in followed.done] == told[1:] == ["file:///shelf/own/w.txt"]
     assert begun == [1, 1]
@@ -968,7 +980,8 @@ async def test_estimates_feel_nothing_invisible(
     guessed = "The merger of Acme Corp with Nordwind Energie is signed."
     visible = make_document("v.md", "Acme Corp met Jane Smith.", OWN, title="V")
     secret = [
-        make_document(f"h{n}.md", f"Zeta met Osprey {n}. " * 9, SECRET, title="H") for n in range(25)
+        make_document(f"h{n}.md", f"Zeta met Osprey {n}. " * 9, SECRET, title="H")
+        for n in range(25)
     ]
     found: list[object] = []
     with FakeEndpoint(names).running() as endpoint:
@@ -991,31 +1004,35 @@ async def test_estimates_feel_nothing_invisible(
     assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("most_exact", [0, 1000], ids=["approximate", "exact"])
+@pytest.mark.parametrize("max_exact", [0, 1000], ids=["approximate", "exact"])
 async def test_what_moved_out_of_sight_takes_no_place_before_the_index_has_followed(
-    database: Database, other_database: Database, most_exact: int
+    database: Database, other_database: Database, max_exact: int
 ) -> None:
     """Between the moment a document is narrowed and the end of the sync, or after a crash in between."""
     seen = [
-        make_document(f"v{n}.md", f"The turbine needs oil every {n} weeks, says manual {n}.", ["team:v"])
+        make_document(
+            f"v{n}.md", f"The turbine needs oil every {n} weeks, says manual {n}.", ["team:v"]
+        )
         for n in range(4)
     ]
     moved = [
-        make_document(f"s{n}.md", f"How often does the turbine need oil? Never in plan {n}.", ["team:v"])
+        make_document(
+            f"s{n}.md", f"How often does the turbine need oil? Never in plan {n}.", ["team:v"]
+        )
         for n in range(8)
     ]
     narrowed = [replace(each, acl_tags=frozenset({"team:h"})) for each in moved]
     both, alone = await store(database, [*seen, *moved]), await store(other_database, seen)
     source = InMemorySource(documents=(*seen, *narrowed))
     await following.sync(both.database, both.kb.project_id, source, "file")
-    near = [await near_oil(project, most_exact) for project in (both, alone)]
+    near = [await near_oil(project, max_exact) for project in (both, alone)]
     assert near[0] == near[1]
     assert len(near[0]) == 4
 
 
-async def near_oil(project: Project, most_exact: int) -> list[str]:
+async def near_oil(project: Project, max_exact: int) -> list[str]:
     """Return the URLs of the four chunks that are nearest to a question, as team:v sees them."""
-    index = PostgresVectors(project.database, most_exact=most_exact)
+    index = PostgresVectors(project.database, max_exact=max_exact)
     await index.build(project.way.space.id)
     [vector] = await project.embedder.query("How often does the turbine need oil?")
     reader = await project.kb.reader(["team:v"])

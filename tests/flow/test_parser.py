@@ -97,7 +97,7 @@ def test_a_process_starts_with_the_first_document_and_is_kept(parser: Parser) ->
 def test_a_process_is_replaced_after_many_documents(
     parser: Parser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parsing, "_MOST_DOCUMENTS", 2)
+    monkeypatch.setattr(parsing, "_MAX_DOCUMENTS", 2)
     seen: list[int] = []
     for _ in range(3):
         parse(parser, SENTENCE)
@@ -126,7 +126,9 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
     good = make_document("good.md", "The pump is blue.", TAGS)
     await project.kb.enqueue(InMemorySource(documents=(hostile, good)))
     told: list[Outcome] = []
-    await work.run_until_done(replace(project.way, parser=parser), project.kb.project_id, told.append)
+    await work.run_until_done(
+        replace(project.way, parser=parser), project.kb.project_id, told.append
+    )
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
     assert errors["good.md"] == ""
     assert "512 MB of memory" in errors["bad.pdf"]
@@ -161,7 +163,9 @@ def test_a_small_file_may_take_less_time_of_the_processor(size: int, seconds: in
 
 
 async def test_the_documents_of_a_batch_are_parsed_side_by_side(project: Project) -> None:
-    documents = tuple(make_document(f"{number}.md", "The pump is blue.", TAGS) for number in range(4))
+    documents = tuple(
+        make_document(f"{number}.md", "The pump is blue.", TAGS) for number in range(4)
+    )
     await project.kb.enqueue(InMemorySource(documents=documents))
     with closing(Parser(processes=2)) as parser:
         way = replace(project.way, parser=parser)
@@ -241,7 +245,9 @@ def test_no_process_outlives_its_parent(state: str, end: signal.Signals) -> None
 async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
     project: Project, parser: Parser, monkeypatch: pytest.MonkeyPatch, where: str, value: str
 ) -> None:
-    await project.kb.enqueue(InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),)))
+    await project.kb.enqueue(
+        InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
+    )
     way = replace(project.way, parser=parser)
     with monkeypatch.context() as patched:
         patched.setattr(where, value)

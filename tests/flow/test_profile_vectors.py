@@ -10,8 +10,14 @@ import pytest
 
 from lightwell.answer.compose import AnswerGenerator
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.graph import MergeStrategy, Predicate, RelationMention, ProfileSubject, ManualEdit
-from lightwell.ingest.describing import MOST_CHARACTERS
+from lightwell.domain.graph import (
+    MergeStrategy,
+    Predicate,
+    RelationMention,
+    ProfileSubject,
+    ManualEdit,
+)
+from lightwell.ingest.describing import MAX_CHARACTERS
 from lightwell.ingest.way import IngestContext
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
@@ -39,7 +45,10 @@ async def store(database: Database) -> Noted:
 
 
 async def near(
-    store: Noted | Project, tags: Sequence[str], text: str, subject: ProfileSubject = ProfileSubject.ENTITY
+    store: Noted | Project,
+    tags: Sequence[str],
+    text: str,
+    subject: ProfileSubject = ProfileSubject.ENTITY,
 ) -> dict[str, float]:
     """Return what the reader's nearest profiles are called, with their similarities."""
     project = store.project if isinstance(store, Noted) else store
@@ -119,7 +128,7 @@ async def test_nothing_is_embedded_again_until_something_else_is_said(store: Not
 async def test_what_is_long_is_cut(store: Noted) -> None:
     await store.put("one", A, PUMPS + " and more" * 1000)
     (text,) = embedded(store)
-    assert len(text) == len("Acme Corp (organization): ") + MOST_CHARACTERS
+    assert len(text) == len("Acme Corp (organization): ") + MAX_CHARACTERS
 
 
 async def test_each_class_is_embedded_in_its_own_words(store: Noted) -> None:
@@ -385,7 +394,7 @@ async def test_profiles_of_before_are_embedded_at_the_next_occasion(
 
 async def test_the_approximate_index_comes_to_stand_by_itself(store: Noted) -> None:
     project = store.project
-    index = PostgresProfiles(project.database, most_exact=0)
+    index = PostgresProfiles(project.database, max_exact=0)
     way = replace(project.way, profiles=index)
     await with_way(store, way).put("one", A, PUMPS, USES)
     standing = await project.database.rows(

@@ -26,7 +26,9 @@ QUESTION = "What discount does the Nordwind contract give?"
 
 async def asked(project: Project) -> Answer:
     contract = "The Nordwind contract gives a discount of 18 percent."
-    await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", contract, TAGS),)))
+    await project.kb.ingest(
+        InMemorySource(documents=(make_document("contract.md", contract, TAGS),))
+    )
     return await project.kb.ask(QUESTION, await project.kb.reader(TAGS))
 
 
@@ -70,7 +72,9 @@ async def test_the_time_of_a_question_is_all_of_it(project: Project) -> None:
     )
     way = replace(project.way, embedder=SlowEmbedder(dimension=64))
     own = project.kb.project_id
-    kb = KnowledgeBase(project.database, own, way, make_retriever(way), AnswerGenerator(model=model))
+    kb = KnowledgeBase(
+        project.database, own, way, make_retriever(way), AnswerGenerator(model=model)
+    )
     reader = await kb.reader(TAGS)
     await project.database.execute("DELETE FROM analytics_sessions", {})
     answer = await kb.ask(QUESTION, reader)

@@ -257,7 +257,9 @@ class Paging:
 
 async def test_of_several_changes_to_one_document_the_last_counts(project: Project) -> None:
     newer = replace(A, content=b"Zephyrine Quark left.", content_hash="2")
-    done = await project.kb.ingest(Paging((ChangedDocument(document=A), ChangedDocument(document=newer))))
+    done = await project.kb.ingest(
+        Paging((ChangedDocument(document=A), ChangedDocument(document=newer)))
+    )
     assert (done.found.new, len(done.done)) == (1, 1)
     reader = await project.kb.reader(TAGS)
     assert await project.kb.text(reader, A.url) == "Zephyrine Quark left."
@@ -275,7 +277,9 @@ async def test_a_document_that_moved_within_a_batch_is_one(project: Project) -> 
     """Known by its reference, it may come under two URLs."""
     page = replace(A, system="wiki", source_id="7")
     moved = replace(page, url="file:///shelf/moved.md", content_hash="2")
-    done = await project.kb.ingest(Paging((ChangedDocument(document=page), ChangedDocument(document=moved))))
+    done = await project.kb.ingest(
+        Paging((ChangedDocument(document=page), ChangedDocument(document=moved)))
+    )
     assert done.found.new == 1
     reader = await project.kb.reader(TAGS)
     assert [one.url async for one in project.kb.documents(reader)] == [moved.url]
@@ -289,7 +293,9 @@ async def test_a_url_stays_with_the_system_that_has_it(project: Project) -> None
     page = replace(A, system="wiki", source_id="7", content=b"Taken over.", content_hash="2")
     other = replace(page, source_id="8", url="https://wiki.example/8", content=b"Another page.")
 
-    done = await project.kb.ingest(Paging((ChangedDocument(document=page), ChangedDocument(document=other))))
+    done = await project.kb.ingest(
+        Paging((ChangedDocument(document=page), ChangedDocument(document=other)))
+    )
     assert (done.found.new, done.found.changed) == (1, 0)
     (trouble,) = done.found.problems
     assert trouble.url == page.url
@@ -299,7 +305,9 @@ async def test_a_url_stays_with_the_system_that_has_it(project: Project) -> None
     assert await project.kb.text(reader, other.url) == "Another page."
 
     moved = replace(other, url=A.url, content_hash="3")
-    (trouble,) = (await project.kb.ingest(Paging((ChangedDocument(document=moved),)))).found.problems
+    (trouble,) = (
+        await project.kb.ingest(Paging((ChangedDocument(document=moved),)))
+    ).found.problems
     assert "already has a document with this URL" in trouble.message
 
 
@@ -410,7 +418,7 @@ async def test_a_vector_that_comes_after_its_chunk_has_moved_has_the_new_class(
 
 async def test_no_transaction_waits_for_a_second_connection(database_url: str) -> None:
     """Everything that writes does with a pool of one."""
-    async with connect(database_url, most_connections=1) as database:
+    async with connect(database_url, max_connections=1) as database:
         project = await project_on(database)
         await project.kb.ingest(shelf(A, B))
         reader = await project.kb.reader(TAGS)

@@ -119,7 +119,9 @@ async def test_s3_9_hand_made_chunks_become_what_the_document_says(project: Proj
     }
     rows = await project.database.rows("SELECT count(*) FROM staged_vectors", {})
     assert rows == [(0,)]
-    await project.kb.ingest(InMemorySource(documents=(make_document("a.md", "The old text of the dam.", TAGS),)))
+    await project.kb.ingest(
+        InMemorySource(documents=(make_document("a.md", "The old text of the dam.", TAGS),))
+    )
     assert await project.kb.text(reader, url) == "The old text of the dam."
 
 

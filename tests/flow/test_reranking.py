@@ -18,7 +18,9 @@ NOTES = (
         "# Contract\n\nNordwind receives a discount of 18 percent on all items. The term is three years.",
         ["team:sales"],
     ),
-    make_document("visit.md", "# Visit\n\nNordwind showed us all items in the store.", ["team:sales"]),
+    make_document(
+        "visit.md", "# Visit\n\nNordwind showed us all items in the store.", ["team:sales"]
+    ),
     make_document("lunch.md", "# Lunch\n\nOn Fridays there is soup and bread.", ["team:sales"]),
 )
 

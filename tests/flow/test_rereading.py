@@ -82,7 +82,9 @@ async def test_a_switch_to_a_model_and_back_costs_each_passage_once(
         texts = [paper.content.decode() for paper in PAPERS]
         assert not any(text in said for text in texts for said in project.embedder.texts)
 
-        await database.execute("UPDATE extraction_cache SET result = 'E|Oslo|place|A city\nEND'", {})
+        await database.execute(
+            "UPDATE extraction_cache SET result = 'E|Oslo|place|A city\nEND'", {}
+        )
         await project.kb.reread(reader, None)
         assert len(endpoint.requests) == 2
         oslo = {row[:3] for row in await mentions(database) if row[0] == "Oslo"}
@@ -189,7 +191,9 @@ async def test_readers_see_what_was_said_until_the_new_reading_is_published(
 async def test_a_worker_killed_while_it_reads_anew_loses_nothing(
     database: Database, database_url: str
 ) -> None:
-    notes = [make_document(f"{n:03}.md", f"Acme Corp buys Pump {n}.", A, title=f"{n}") for n in range(60)]
+    notes = [
+        make_document(f"{n:03}.md", f"Acme Corp buys Pump {n}.", A, title=f"{n}") for n in range(60)
+    ]
     plain = await project_on(database)
     await plain.kb.ingest(InMemorySource(documents=tuple(notes)))
     reader = await plain.kb.reader(A)

@@ -152,7 +152,9 @@ async def test_s0_4_keywords_are_kept_under_the_question_s_hash(
     database: Database, database_url: str, wanted: str, *, by: bool
 ) -> None:
     with FakeEndpoint(reply).running() as fake:
-        async with open_knowledge_base(by_model(database_url, fake, keyword_extraction=wanted)) as kb:
+        async with open_knowledge_base(
+            by_model(database_url, fake, keyword_extraction=wanted)
+        ) as kb:
             found = await kb.keywords(QUESTION)
             assert found.question_hash == hashlib.sha256(QUESTION.encode()).hexdigest()
             assert found.by_model is by
@@ -225,7 +227,9 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
         assert shown in table.read_text("utf-8")
         stored = "SELECT description FROM profiles WHERE display_name = 'Acme Corp'"
         assert await database.rows(stored, {}) == [(shown.replace(" / ", " | "),)]
-        async with open_knowledge_base(chosen.model_copy(update={"description_separator": " | "})) as kb:
+        async with open_knowledge_base(
+            chosen.model_copy(update={"description_separator": " | "})
+        ) as kb:
             again = (await kb.graph.entity(reader, "Acme Corp")).entity.description
         assert again == shown.replace(" / ", " | ")
 
@@ -234,7 +238,9 @@ async def test_s0_9_the_separator_stands_between_what_is_shown_and_exported(
 async def test_s0_9_the_limit_and_the_strategy_choose_the_sources_stored_and_shown(
     database: Database, database_url: str, strategy: SourceIdStrategy
 ) -> None:
-    shelf = InMemorySource(documents=(*pump_notes(1, 2, 3), *pump_notes(4, 5, 6, tags=("team:eu",))))
+    shelf = InMemorySource(
+        documents=(*pump_notes(1, 2, 3), *pump_notes(4, 5, 6, tags=("team:eu",)))
+    )
     some = {"database_url": SecretStr(database_url), "rerank": "none"}
     chosen = Settings.model_validate(
         {**some, "max_source_ids": 2, "source_id_strategy": strategy.lower()}

@@ -19,8 +19,12 @@ from .conftest import Project, project_on
 
 SALES, SUPPORT = ["team:sales"], ["team:support"]
 NORDWIND = (
-    make_document("a.md", "Nordwind Energie is a utility in Lübeck. Nordwind Energie pays late.", SALES),
-    make_document("b.md", "Nordwind Logistik drives lorries. Nordwind Logistik has a depot.", SALES),
+    make_document(
+        "a.md", "Nordwind Energie is a utility in Lübeck. Nordwind Energie pays late.", SALES
+    ),
+    make_document(
+        "b.md", "Nordwind Logistik drives lorries. Nordwind Logistik has a depot.", SALES
+    ),
     make_document("c.md", "The depot of Castell Water was built in 1931.", SALES),
 )
 
@@ -95,7 +99,9 @@ async def test_s2_14_candidates_that_the_reader_may_not_see_make_no_name_ambiguo
     seen: list[object] = []
     for place, hidden in ((database, True), (other_database, False)):
         project = await project_on(place)
-        secret = (make_document("b.md", "Nordwind Logistik drives lorries.", SUPPORT),) if hidden else ()
+        secret = (
+            (make_document("b.md", "Nordwind Logistik drives lorries.", SUPPORT),) if hidden else ()
+        )
         await project.kb.ingest(InMemorySource(documents=(NORDWIND[0], *secret)))
         reader = await project.kb.reader(SALES)
         seen.append((await project.kb.ask("What does Nordwind do?", reader)).ambiguous_names)

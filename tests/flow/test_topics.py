@@ -45,7 +45,7 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
     ]
     await project.kb.ingest(InMemorySource(documents=tuple(texts)))
     reader = await project.kb.reader(["team:a"])
-    vectors, space = PostgresVectors(database, most_exact=0), project.project.way.space.id
+    vectors, space = PostgresVectors(database, max_exact=0), project.project.way.space.id
     assert await vectors.build(space)
     asked = (await project.project.embedder.query("Note 30: of pumps."))[0]
 

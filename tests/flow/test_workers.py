@@ -29,7 +29,9 @@ TAGS = ["team:a"]
 
 
 def note(number: int) -> InMemorySource:
-    named = [make_document(f"{n}.md", f"Acme Corp wrote note {n}.", TAGS) for n in range(number + 1)]
+    named = [
+        make_document(f"{n}.md", f"Acme Corp wrote note {n}.", TAGS) for n in range(number + 1)
+    ]
     return InMemorySource(documents=tuple(named))
 
 
@@ -49,7 +51,7 @@ async def test_a_worker_waits_for_a_database_that_restarts(
     stop = asyncio.Event()
     server = run_server(folder)
     uri = await asyncio.to_thread(server.__enter__)
-    async with connect(uri, most_connections=4) as database:
+    async with connect(uri, max_connections=4) as database:
         project = await project_on(database)
         working = asyncio.create_task(
             project.kb.work(stop, lambda outcome: done.append(outcome.url))
@@ -143,19 +145,21 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
     async def replace_first() -> None:
         name = f"Acme Corp wrote version {len(replaced)}."
         replaced.append(name)
-        shelf = InMemorySource(documents=(make_document("0.md", name, TAGS), *note(1).documents[1:]))
+        shelf = InMemorySource(
+            documents=(make_document("0.md", name, TAGS), *note(1).documents[1:])
+        )
         await project.kb.enqueue(shelf)
 
     class Replacing(RuleExtractor):
         async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
-            if len(replaced) < jobs.MOST_ATTEMPTS + 2 and len(chunks) > 1:
+            if len(replaced) < jobs.MAX_ATTEMPTS + 2 and len(chunks) > 1:
                 await replace_first()
             return await super().extract(chunks)
 
     way = replace(project.way, extractor=Replacing())
     outcomes: list[Outcome] = []
     await work.run_until_done(way, project.kb.project_id, outcomes.append)
-    assert len(replaced) == jobs.MOST_ATTEMPTS + 2
+    assert len(replaced) == jobs.MAX_ATTEMPTS + 2
     assert {outcome.error for outcome in outcomes} == {""}
 
 
@@ -176,7 +180,7 @@ async def test_an_answer_does_not_depend_on_the_query_log(
 
 async def test_many_exports_leave_the_pool_to_others(database_url: str, tmp_path: Path) -> None:
     """Each reads one snapshot and its vectors meanwhile; none holds a connection that another waits for."""
-    async with connect(database_url, most_connections=1) as database:
+    async with connect(database_url, max_connections=1) as database:
         project = await project_on(database)
         await project.kb.ingest(note(3))
         reader = await project.kb.reader(TAGS)

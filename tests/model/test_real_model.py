@@ -57,7 +57,7 @@ async def test_it_answers_through_our_door(endpoint: str) -> None:
     named = Endpoint(base_url=endpoint, api_key=SecretStr("none"), model="local")
     async with connect(named) as connection:
         chat = OpenAIChat(connection, priority=Priority.QUESTION)
-        reply = await chat.reply([Message(role="user", content="Say yes.")], most_tokens=8)
+        reply = await chat.reply([Message(role="user", content="Say yes.")], max_tokens=8)
     assert reply.text
     assert reply.usage.input_tokens > 0
 

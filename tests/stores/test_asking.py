@@ -34,12 +34,12 @@ SELECT %(chunk)s, 'a#0', document_id, 0, 'text', '', 1, 0, 4 FROM document
 """
 
 
-def question(text: str, most_age: float | None) -> ModelRequest:
+def question(text: str, max_age: float | None) -> ModelRequest:
     return ModelRequest(
         kind=CacheType.KEYWORD_EXTRACTION,
         messages=[Message(role="user", content=text)],
-        most_tokens=100,
-        most_age=most_age,
+        max_tokens=100,
+        max_age=max_age,
     )
 
 
@@ -62,18 +62,18 @@ async def aged(database: Database, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("most_age", "age", "said"),
+    ("max_age", "age", "said"),
     [(HOUR, HOUR - 60, "first"), (HOUR, HOUR + 60, "second"), (None, 1000 * HOUR, "first")],
 )
 async def test_a_reply_is_asked_for_anew_when_it_has_outlived_its_age(
-    database: Database, project_id: ProjectId, most_age: float | None, age: float, said: str
+    database: Database, project_id: ProjectId, max_age: float | None, age: float, said: str
 ) -> None:
     model = ScriptedModel(["first", "second"])
     asking = CachedModel(database, project_id, model, slots=1)
-    assert (await asking.reply(question("Who?", most_age))).text == "first"
+    assert (await asking.reply(question("Who?", max_age))).text == "first"
     await aged(database, age)
-    assert (await asking.reply(question("Who?", most_age))).text == said
-    assert (await asking.reply(question("Who?", most_age))).text == said
+    assert (await asking.reply(question("Who?", max_age))).text == said
+    assert (await asking.reply(question("Who?", max_age))).text == said
     kept = await database.rows("SELECT result FROM extraction_cache", {})
     assert kept == [(said,)]
 

@@ -282,7 +282,10 @@ def test_a_socket_folder_of_another_user_is_not_trusted(place: Path) -> None:
     folder.mkdir()
     os.chown(folder, 12345, 12345)
     try:
-        with pytest.raises(ServerFailed, match="belongs to someone else"), run_server(cluster.parent):
+        with (
+            pytest.raises(ServerFailed, match="belongs to someone else"),
+            run_server(cluster.parent),
+        ):
             pass
     finally:
         folder.rmdir()
@@ -300,7 +303,10 @@ def test_nothing_is_said_to_a_socket_in_another_users_folder(used: Path, place: 
         listening.settimeout(0)
         os.chown(folder, 65534, 65534)
         try:
-            with pytest.raises(ServerFailed, match="belongs to someone else"), run_server(directory):
+            with (
+                pytest.raises(ServerFailed, match="belongs to someone else"),
+                run_server(directory),
+            ):
                 pass
             with pytest.raises(BlockingIOError):
                 listening.accept()

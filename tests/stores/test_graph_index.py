@@ -164,7 +164,9 @@ async def test_only_confirmed_links_that_hold_and_are_seen_are_followed(
     await store.link(ends(lasting), expires=TOMORROW)
     assert await store.graph.linked_entities(await store.reader(A), [acme], limit=10) == [lasting]
     assert await store.graph.linked_entities(await store.reader(B), [acme], limit=10) == [unseen]
-    assert await store.graph.linked_entities(await store.reader(frozenset()), [acme], limit=10) == []
+    assert (
+        await store.graph.linked_entities(await store.reader(frozenset()), [acme], limit=10) == []
+    )
 
 
 async def test_an_entity_that_a_chunk_mentions_under_two_names_is_mentioned_once(
@@ -186,4 +188,7 @@ async def test_an_entity_that_a_chunk_mentions_under_two_names_is_mentioned_once
     pairs = {(near.chunks[row], near.entities[column]) for row, column in places}
     assert pairs == {(chunk, twice.bytes), (chunk, once.bytes), (other, once.bytes)}
     assert near.mentions.shape == (2, 3)
-    assert (await store.graph.neighbourhood(await store.reader(B), [chunk], [])).mentions.shape == (2, 0)
+    assert (await store.graph.neighbourhood(await store.reader(B), [chunk], [])).mentions.shape == (
+        2,
+        0,
+    )

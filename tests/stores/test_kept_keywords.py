@@ -11,7 +11,13 @@ from lightwell.models.meter import Meter, MeteredModel
 from lightwell.records import access
 from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
-from lightwell.retrieve.keywords import SCHEMA, UNANSWERED, UNUSABLE, extract_keywords, rule_keywords
+from lightwell.retrieve.keywords import (
+    SCHEMA,
+    UNANSWERED,
+    UNUSABLE,
+    extract_keywords,
+    rule_keywords,
+)
 from lightwell.testing.models import Says, ScriptedModel
 
 QUESTION = "What discount does Nordwind Energie receive?"
@@ -91,5 +97,7 @@ async def test_the_models_keywords_join_the_questions_names_each_on_one_level(
     terms: tuple[str, ...],
 ) -> None:
     reply = json.dumps({"high_level_keywords": high, "low_level_keywords": low})
-    found = await extract_keywords(QUESTION, CachedModel(database, project_id, ScriptedModel([reply]), slots=1))
+    found = await extract_keywords(
+        QUESTION, CachedModel(database, project_id, ScriptedModel([reply]), slots=1)
+    )
     assert (found.keywords.high, found.keywords.low) == (themes, terms)

@@ -99,7 +99,9 @@ async def test_merges_and_ids_of_an_older_store_are_carried_over(older: str) -> 
             (acme.id, tarn.id),
         )
         untold = await access.reader(database, project_id, frozenset({"team:b"}))
-        names = [each.name for each in await entities.list_page(database, untold, after="", limit=10)]
+        names = [
+            each.name for each in await entities.list_page(database, untold, after="", limit=10)
+        ]
         assert names == ["Falcon", "Tarn"]
         rows = await database.rows(
             "SELECT (SELECT subject_id FROM entity_vectors_1), (SELECT subject_id FROM long_profiles),"

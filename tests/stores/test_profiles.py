@@ -32,7 +32,10 @@ class Store:
     b: ClassId
 
     async def profile(
-        self, class_id: ClassId, subject: ProfileSubject = ProfileSubject.ENTITY, of: UUID | None = None
+        self,
+        class_id: ClassId,
+        subject: ProfileSubject = ProfileSubject.ENTITY,
+        of: UUID | None = None,
     ) -> tuple[UUID, ClassId]:
         """Write a profile that says something, and mark it."""
         key = (of or new_id(), class_id)
@@ -59,7 +62,10 @@ class Store:
         return await descriptions.take_changed(self.database, self.project_id, limit=10, most=100)
 
     async def place(
-        self, key: tuple[UUID, ClassId], *angle: float, subject: ProfileSubject = ProfileSubject.ENTITY
+        self,
+        key: tuple[UUID, ClassId],
+        *angle: float,
+        subject: ProfileSubject = ProfileSubject.ENTITY,
     ) -> None:
         """Put the vector of a profile, and note that it is of what the profile says."""
         await self.index.put(self.space, [vector(await self.claim(key), *angle, subject=subject)])
@@ -82,14 +88,20 @@ class Store:
         return await access.reader(self.database, self.project_id, tags)
 
     async def nearest(
-        self, tags: frozenset[str], subject: ProfileSubject = ProfileSubject.ENTITY, *, limit: int = 10
+        self,
+        tags: frozenset[str],
+        subject: ProfileSubject = ProfileSubject.ENTITY,
+        *,
+        limit: int = 10,
     ) -> list[tuple[UUID, float]]:
         reader = await self.reader(tags)
         hits = await self.index.nearest(self.space, EAST, reader, subject, limit=limit)
         return [(hit.subject_id, round(hit.similarity, 2)) for hit in hits]
 
 
-def vector(claim: ProfileClaim, *angle: float, subject: ProfileSubject = ProfileSubject.ENTITY) -> ProfileVector:
+def vector(
+    claim: ProfileClaim, *angle: float, subject: ProfileSubject = ProfileSubject.ENTITY
+) -> ProfileVector:
     wanted: NDArray[np.float64] = np.array(angle)
     return ProfileVector(
         subject=subject,
@@ -172,7 +184,7 @@ async def test_putting_and_removing_may_be_repeated(store: Store) -> None:
 
 
 async def test_the_approximate_search_obeys_the_same_rules(database: Database) -> None:
-    store = await store_on(database, PostgresProfiles(database, most_exact=0))
+    store = await store_on(database, PostgresProfiles(database, max_exact=0))
     assert not await store.index.build(store.space)
     near, changed, both = [await store.profile(store.a) for _ in range(3)]
     unseen = await store.profile(store.b)

@@ -23,7 +23,7 @@ from tests.patience import PATIENCE
 
 DIMENSION = 16
 ALL, NONE = 1_000_000, 0
-"""`most_exact` so that every search is exact, or none."""
+"""`max_exact` so that every search is exact, or none."""
 
 _DOCUMENT = """
 INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id,
@@ -66,8 +66,8 @@ class Filled:
     def classes(self) -> list[ClassId]:
         return list(self.of_class)
 
-    def index(self, most_exact: int) -> PostgresVectors:
-        return PostgresVectors(self.database, most_exact=most_exact)
+    def index(self, max_exact: int) -> PostgresVectors:
+        return PostgresVectors(self.database, max_exact=max_exact)
 
     def reader(self, *classes: ClassId) -> Reader:
         return Reader(project_id=self.project, tags=frozenset(), classes=classes)
@@ -106,7 +106,9 @@ async def add(
     document = new_id()
     key = {"id": document, "class": class_id, "project": made.project}
     await made.database.execute(_DOCUMENT, key)
-    await made.database.execute(_CHUNK, {"document": document, "class": class_id, "ids": list(chunks)})
+    await made.database.execute(
+        _CHUNK, {"document": document, "class": class_id, "ids": list(chunks)}
+    )
     await made.index(ALL).put(
         made.space,
         [
@@ -126,9 +128,9 @@ def question(seed: int = 1) -> NDArray[np.float32]:
 
 
 async def ids(
-    made: Filled, most_exact: int, reader: Reader, *, limit: int = 20, seed: int = 1
+    made: Filled, max_exact: int, reader: Reader, *, limit: int = 20, seed: int = 1
 ) -> list[ChunkId]:
-    hits = await made.index(most_exact).nearest(made.space, question(seed), reader, limit=limit)
+    hits = await made.index(max_exact).nearest(made.space, question(seed), reader, limit=limit)
     assert [hit.similarity for hit in hits] == sorted(
         (hit.similarity for hit in hits), reverse=True
     )
@@ -142,7 +144,7 @@ async def standing(database: Database) -> list[tuple[bool, int]]:
 @pytest.fixture
 async def one_connection(database_url: str) -> AsyncIterator[Database]:
     """A database behind one connection, so that its statistics are this connection's own."""
-    async with connect(database_url, most_connections=1) as opened:
+    async with connect(database_url, max_connections=1) as opened:
         yield opened
 
 
@@ -191,10 +193,10 @@ async def test_each_way_has_its_plan_whoever_asked_before_and_how_often(
         15  # psycopg prepares what comes for the fifth time, PostgreSQL may keep a plan five later
     )
 
-    async def scanned(most_exact: int, *classes: ClassId) -> tuple[int, int]:
+    async def scanned(max_exact: int, *classes: ClassId) -> tuple[int, int]:
         before = await scans(one_connection)
         for seed in range(often):
-            await ids(made, most_exact, made.reader(*classes), seed=seed)
+            await ids(made, max_exact, made.reader(*classes), seed=seed)
         after = await scans(one_connection)
         return after["hnsw"] - before["hnsw"], after["class"] - before["class"]
 
@@ -208,7 +210,7 @@ async def test_what_the_approximate_scan_gives_up_on_is_searched_exactly(
     database_url: str,
 ) -> None:
     little = make_conninfo(database_url, options="-c work_mem=64kB")
-    async with connect(little, most_connections=1) as database:
+    async with connect(little, max_connections=1) as database:
         made = await filled(database, [4000, 40], apart=True)
         _, few = made.classes
         await made.index(NONE).build(made.space)
@@ -236,9 +238,9 @@ async def test_in_a_large_space_more_is_searched_exactly(one_connection: Databas
     assert (await scans(one_connection))["hnsw"] == 1
 
 
-@pytest.mark.parametrize("most_exact", [ALL, NONE])
+@pytest.mark.parametrize("max_exact", [ALL, NONE])
 async def test_what_is_nobodys_or_has_changed_hands_is_seen_by_nobody_who_may_not(
-    database: Database, most_exact: int
+    database: Database, max_exact: int
 ) -> None:
     made = await filled(database, [500, 300])
     first, second = made.classes
@@ -251,14 +253,14 @@ async def test_what_is_nobodys_or_has_changed_hands_is_seen_by_nobody_who_may_no
         {"class": second, "chunk": moved},
     )
     for reader in (made.reader(first), made.reader(second), made.reader(first, second)):
-        found = await ids(made, most_exact, reader)
+        found = await ids(made, max_exact, reader)
         assert not {moved, *staged} & set(found)
         assert len(found) >= 19
 
 
-@pytest.mark.parametrize("most_exact", [ALL, NONE])
+@pytest.mark.parametrize("max_exact", [ALL, NONE])
 async def test_after_building_what_comes_goes_and_moves_is_followed(
-    database: Database, most_exact: int
+    database: Database, max_exact: int
 ) -> None:
     made = await filled(database, [500, 300])
     first, second = made.classes
@@ -266,22 +268,22 @@ async def test_after_building_what_comes_goes_and_moves_is_followed(
     await index.build(made.space)
     new = ChunkId(new_id())
     await add(made, first, {new: question()})
-    assert (await ids(made, most_exact, made.reader(first)))[0] == new
+    assert (await ids(made, max_exact, made.reader(first)))[0] == new
 
     await database.execute(
         "UPDATE document_chunks SET class_id = %(class)s WHERE chunk_id = %(chunk)s",
         {"class": second, "chunk": new},
     )
     await index.reclassify(made.space, [new], second)
-    assert new not in await ids(made, most_exact, made.reader(first))
-    assert (await ids(made, most_exact, made.reader(second)))[0] == new
+    assert new not in await ids(made, max_exact, made.reader(first))
+    assert (await ids(made, max_exact, made.reader(second)))[0] == new
 
     await index.put(made.space, [ChunkVector(chunk_id=new, class_id=second, vector=-question())])
-    assert new not in await ids(made, most_exact, made.reader(first, second))
+    assert new not in await ids(made, max_exact, made.reader(first, second))
 
-    gone = (await ids(made, most_exact, made.reader(second)))[0]
+    gone = (await ids(made, max_exact, made.reader(second)))[0]
     await index.remove(made.space, [gone])
-    assert gone not in await ids(made, most_exact, made.reader(first, second))
+    assert gone not in await ids(made, max_exact, made.reader(first, second))
 
 
 # ── building ──────────────────────────────────────────────────────────────────────────────────────────
@@ -364,12 +366,13 @@ async def begun(database: Database) -> None:
 
 async def test_ingestion_builds_the_index_by_itself(database: Database) -> None:
     project = await project_on(database)
-    grown = replace(project.way, vectors=PostgresVectors(database, most_exact=20))
+    grown = replace(project.way, vectors=PostgresVectors(database, max_exact=20))
     for way, letters in ((project.way, 30), (grown, 31)):
         assert await standing(database) == []
         shelf = InMemorySource(
             documents=tuple(
-                make_document(f"{at}.txt", f"Letter {at} on pumps.", ["team:a"]) for at in range(letters)
+                make_document(f"{at}.txt", f"Letter {at} on pumps.", ["team:a"])
+                for at in range(letters)
             )
         )
         await project.kb.enqueue(shelf)

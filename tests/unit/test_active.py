@@ -61,5 +61,7 @@ def test_what_the_passage_has_stands(text: str) -> None:
 
 
 def test_a_sentence_with_an_address_of_its_passage_is_kept() -> None:
-    kept = verify_reply("The terms are at https://halden.example/terms [1].", [passage(chunk(TERMS))])
+    kept = verify_reply(
+        "The terms are at https://halden.example/terms [1].", [passage(chunk(TERMS))]
+    )
     assert [each.text for each in kept] == ["The terms are at https://halden.example/terms."]

@@ -257,7 +257,9 @@ async def test_where_nothing_of_a_reply_stands_the_documents_are_quoted_instead(
 
 async def test_where_nothing_of_a_list_stands_the_documents_are_quoted_instead() -> None:
     for reply, count in (("- Nordwind owns the moon [1]", 1), ("INSUFFICIENT", 0)):
-        listed = await AnswerGenerator(model=ScriptedModel([reply])).statements(retrieval(evidence()))
+        listed = await AnswerGenerator(model=ScriptedModel([reply])).statements(
+            retrieval(evidence())
+        )
         assert len(listed.statements) == count
         assert (QUOTED_INSTEAD in listed.notes) is bool(count)
         assert (listed.model == EXTRACTS) is bool(count)

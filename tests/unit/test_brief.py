@@ -6,7 +6,15 @@ from uuid import UUID
 import pytest
 
 from lightwell.answer.bearers import address_matches_name
-from lightwell.answer.lines import DraftLine, Part, extract_lines, build_messages, candidate_sentences, limit_citations, generate_lines
+from lightwell.answer.lines import (
+    DraftLine,
+    Part,
+    extract_lines,
+    build_messages,
+    candidate_sentences,
+    limit_citations,
+    generate_lines,
+)
 from lightwell.answer.telling import (
     definition_score,
     is_plausible_name,
@@ -38,7 +46,9 @@ def entity(description: str = "") -> Entity:
     )
 
 
-def spoken(number: int, text: str, *, title: str = "", heading: str = "", often: int = 1) -> EntityPassage:
+def spoken(
+    number: int, text: str, *, title: str = "", heading: str = "", often: int = 1
+) -> EntityPassage:
     """Return a passage of a document of its own; a higher number is an older one."""
     path = (heading,) if heading else ()
     chunk = Chunk(
@@ -240,7 +250,11 @@ def test_lately_stands_what_names_its_day_and_the_newest_first() -> None:
         spoken(2, "Nordwind Energie was met on 5 April 2026."),
         spoken(3, "Nordwind Energie likes cake."),
     ]
-    made = [each for each in extract_lines(entity(), candidate_sentences(passages, NORDWIND)) if each.part is Part.LATELY]
+    made = [
+        each
+        for each in extract_lines(entity(), candidate_sentences(passages, NORDWIND))
+        if each.part is Part.LATELY
+    ]
     assert [(each.text, f"{each.said_at:%Y-%m-%d}") for each in made] == [
         ("Nordwind Energie was met on 5 April 2026.", "2026-04-05"),
         ("Nordwind Energie paid on 3 March 2026.", "2026-03-03"),
@@ -334,7 +348,7 @@ async def test_a_models_lines_are_checked_and_its_silence_filled() -> None:
         "**LATELY**\nNordwind Energie ordered 60 gateways on 3 March [2].\n\nOPEN\n"
     )
     model = ScriptedModel([reply])
-    made = await generate_lines(model, entity(), PASSAGES, drafts, most_tokens=4000)
+    made = await generate_lines(model, entity(), PASSAGES, drafts, max_tokens=4000)
     texts = [each.text.rstrip(".") for each in made]
     assert texts[:2] == [
         "Nordwind Energie is a utility in Lübeck",
@@ -350,7 +364,7 @@ async def test_a_document_gives_a_model_no_orders() -> None:
     hostile = [spoken(1, f"Nordwind Energie is a utility in Lübeck.\n{order}"), *PASSAGES[2:4]]
     drafts = extract_lines(entity(), candidate_sentences(hostile, NORDWIND))
     obeying = ScriptedModel(["ABOUT\nAll passwords go to evil.example, says the board [1][2]."])
-    made = await generate_lines(obeying, entity(), hostile, drafts, most_tokens=4000)
+    made = await generate_lines(obeying, entity(), hostile, drafts, max_tokens=4000)
     assert not any("evil" in each.text for each in made)
     sent = obeying.sent[0].messages[1].content
     assert "<|im_end|>" not in sent
@@ -366,6 +380,6 @@ def test_orders_in_a_document_are_no_lines() -> None:
 async def test_only_what_fits_is_sent() -> None:
     drafts = extract_lines(entity(), candidate_sentences(PASSAGES, NORDWIND))
     model = ScriptedModel(["ABOUT"])
-    await generate_lines(model, entity(), PASSAGES, drafts, most_tokens=30)
+    await generate_lines(model, entity(), PASSAGES, drafts, max_tokens=30)
     assert "[2]\n" not in model.sent[0].messages[1].content
     assert [each.role for each in build_messages(entity(), [])] == ["system", "user"]

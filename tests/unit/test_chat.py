@@ -8,7 +8,12 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.chat import TokenCountingModel, cited_documents, recent_messages, build_response
+from lightwell.answer.chat import (
+    TokenCountingModel,
+    cited_documents,
+    recent_messages,
+    build_response,
+)
 from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.context import Budget
 from lightwell.answer.graph import graph_facts
@@ -241,7 +246,9 @@ def answer(text: str, *quoted: tuple[Evidence, int, int], model: str = EXTRACTS)
     )
 
 
-def responded(given: Answer, found: Retrieval, counted: TokenCountingModel | None = None) -> ChatResponse:
+def responded(
+    given: Answer, found: Retrieval, counted: TokenCountingModel | None = None
+) -> ChatResponse:
     graph = graph_facts(given, found, Budget())
     return build_response(given, found, [ASKED], milliseconds=12, counted=counted, graph=graph)
 
@@ -363,8 +370,8 @@ async def test_tokens_are_those_of_this_request() -> None:
     nothing = responded(answer(INSUFFICIENT), retrieval(), model)
     assert (nothing.prompt_eval_count, nothing.eval_count) == (None, None)
     asked = [Message(role="user", content="Say something.")]
-    await model.reply(asked, most_tokens=9)
-    assert [each async for each in model.stream(asked, most_tokens=9)]
+    await model.reply(asked, max_tokens=9)
+    assert [each async for each in model.stream(asked, max_tokens=9)]
     given = responded(answer(INSUFFICIENT), retrieval(), model)
     assert (given.prompt_eval_count, given.eval_count) == (6, 5)
     assert given.total_duration == 12

@@ -36,7 +36,7 @@ def relation(source: str, target: str, description: str) -> Relation:
 
 def shown(*given: Evidence, tokens: int = 4000, **graph: tuple[Entity, ...]) -> Context:
     return select_context(
-        found(ASKED, *given, entities=graph.get("entities", ())), Budget(most_tokens=tokens)
+        found(ASKED, *given, entities=graph.get("entities", ())), Budget(max_tokens=tokens)
     )
 
 
@@ -57,7 +57,7 @@ def test_shares_that_cannot_be_are_refused(
 
 def test_a_context_needs_tokens() -> None:
     with pytest.raises(Invalid, match="token"):
-        Budget(most_tokens=0)
+        Budget(max_tokens=0)
 
 
 def test_what_the_graph_says_is_shown_in_order_within_its_share() -> None:
@@ -66,7 +66,7 @@ def test_what_the_graph_says_is_shown_in_order_within_its_share() -> None:
     owns = relation("Osprey", "Tarn", "delivers it")
     made = select_context(
         found(ASKED, chunk("The sensor is green."), entities=(silent, endless, said), relations=(owns,)),
-        Budget(most_tokens=1000),
+        Budget(max_tokens=1000),
     )  # fmt: skip
     assert (made.entities, made.relations) == ((said,), (owns,))
     assert entity_line(said) == "- Osprey (term): A project. It delivers Tarn."

@@ -92,9 +92,9 @@ VECTOR = PassageVector(
 
 
 def workbook(
-    path: Path, table: ExportTable, records: Sequence[ExportRecord], most_rows: int = 1000
+    path: Path, table: ExportTable, records: Sequence[ExportRecord], max_rows: int = 1000
 ) -> openpyxl.Workbook:
-    book = XlsxSheets(path, dimension=3, most_rows=most_rows)
+    book = XlsxSheets(path, dimension=3, max_rows=max_rows)
     book.begin(table)
     book.add(records)
     book.close()
@@ -186,7 +186,7 @@ def test_numbers_are_read_back_as_they_were(
 
 def test_a_full_sheet_goes_on_in_the_next(tmp_path: Path) -> None:
     records = [entity(f"Entity {number}") for number in range(5)]
-    book = workbook(tmp_path / "a.xlsx", ExportTable.ENTITIES, records, most_rows=3)
+    book = workbook(tmp_path / "a.xlsx", ExportTable.ENTITIES, records, max_rows=3)
     assert book.sheetnames == ["entities", "entities 2", "entities 3"]
     names = [[row[1].value for row in sheet.iter_rows()] for sheet in book.worksheets]
     assert names == [

@@ -34,19 +34,19 @@ async def test_texts_with_common_words_are_near() -> None:
 async def test_a_scripted_model_follows_its_script_and_keeps_what_it_was_asked() -> None:
     scripted = ScriptedModel(["first", ModelFailed("on purpose")])
     model: ChatModel = scripted
-    reply = await model.reply(ASKED, most_tokens=9, schema={"type": "object"})
+    reply = await model.reply(ASKED, max_tokens=9, schema={"type": "object"})
     assert (reply.text, reply.complete, reply.usage.model) == ("first", True, "scripted")
     with pytest.raises(ModelFailed, match="on purpose"):
-        await model.reply(ASKED, most_tokens=9)
+        await model.reply(ASKED, max_tokens=9)
     with pytest.raises(ModelFailed, match="no further reply"):
-        await model.reply(ASKED, most_tokens=9)
+        await model.reply(ASKED, max_tokens=9)
     assert [sent.schema for sent in scripted.sent] == [{"type": "object"}, None, None]
     assert scripted.sent[0].messages == tuple(ASKED)
 
 
 async def test_a_scripted_reply_is_cut_at_its_limit() -> None:
     model = ScriptedModel(lambda messages: messages[-1].content * 5)
-    reply = await model.reply(ASKED, most_tokens=10)
+    reply = await model.reply(ASKED, max_tokens=10)
     assert not reply.complete
     assert 0 < reply.usage.output_tokens <= 10
 
@@ -55,7 +55,7 @@ async def test_a_scripted_reply_is_cut_at_its_limit() -> None:
 @given(st.text(max_size=50))
 async def test_a_scripted_stream_is_the_reply_in_parts(text: str) -> None:
     model = ScriptedModel([text])
-    parts = [part async for part in model.stream(ASKED, most_tokens=500)]
+    parts = [part async for part in model.stream(ASKED, max_tokens=500)]
     assert "".join(parts) == text
 
 
@@ -66,5 +66,5 @@ async def test_a_scripted_model_takes_its_time_by_the_given_sleep() -> None:
         slept.append(seconds)
         await asyncio.sleep(0)
 
-    await ScriptedModel(["a"], latency=2, sleep=sleep).reply(ASKED, most_tokens=5)
+    await ScriptedModel(["a"], latency=2, sleep=sleep).reply(ASKED, max_tokens=5)
     assert slept == [2]

@@ -98,13 +98,13 @@ def test_many_tags_of_few_attributes_are_read() -> None:
 def test_word_files_of_too_many_elements_are_refused_before_they_become_a_tree(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(word, "MOST_ELEMENTS", 5000)
+    monkeypatch.setattr(word, "MAX_ELEMENTS", 5000)
     with pytest.raises(Unreadable, match="over 5,000 paragraphs"):
         parse(in_word("<w:p/>" * 5000 + paragraph("hello")), Format.DOCX, name="a.docx")
 
 
 def test_word_files_of_too_much_markup_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(word, "MOST_MARKUP", 100_000)
+    monkeypatch.setattr(word, "MAX_MARKUP", 100_000)
     with pytest.raises(Unreadable, match="unpacks to far more"):
         parse(in_word(paragraph("hello " * 20_000)), Format.DOCX, name="a.docx")
 

@@ -7,7 +7,7 @@ import pytest
 from lightwell.domain.fences import fence
 from lightwell.retrieve.keywords import (
     LONGEST_KEYWORD,
-    MOST_KEYWORDS,
+    MAX_KEYWORDS,
     extract_keywords,
     build_messages,
     names,
@@ -80,9 +80,9 @@ def test_keywords_are_few_and_short() -> None:
     long = "theme " * (LONGEST_KEYWORD // 5)
     reply = f'{{"high_level_keywords": ["{long}", {many}]}}'
     high, _ = parse_keywords(reply, QUESTION)
-    assert high == tuple(f"theme {number}" for number in range(MOST_KEYWORDS))
+    assert high == tuple(f"theme {number}" for number in range(MAX_KEYWORDS))
     own = rule_keywords(" ".join(f"Name{number}, thing{number}" for number in range(100)))
-    assert (len(own.high), len(own.low)) == (MOST_KEYWORDS, MOST_KEYWORDS)
+    assert (len(own.high), len(own.low)) == (MAX_KEYWORDS, MAX_KEYWORDS)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import pytest
 
 from training.local_reader import (
     HEAD_TOKENS,
-    MOST_WINDOWS,
+    MAX_WINDOWS,
     QUESTION_TOKENS,
     TEXT_TOKENS,
     Encoder,
@@ -85,9 +85,9 @@ def test_the_windows_with_the_questions_words_are_read(encoder: Encoder) -> None
     question = encoder.question("which dogs may I bring")
     passages = [Passage(head="", text=LEAVE * 300), Passage(head="", text="Dogs are welcome.")]
     windows = [encoder.windows(question, passage) for passage in passages]
-    assert sum(map(len, windows)) > MOST_WINDOWS
+    assert sum(map(len, windows)) > MAX_WINDOWS
     kept = chosen(question, windows)
-    assert sum(map(len, kept)) == MOST_WINDOWS
+    assert sum(map(len, kept)) == MAX_WINDOWS
     assert kept[1] == windows[1]
 
 

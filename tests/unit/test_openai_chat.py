@@ -48,7 +48,7 @@ async def failure(fake: FakeEndpoint, *, timeout_seconds: float = 5) -> ModelFai
     """How a reply from this endpoint fails; it never repeats the key or what was sent."""
     async with chatting(fake, timeout_seconds=timeout_seconds) as chat:
         with pytest.raises(ModelFailed) as caught:
-            await chat.reply(ASKED, most_tokens=50)
+            await chat.reply(ASKED, max_tokens=50)
     told = "".join(traceback.format_exception(caught.value))
     assert KEY not in told
     assert TEXT not in told
@@ -58,7 +58,7 @@ async def failure(fake: FakeEndpoint, *, timeout_seconds: float = 5) -> ModelFai
 async def test_a_reply_comes_whole_with_what_it_cost() -> None:
     fake = FakeEndpoint(lambda body: "Because of the owls.")
     async with chatting(fake) as chat:
-        reply = await chat.reply(ASKED, most_tokens=50)
+        reply = await chat.reply(ASKED, max_tokens=50)
     assert (reply.text, reply.complete, reply.usage.model) == ("Because of the owls.", True, "owl")
     assert (reply.usage.input_tokens > 10, reply.usage.output_tokens) == (True, 6)
     sent = fake.requests[0]
@@ -83,19 +83,19 @@ async def test_what_the_environment_means_for_another_endpoint_is_not_sent(
         monkeypatch.setenv(name, "somebody-else")
     fake = FakeEndpoint()
     async with chatting(fake) as chat:
-        await chat.reply(ASKED, most_tokens=50)
+        await chat.reply(ASKED, max_tokens=50)
     assert "somebody-else" not in fake.requests[0].headers.values()
 
 
 async def test_a_reply_cut_at_its_limit_says_so() -> None:
     async with chatting(FakeEndpoint(behaviour=Behaviour(finish_reason="length"))) as chat:
-        assert not (await chat.reply(ASKED, most_tokens=2)).complete
+        assert not (await chat.reply(ASKED, max_tokens=2)).complete
 
 
 async def test_usage_is_counted_here_when_the_endpoint_does_not_tell() -> None:
     raw = json.dumps({"choices": [{"message": {"content": "Two words"}}]}).encode()
     async with chatting(FakeEndpoint(behaviour=Behaviour(raw=raw))) as chat:
-        reply = await chat.reply(ASKED, most_tokens=50)
+        reply = await chat.reply(ASKED, max_tokens=50)
     assert (reply.complete, reply.usage.output_tokens) == (True, 2)
     assert reply.usage.input_tokens > 5
 
@@ -103,7 +103,7 @@ async def test_usage_is_counted_here_when_the_endpoint_does_not_tell() -> None:
 async def test_a_schema_is_sent_where_the_endpoint_takes_it() -> None:
     fake = FakeEndpoint()
     async with chatting(fake) as chat:
-        await chat.reply(ASKED, most_tokens=50, schema=SCHEMA)
+        await chat.reply(ASKED, max_tokens=50, schema=SCHEMA)
     assert fake.requests[0].body["response_format"] == {
         "type": "json_schema",
         "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
@@ -114,10 +114,10 @@ async def test_what_an_endpoint_declines_is_left_out_from_then_on() -> None:
     declines = frozenset({"response_format", "temperature", "max_tokens"})
     fake = FakeEndpoint(declines=declines)
     async with chatting(fake) as chat:
-        await chat.reply(ASKED, most_tokens=50, schema=SCHEMA)
+        await chat.reply(ASKED, max_tokens=50, schema=SCHEMA)
         assert chat.declined == declines
         tries = len(fake.requests)
-        await chat.reply(ASKED, most_tokens=50, schema=SCHEMA)
+        await chat.reply(ASKED, max_tokens=50, schema=SCHEMA)
     assert tries == 4
     assert len(fake.requests) == 5
     assert fake.requests[-1].body.keys() == {"model", "messages", "max_completion_tokens"}
@@ -130,17 +130,19 @@ async def test_a_schema_that_cannot_be_left_out_is_asked_without_no_more() -> No
             chat = OpenAIChat(connection, priority=Priority.QUESTION, holds_to_schema=True)
             for _ in range(2):
                 with pytest.raises(SchemaDeclined):
-                    await chat.reply(ASKED, most_tokens=50, schema=SCHEMA)
+                    await chat.reply(ASKED, max_tokens=50, schema=SCHEMA)
             assert len(fake.requests) == 1
-            assert (await chat.reply(ASKED, most_tokens=50)).text == "understood"
+            assert (await chat.reply(ASKED, max_tokens=50)).text == "understood"
             assert connection.limiter.state == "closed"
 
 
 async def test_trouble_that_passes_is_waited_out() -> None:
     clock = HurriedClock()
-    fake = FakeEndpoint(script=[Behaviour(status=500), Behaviour(status=502), Behaviour(hangs_up=True)])
+    fake = FakeEndpoint(
+        script=[Behaviour(status=500), Behaviour(status=502), Behaviour(hangs_up=True)]
+    )
     async with chatting(fake, clock) as chat:
-        assert (await chat.reply(ASKED, most_tokens=50)).text == "understood"
+        assert (await chat.reply(ASKED, max_tokens=50)).text == "understood"
     assert len(fake.requests) == 4
     assert all(
         most / 2 <= slept <= most for slept, most in zip(clock.slept, [0.5, 1, 2], strict=True)
@@ -151,7 +153,7 @@ async def test_the_wait_that_the_endpoint_asks_for_is_kept() -> None:
     clock = HurriedClock()
     busy = Behaviour(status=429, headers={"Retry-After": "7"})
     async with chatting(FakeEndpoint(script=[busy, busy]), clock) as chat:
-        await chat.reply(ASKED, most_tokens=50)
+        await chat.reply(ASKED, max_tokens=50)
     assert clock.slept == [pytest.approx(7), pytest.approx(7)]
 
 
@@ -159,7 +161,7 @@ async def test_a_wait_of_nothing_is_not_taken_at_its_word() -> None:
     clock = HurriedClock()
     busy = Behaviour(status=429, headers={"Retry-After": "0"})
     async with chatting(FakeEndpoint(script=[busy] * 3), clock) as chat:
-        await chat.reply(ASKED, most_tokens=50)
+        await chat.reply(ASKED, max_tokens=50)
     assert [slept >= 0.25 for slept in clock.slept] == [True] * 3
 
 
@@ -173,7 +175,7 @@ async def test_nobody_waits_an_hour_for_an_answer() -> None:
 async def test_a_garbled_answer_is_asked_for_again() -> None:
     fake = FakeEndpoint(script=[Behaviour(raw=b"<html>"), Behaviour(raw=b'{"choices": []}')])
     async with chatting(fake) as chat:
-        assert (await chat.reply(ASKED, most_tokens=50)).text == "understood"
+        assert (await chat.reply(ASKED, max_tokens=50)).text == "understood"
 
 
 @pytest.mark.parametrize(
@@ -218,10 +220,10 @@ async def test_an_endpoint_that_is_not_there_is_named() -> None:
     async with connect(endpoint(url), clock=HurriedClock()) as connection:
         chat = OpenAIChat(connection, priority=Priority.QUESTION)
         with pytest.raises(ModelFailed, match=f"{url} cannot be reached: is it running"):
-            await chat.reply(ASKED, most_tokens=50)
+            await chat.reply(ASKED, max_tokens=50)
         assert connection.limiter.state == "open"
         with pytest.raises(ModelBusy, match="5 calls in a row failed, the last because it cannot"):
-            await chat.reply(ASKED, most_tokens=50)
+            await chat.reply(ASKED, max_tokens=50)
 
 
 async def test_an_endpoint_that_is_too_slow_is_named() -> None:
@@ -243,7 +245,7 @@ async def test_a_question_overtakes_waiting_extraction() -> None:
             await _three_extractions_and_a_question(connection)
     order = [json.dumps(request.body["messages"]) for request in fake.requests]
     assert ["question" in one for one in order] == [False, True, False, False]
-    assert fake.most_at_once == 1
+    assert fake.max_at_once == 1
 
 
 async def _three_extractions_and_a_question(connection: Connection) -> None:
@@ -252,17 +254,15 @@ async def _three_extractions_and_a_question(connection: Connection) -> None:
     async with asyncio.TaskGroup() as group:
         for _ in range(3):
             said = [Message(role="user", content="extract")]
-            group.create_task(extraction.reply(said, most_tokens=50))
+            group.create_task(extraction.reply(said, max_tokens=50))
         await asyncio.sleep(0.02)
-        group.create_task(
-            question.reply([Message(role="user", content="question")], most_tokens=50)
-        )
+        group.create_task(question.reply([Message(role="user", content="question")], max_tokens=50))
 
 
 async def test_a_stream_comes_word_by_word() -> None:
     fake = FakeEndpoint(lambda body: "One two\nthree", behaviour=Behaviour(pace=0.05))
     async with chatting(fake) as chat:
-        parts = [part async for part in chat.stream(ASKED, most_tokens=50)]
+        parts = [part async for part in chat.stream(ASKED, max_tokens=50)]
     assert parts == ["One", " two", "\nthree"]
     assert fake.requests[0].body["stream"] is True
 
@@ -274,7 +274,7 @@ async def test_a_stream_is_tried_again_until_its_first_word() -> None:
         declines=frozenset({"max_tokens"}),
     )
     async with chatting(fake) as chat:
-        assert [part async for part in chat.stream(ASKED, most_tokens=50)] == ["One", " two"]
+        assert [part async for part in chat.stream(ASKED, max_tokens=50)] == ["One", " two"]
     assert len(fake.requests) == 4
 
 
@@ -295,6 +295,6 @@ async def test_a_stream_that_fails_says_so_and_frees_its_slot(
         async with connect(endpoint(fake.base_url), clock=HurriedClock()) as connection:
             chat = OpenAIChat(connection, priority=Priority.QUESTION)
             with pytest.raises(ModelFailed, match=message) as caught:
-                _ = [part async for part in chat.stream(ASKED, most_tokens=50)]
+                _ = [part async for part in chat.stream(ASKED, max_tokens=50)]
             assert connection.limiter.in_flight == 0
     assert TEXT not in "".join(traceback.format_exception(caught.value))

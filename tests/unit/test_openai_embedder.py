@@ -57,7 +57,7 @@ async def test_texts_go_in_batches_and_batches_side_by_side() -> None:
     async with embedding(fake, SMALL, concurrency=2) as embedder:
         await embedder.documents(TEXTS)
     assert sorted(map(str, sent(fake))) == sorted(map(str, [TEXTS[:4], TEXTS[4:8], TEXTS[8:]]))
-    assert fake.most_at_once == 2
+    assert fake.max_at_once == 2
 
 
 async def test_no_texts_cost_no_call() -> None:
@@ -112,7 +112,7 @@ async def test_the_prefixes_that_a_model_wants_are_set_before_texts_and_question
 
 async def test_a_text_too_long_is_cut_and_an_empty_one_is_not_sent_empty() -> None:
     fake = FakeEndpoint()
-    async with embedding(fake, Space(dimension=64, most_tokens=5)) as embedder:
+    async with embedding(fake, Space(dimension=64, max_tokens=5)) as embedder:
         await embedder.documents(["one two three four five six seven", ""])
     assert sent(fake) == [["one two three four five", " "]]
 
@@ -146,8 +146,8 @@ async def test_the_dimension_that_is_wrong_names_the_setting() -> None:
 
 
 @given(st.text(max_size=60), st.integers(1, 20))
-def test_a_cut_text_is_a_beginning_that_fits(text: str, most_tokens: int) -> None:
-    short = truncate_to_tokens(text, most_tokens)
+def test_a_cut_text_is_a_beginning_that_fits(text: str, max_tokens: int) -> None:
+    short = truncate_to_tokens(text, max_tokens)
     assert text.startswith(short)
-    assert token_count(short) <= most_tokens
-    assert short == text or token_count(text) > most_tokens
+    assert token_count(short) <= max_tokens
+    assert short == text or token_count(text) > max_tokens

@@ -126,7 +126,9 @@ def test_a_passage_that_bears_by_its_order_alone_is_not_enough() -> None:
     other = passage(chunk("Nordwind Energie was affected by the outage.", 2), relevance=0.4)
     assert extract_statements(found(asked, hostile, other)) == []
     honest = passage(chunk("Nordwind Energie gets 18 percent.", 2), relevance=0.7)
-    assert [one.text for one in extract_statements(found(asked, hostile, honest))] == [honest.chunk.text]
+    assert [one.text for one in extract_statements(found(asked, hostile, honest))] == [
+        honest.chunk.text
+    ]
 
 
 def test_a_question_may_be_about_a_message() -> None:

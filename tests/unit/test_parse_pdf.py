@@ -135,7 +135,7 @@ def test_a_file_cut_anywhere_is_read_or_refused() -> None:
 
 
 def test_too_many_pages_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "MOST_PAGES", 2)
+    monkeypatch.setattr(pdf, "MAX_PAGES", 2)
     assert reason(made([["a"], ["b"], ["c"]])) == "too_large"
 
 

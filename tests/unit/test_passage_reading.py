@@ -12,7 +12,7 @@ from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.ports import Vectors
-from lightwell.retrieve.reading import MOST_COMPARED, RerankQuery, rerank_features, rerank_locally
+from lightwell.retrieve.reading import MAX_COMPARED, RerankQuery, rerank_features, rerank_locally
 from lightwell.retrieve.weights import READING, load_weights
 from lightwell.testing.models import HashEmbedder
 
@@ -93,13 +93,15 @@ async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_co
     embedder = Counting()
     filler = " ".join(f"Item {n} is of another kind." for n in range(40))
     [entry] = await rerank_locally(embedder, await asked(), [passage(f"{filler} {DISCOUNT}")])
-    assert embedder.asked == len(entry.highlights) == MOST_COMPARED
+    assert embedder.asked == len(entry.highlights) == MAX_COMPARED
     assert entry.highlights[0].cover == pytest.approx(1.0)
 
 
 async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
     bare = await asked()
-    named = dict(zip(READING, rerank_features(bare, passage("Soup.", title="Discount")), strict=True))
+    named = dict(
+        zip(READING, rerank_features(bare, passage("Soup.", title="Discount")), strict=True)
+    )
     assert named == {"passage": 0, "cover": 0, "similarity": 0, "title": 1, "missing": 1}
     nobody = replace(bare, names=frozenset[str]())
     assert rerank_features(nobody, passage("Soup."))[READING.index("missing")] == 0

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from lightwell.domain.documents import Chunk, Layout, Locator, Page, Section
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef, new_id
-from lightwell.retrieve.passages import MOST_TOKENS, Passage, group_chunks, join_passage
+from lightwell.retrieve.passages import MAX_TOKENS, Passage, group_chunks, join_passage
 
 TEXT = "One speaks of wells.\n\nTwo speaks of light.\n\nThree speaks of neither."
 MOMENT = datetime(2026, 11, 1, tzinfo=UTC)
@@ -47,7 +47,9 @@ async def changed(chunk: Chunk, start: int, end: int) -> str:
 
 
 def group(*ranked: Chunk, limit: int = 5) -> list[Passage]:
-    return group_chunks([each.id for each in ranked], {each.id: each for each in ranked}, limit=limit)
+    return group_chunks(
+        [each.id for each in ranked], {each.id: each for each in ranked}, limit=limit
+    )
 
 
 def test_neighbours_are_one_passage_in_the_order_of_the_document() -> None:
@@ -63,8 +65,8 @@ def test_a_gap_and_another_document_keep_passages_apart() -> None:
 
 
 def test_a_passage_grows_no_larger_than_the_largest_chunk() -> None:
-    assert len(group(chunk(0, tokens=MOST_TOKENS - 100), chunk(1, tokens=101))) == 2
-    assert len(group(chunk(0, tokens=MOST_TOKENS - 100), chunk(1, tokens=100))) == 1
+    assert len(group(chunk(0, tokens=MAX_TOKENS - 100), chunk(1, tokens=101))) == 2
+    assert len(group(chunk(0, tokens=MAX_TOKENS - 100), chunk(1, tokens=100))) == 1
 
 
 def test_a_neighbour_joins_although_the_passages_are_counted_out() -> None:

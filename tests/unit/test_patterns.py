@@ -16,7 +16,7 @@ from tests.growth import Timed
 from tests.pumps import GENERIC, pumps
 
 SOURCE = Path(lightwell.__file__).parent
-MOST_PUMPS = 40
+MAX_PUMPS = 40
 WALKS = frozenset(("finditer", "findall", "sub", "subn", "split"))
 ONCE = frozenset(("match", "fullmatch", "search"))
 MADE_AT_RUN_TIME = {
@@ -127,7 +127,7 @@ def test_no_pattern_grows_faster_than_its_text(
     place: str, pattern: AnyPattern, method: str
 ) -> None:
     timed = used(place, pattern, method)
-    given = dict.fromkeys((*pumps(pattern, MOST_PUMPS), *GENERIC))
+    given = dict.fromkeys((*pumps(pattern, MAX_PUMPS), *GENERIC))
     assert [pump for pump in given if timed.slow_at(pump)] == []
 
 
@@ -135,7 +135,7 @@ def test_no_pattern_grows_faster_than_its_text(
 def test_a_slow_pattern_is_found(source: str, method: str) -> None:
     pattern = re.compile(source)
     timed = used("known", pattern, method)
-    given = dict.fromkeys((*pumps(pattern, MOST_PUMPS), *GENERIC))
+    given = dict.fromkeys((*pumps(pattern, MAX_PUMPS), *GENERIC))
     assert any(timed.slow_at(pump) for pump in given)
 
 

@@ -349,8 +349,12 @@ def test_any_reply_is_read_and_nothing_is_lost_silently(reply: str, complete: bo
     said = parsed.extraction
     names = [one.name for one in said.mentions]
     assert len({normalize_name(name) for name in names}) == len(names)
-    assert {end for one in said.relation_mentions for end in (one.subject, one.object)} <= set(names)
-    assert all(0.5 <= one.confidence <= 1 and 0 < one.weight <= 10 for one in said.relation_mentions)
+    assert {end for one in said.relation_mentions for end in (one.subject, one.object)} <= set(
+        names
+    )
+    assert all(
+        0.5 <= one.confidence <= 1 and 0 < one.weight <= 10 for one in said.relation_mentions
+    )
     assert all(one.count >= 1 and one.kind for one in said.mentions)
     assert names or parsed.problems or complete
 

@@ -34,7 +34,10 @@ def chunk(
 
 
 def kinds(text: str, title: str = "") -> dict[str, str]:
-    return {mention.name: mention.kind for mention in rules.extract_by_rules(chunk(text, title)).mentions}
+    return {
+        mention.name: mention.kind
+        for mention in rules.extract_by_rules(chunk(text, title)).mentions
+    }
 
 
 def check(text: str, expected: str, never: str = "") -> None:
@@ -181,7 +184,9 @@ def test_a_title_is_metadata_of_the_first_chunk_and_its_bare_name_is_told_too() 
 
 
 def test_one_name_is_one_mention_with_its_count_and_its_most_telling_kind() -> None:
-    said = rules.extract_by_rules(chunk("Ask Ada Lovelace. Dr. Ada Lovelace knows. ADA LOVELACE's word."))
+    said = rules.extract_by_rules(
+        chunk("Ask Ada Lovelace. Dr. Ada Lovelace knows. ADA LOVELACE's word.")
+    )
     [mention] = said.mentions
     assert (mention.name, mention.kind, mention.count) == ("Ada Lovelace", "person", 3)
 
@@ -208,7 +213,9 @@ def test_statements_hold_what_shares_sentences_the_strongest_first() -> None:
 
 def test_a_chunk_of_many_names_keeps_the_most_frequent_then_the_first() -> None:
     many = [f"X{chr(97 + at // 26)}{chr(97 + at % 26)}" for at in range(60)]
-    said = rules.extract_by_rules(chunk(" met ".join(["z", *many, many[50], many[50]]), "The title"))
+    said = rules.extract_by_rules(
+        chunk(" met ".join(["z", *many, many[50], many[50]]), "The title")
+    )
     assert [one.name for one in said.mentions[:3]] == ["The title", many[50], many[0]]
     assert (len(said.mentions), len(said.relation_mentions)) == (40, 12)
 
@@ -236,9 +243,12 @@ def test_any_text_is_read_and_what_is_said_holds_together(text: str, title: str)
     names = [mention.name for mention in said.mentions]
     assert len({normalize_name(name) for name in names}) == len(names) <= 40
     assert all(
-        normalize_name(name) and one.count >= 1 for name, one in zip(names, said.mentions, strict=True)
+        normalize_name(name) and one.count >= 1
+        for name, one in zip(names, said.mentions, strict=True)
     )
     assert len(said.relation_mentions) <= 12
-    assert {end for one in said.relation_mentions for end in (one.subject, one.object)} <= set(names)
+    assert {end for one in said.relation_mentions for end in (one.subject, one.object)} <= set(
+        names
+    )
     assert all(one.subject != one.object and one.weight >= 1 for one in said.relation_mentions)
     assert rules.extract_by_rules(chunk(text, title)) == said

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from lightwell.domain.calibration import LEAST_SLOPE, Calibration, fit_calibration, sigmoid
+from lightwell.domain.calibration import MIN_SLOPE, Calibration, fit_calibration, sigmoid
 from lightwell.domain.errors import Invalid
 
 
@@ -47,7 +47,7 @@ def test_after_fitting_six_of_ten_at_0_6_answer() -> None:
 def test_the_order_stands_even_when_the_scores_are_upside_down() -> None:
     upside_down = [(0.9, False), (0.8, False), (0.3, True), (0.1, True)] * 50
     found = fit_calibration(upside_down)
-    assert found.a == LEAST_SLOPE
+    assert found.a == MIN_SLOPE
     assert found.relevance(0.5) == pytest.approx(0.5, abs=0.03)
     assert found.relevance(0.9) > found.relevance(0.1)
 
@@ -81,14 +81,19 @@ def test_what_is_found_is_the_least_of_what_is_weighed() -> None:
 
 
 def test_few_scores_change_little() -> None:
-    few, many = fit_calibration([(0.6, True), (0.4, False)]), fit_calibration([(0.9, False), (0.1, True)] * 200)
+    few, many = (
+        fit_calibration([(0.6, True), (0.4, False)]),
+        fit_calibration([(0.9, False), (0.1, True)] * 200),
+    )
     assert few.a == pytest.approx(1, abs=0.2)
     assert abs(few.b) < 0.1
     assert many.a < 0.5
 
 
 def test_extreme_scores_are_borne() -> None:
-    found = fit_calibration([(1.0, True), (0.0, False), (1.0, False), (0.0, True), (1.0, True)] * 40)
+    found = fit_calibration(
+        [(1.0, True), (0.0, False), (1.0, False), (0.0, True), (1.0, True)] * 40
+    )
     assert sigmoid(-14) < found.relevance(0.0) < found.relevance(1.0) < sigmoid(14)
 
 

@@ -83,7 +83,9 @@ def test_a_rare_name_of_the_question_counts_more_than_a_common_one() -> None:
 
 
 def test_without_names_in_the_question_none_are_held() -> None:
-    assert signals.name_coverage(candidates([[1]], mentions=[[1]]), corpus([1], [1])).tolist() == [0]
+    assert signals.name_coverage(candidates([[1]], mentions=[[1]]), corpus([1], [1])).tolist() == [
+        0
+    ]
 
 
 def test_rare_shared_names_link_and_common_ones_do_not() -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from lightwell.answer.compose import EXTRACTS, AnswerGenerator
-from lightwell.answer.statements import MOST_STATEMENTS, paraphrase_question, merge_retrievals
+from lightwell.answer.statements import MAX_STATEMENTS, paraphrase_question, merge_retrievals
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Confidence, Retrieval
 from lightwell.domain.statements import Statements
@@ -134,7 +134,7 @@ async def test_a_list_has_an_end() -> None:
         f"- We promise thing {number} by {number} May 2026" for number in range(1, 31)
     )
     made = await listed(asked(chunk(lines)))
-    assert len(made.statements) == MOST_STATEMENTS
+    assert len(made.statements) == MAX_STATEMENTS
 
 
 async def test_a_models_list_is_checked_line_by_line() -> None:

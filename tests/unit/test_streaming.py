@@ -50,13 +50,13 @@ class Piecewise:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         usage = Usage(model=self.model, input_tokens=1, output_tokens=1)
         return Reply(text="".join(self.pieces), complete=True, usage=usage)
 
-    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         try:
             for piece in self.pieces:
                 yield piece
@@ -164,7 +164,9 @@ async def test_metadata_is_what_the_specification_asks_for() -> None:
 
 
 async def test_where_nothing_stands_the_stream_quotes_the_documents() -> None:
-    told = await events(AnswerGenerator(model=Piecewise(["Nordwind owns", " the moon [1]."])), retrieval())
+    told = await events(
+        AnswerGenerator(model=Piecewise(["Nordwind owns", " the moon [1]."])), retrieval()
+    )
     assert [event.type for event in told] == ["token", "citation", "metadata", "done"]
     assert tokens(told) == final(told).text
     assert tokens(told).startswith("Nordwind receives a discount of 18 percent")
@@ -183,7 +185,9 @@ async def test_where_no_sentence_stands_the_stream_says_so(reply: str) -> None:
 
 async def test_without_a_model_or_enough_evidence_the_stream_is_the_same() -> None:
     told = await events(AnswerGenerator(model=None), retrieval())
-    assert tokens(told) == (await AnswerGenerator(model=None).answer(retrieval())).text != INSUFFICIENT
+    assert (
+        tokens(told) == (await AnswerGenerator(model=None).answer(retrieval())).text != INSUFFICIENT
+    )
     too_little = await events(AnswerGenerator(model=ScriptedModel(["x"])), retrieval(relevance=0.3))
     assert tokens(too_little) == INSUFFICIENT
 

@@ -49,10 +49,10 @@ async def test_a_meter_notes_replies_streams_and_refusals() -> None:
         "bye now",
     ]
     model = MeteredModel(inner=ScriptedModel(said), meter=meter, operation=QUERY)
-    await model.reply(ASKED, most_tokens=10)
+    await model.reply(ASKED, max_tokens=10)
     with pytest.raises(ModelRefused):
-        await model.reply(ASKED, most_tokens=10)
-    assert "".join([part async for part in model.stream(ASKED, most_tokens=10)]) == "bye now"
+        await model.reply(ASKED, max_tokens=10)
+    assert "".join([part async for part in model.stream(ASKED, max_tokens=10)]) == "bye now"
     assert [(one.input_tokens, one.output_tokens) for one in meter.usages] == [
         (5, 2),
         (7, 2),
@@ -70,7 +70,7 @@ async def test_calls_at_once_never_exceed_the_budget_together() -> None:
 
     async def ask() -> bool:
         try:
-            await model.reply(ASKED, most_tokens=20)
+            await model.reply(ASKED, max_tokens=20)
         except BudgetSpent:
             return False
         return True
@@ -83,4 +83,4 @@ async def test_calls_at_once_never_exceed_the_budget_together() -> None:
 async def test_a_question_is_answered_whatever_the_budget() -> None:
     meter = Meter(budget=1)
     model = MeteredModel(inner=ScriptedModel(["yes"]), meter=meter, operation=QUERY)
-    assert (await model.reply(ASKED, most_tokens=10)).text == "yes"
+    assert (await model.reply(ASKED, max_tokens=10)).text == "yes"

@@ -67,7 +67,9 @@ def test_each_step_from_a_node_with_edges_goes_somewhere() -> None:
 def test_a_named_entity_leads_to_its_chunk_and_then_to_the_chunk_beyond() -> None:
     # chunk 0 mentions entities 0 and 1, chunk 1 mentions 1, chunk 2 mentions 2.
     mentions = [[True, True, False], [False, True, False], [False, False, True]]
-    near, beyond, apart = personalized_pagerank(steps(mentions), np.array([[0, 0, 0, 1, 0, 0]]).T)[:3, 0]
+    near, beyond, apart = personalized_pagerank(steps(mentions), np.array([[0, 0, 0, 1, 0, 0]]).T)[
+        :3, 0
+    ]
     assert near > beyond > apart == 0
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from lightwell.answer.bearers import address_matches_name, likely_address_prefixes
 from lightwell.answer.candidates import Subject, list_candidates, possible_subjects
 from lightwell.domain.access import Reader
-from lightwell.domain.candidates import MOST_CANDIDATES, Candidates
+from lightwell.domain.candidates import MAX_CANDIDATES, Candidates
 from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.terms import STOP_WORDS
 from lightwell.records import briefs, fitting
 from lightwell.records.database import Database
 
-MOST_NAMES = 4
+MAX_NAMES = 4
 """Names of one question that are looked up."""
 
 _LONGEST_NAME = 6
@@ -29,10 +29,10 @@ async def ambiguous_names(
     different e-mail addresses. The question settles it by naming one of them in full, or an address.
     """
     found: list[Candidates] = []
-    for name in names_in(question)[:MOST_NAMES]:
+    for name in names_in(question)[:MAX_NAMES]:
         meant = await _possible_entities(database, reader, name)
         if len(meant) > 1 and not _says_which(question, name, meant):
-            several = await list_candidates(database, reader, meant[:MOST_CANDIDATES])
+            several = await list_candidates(database, reader, meant[:MAX_CANDIDATES])
             found.append(Candidates(name=name, candidates=several))
     return tuple(found)
 
@@ -85,5 +85,7 @@ def _says_which(question: str, name: str, subjects: Iterable[Subject]) -> bool:
     """Return whether the question names one of the candidates in full, or by an e-mail address."""
     whole, own = f" {normalize_name(question)} ", normalize_name(name)
     longer = {normalize_name(each.entity.name) for each in subjects} - {own}
-    addresses = {one for each in subjects if each.namesake is not None for one in each.namesake.addresses}
+    addresses = {
+        one for each in subjects if each.namesake is not None for one in each.namesake.addresses
+    }
     return any(f" {each} " in whole for each in longer) or any(one in whole for one in addresses)

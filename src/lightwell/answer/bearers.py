@@ -87,11 +87,15 @@ def split_by_address(
         )
         whose = next((those for those in near if those), set[frozenset[str]]())
         found.setdefault(next(iter(whose)) if len(whose) == 1 else frozenset(), []).append(each)
-    made = [Namesake(addresses=tuple(sorted(key)), sentences=tuple(told)) for key, told in found.items()]
+    made = [
+        Namesake(addresses=tuple(sorted(key)), sentences=tuple(told)) for key, told in found.items()
+    ]
     return sorted(made, key=lambda each: (not each.addresses, each.addresses))
 
 
-def _own_addresses(called: Sequence[str], sentences: Iterable[CandidateSentence]) -> dict[str, frozenset[str]]:
+def _own_addresses(
+    called: Sequence[str], sentences: Iterable[CandidateSentence]
+) -> dict[str, frozenset[str]]:
     """Return for each address that a unit gives together with others to one naming all of that person's."""
     own: dict[str, frozenset[str]] = {}
     spoken = entity_names(called)

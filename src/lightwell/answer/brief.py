@@ -9,12 +9,17 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer import bearers, lines, ties
-from lightwell.answer.candidates import Subject, list_candidates, collect_passages, possible_subjects
+from lightwell.answer.candidates import (
+    Subject,
+    list_candidates,
+    collect_passages,
+    possible_subjects,
+)
 from lightwell.answer.compose import EXTRACTS, note_of_fallback
 from lightwell.answer.lines import DraftLine, CitationMarks, Part, CandidateSentence
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Brief, BriefLine, checked_name
-from lightwell.domain.candidates import MOST_CANDIDATES, Candidates
+from lightwell.domain.candidates import MAX_CANDIDATES, Candidates
 from lightwell.domain.errors import ModelFailed, NotFound
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Confidence, Retrieval, confidence
 from lightwell.ports import ChatModel
@@ -36,7 +41,7 @@ class Library:
     reader: Reader
     search: Search
     model: ChatModel | None
-    most_tokens: int
+    max_tokens: int
 
 
 async def brief(library: Library, name: str) -> Brief | Candidates:
@@ -52,7 +57,7 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
         raise NotFound(f"There is no entity {name!r} that you may see")
     if len(meant) == 1 and (found.exactly or address is not None):
         return await _brief(library, meant[0])
-    several = await list_candidates(library.database, library.reader, meant[:MOST_CANDIDATES])
+    several = await list_candidates(library.database, library.reader, meant[:MAX_CANDIDATES])
     return Candidates(name=name, candidates=several)
 
 
@@ -69,7 +74,7 @@ async def _brief(library: Library, subject: Subject) -> Brief:
     if model is not None and drafts:
         try:
             drafts = await lines.generate_lines(
-                model, heard.entity, heard.passages, drafts, most_tokens=library.most_tokens
+                model, heard.entity, heard.passages, drafts, max_tokens=library.max_tokens
             )
         except ModelFailed as error:
             model, notes = None, (note_of_fallback(error),)
@@ -112,7 +117,9 @@ def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
         return replace(each, quote=replace(each.quote, evidence=evidence))
 
     passages = (replace(each, relevance=known.get(each.chunk.id, 0.0)) for each in subject.passages)
-    return replace(subject, passages=tuple(passages), told=tuple(judged(each) for each in subject.sentences))
+    return replace(
+        subject, passages=tuple(passages), told=tuple(judged(each) for each in subject.sentences)
+    )
 
 
 def _lines(drafts: Sequence[DraftLine], marks: CitationMarks) -> dict[Part, tuple[BriefLine, ...]]:
@@ -131,6 +138,8 @@ async def _related_entities(library: Library, subject: Subject) -> ties.RelatedE
     if subject.namesake is None:
         return tied
     return ties.RelatedEntities(
-        people=tuple(each for each in tied.people if ties.sentences_naming(each, subject.sentences)),
+        people=tuple(
+            each for each in tied.people if ties.sentences_naming(each, subject.sentences)
+        ),
         links=tuple(each for each in tied.links if ties.sentences_naming(each, subject.sentences)),
     )

@@ -17,7 +17,7 @@ from lightwell.records import briefs, entities, fitting
 from lightwell.records.database import Database
 
 _LONGEST_SAYING = 200
-_MOST_DOCUMENTS = 3
+_MAX_DOCUMENTS = 3
 _NOT_SAID = "not said"
 _SAID_BY_RULES = "name"
 _SHORTEST_LOOKED_FOR = 3
@@ -60,9 +60,15 @@ async def collect_passages(
     called = (entity.name, *await entities.aliases(database, reader, entity))
     short = await fitting.longer_names(database, reader, entity)
     longer = [each.name for each in short.longer] if short.alone else []
-    parts = {part for name in called for own in bearers.ascii_spellings(name) for part in own[1:][-1:]}
+    parts = {
+        part for name in called for own in bearers.ascii_spellings(name) for part in own[1:][-1:]
+    }
     parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
-    also = await briefs.passages_with_address(database, reader, entity.id, sorted(parts)) if parts else []
+    also = (
+        await briefs.passages_with_address(database, reader, entity.id, sorted(parts))
+        if parts
+        else []
+    )
     also += _chunks(retrieval) if retrieval else []
     passages = await briefs.passages(database, reader, entity.id, CUES, also)
     told = lines.candidate_sentences(passages, entity_names(called, longer))
@@ -105,7 +111,9 @@ def _for_namesake(subject: Subject, namesake: Namesake) -> Subject:
         chunk_count=len(chunks),
     )
     passages = tuple(each for each in subject.passages if each.chunk.id in chunks)
-    return replace(subject, entity=entity, passages=passages, told=namesake.sentences, bearer=namesake)
+    return replace(
+        subject, entity=entity, passages=passages, told=namesake.sentences, bearer=namesake
+    )
 
 
 async def list_candidates(
@@ -123,7 +131,9 @@ async def list_candidates(
     return tuple(
         Candidate(
             entity=heard.entity,
-            distinguishing={field: value for field, value in each.items() if value and field not in same},
+            distinguishing={
+                field: value for field, value in each.items() if value and field not in same
+            },
         )
         for heard, each in zip(subjects, apart, strict=True)
     )
@@ -146,7 +156,7 @@ def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> d
 
 def _documents(subject: Subject) -> str:
     titles = dict.fromkeys(each.quote.evidence.chunk.title for each in subject.sentences)
-    return "; ".join([*titles][:_MOST_DOCUMENTS]) + ("; …" if len(titles) > _MOST_DOCUMENTS else "")
+    return "; ".join([*titles][:_MAX_DOCUMENTS]) + ("; …" if len(titles) > _MAX_DOCUMENTS else "")
 
 
 def _defining_line(subject: Subject) -> str:

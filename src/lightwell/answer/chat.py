@@ -24,7 +24,7 @@ from lightwell.ports import ChatModel, Message, Reply
 
 FROM_GRAPH = "Based on the knowledge graph:"
 
-MOST_REMEMBERED = 2000
+MAX_REMEMBERED = 2000
 """Tokens of a conversation that are carried along."""
 
 _MARKS = re.compile(r"(?<!\S)(?:\[\d+\])+$", re.MULTILINE)
@@ -47,21 +47,21 @@ class TokenCountingModel:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the reply; raise `ModelFailed`."""
-        reply = await self._inner.reply(messages, most_tokens=most_tokens, schema=schema)
+        reply = await self._inner.reply(messages, max_tokens=max_tokens, schema=schema)
         self.asked += reply.usage.input_tokens
         self.said += reply.usage.output_tokens
         return reply
 
-    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes, counted here since a stream does not say; raise `ModelFailed`."""
         self.asked += sum(token_count(message.content) for message in messages)
         said: list[str] = []
         try:
-            async for part in self._inner.stream(messages, most_tokens=most_tokens):
+            async for part in self._inner.stream(messages, max_tokens=max_tokens):
                 said.append(part)
                 yield part
         finally:
@@ -70,7 +70,7 @@ class TokenCountingModel:
 
 def recent_messages(history: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     """Return the last messages that fit the budget, from a question on."""
-    left = MOST_REMEMBERED
+    left = MAX_REMEMBERED
     kept: list[ChatMessage] = []
     for message in reversed(history):
         left -= token_count(message.content)

@@ -18,13 +18,13 @@ from lightwell.answer.senses import changes_modality
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.terms import terms
 
-LEAST_SUPPORT = 0.5
+MIN_SUPPORT = 0.5
 """The share of a statement's words that one passage must have; what stands around its quote counts half.
 
 A short statement needs more: of two words one and a half, of one the whole.
 """
 
-LEAST_JOINT_SUPPORT = 0.6
+MIN_JOINT_SUPPORT = 0.6
 """The same where only several passages together carry a statement."""
 
 _NEAR = 0.5
@@ -107,20 +107,25 @@ def collect_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
     return frozenset[str]().union(*(name for text in texts for name in facts.names(text)))
 
 
-def supporting_quotes(statement: str, sources: Sequence[Source], known: frozenset[str]) -> tuple[Quote, ...]:
+def supporting_quotes(
+    statement: str, sources: Sequence[Source], known: frozenset[str]
+) -> tuple[Quote, ...]:
     """Return the quotes that carry a statement, the cited passages in order; () when they do not.
 
     Of several passages those stay that carry it by themselves; where none does, all of them may carry it together.
     """
     claim = _claim(statement, known)
-    alone = [quote for each in sources for quote in _supporting(claim, [each], LEAST_SUPPORT)]
+    alone = [quote for each in sources for quote in _supporting(claim, [each], MIN_SUPPORT)]
     if alone or len(sources) < 2:
         return tuple(alone)
-    return tuple(_supporting(claim, sources, LEAST_JOINT_SUPPORT))
+    return tuple(_supporting(claim, sources, MIN_JOINT_SUPPORT))
 
 
 def supporting_quotes_elsewhere(
-    statement: str, sources: Sequence[Source], other_sources: Sequence[Source], known: frozenset[str]
+    statement: str,
+    sources: Sequence[Source],
+    other_sources: Sequence[Source],
+    known: frozenset[str],
 ) -> tuple[Quote, ...]:
     """Return the quotes of the one given passage that best carries what the cited ones do not; () when none does.
 
@@ -130,18 +135,20 @@ def supporting_quotes_elsewhere(
     if any(_contradicts(claim, each) for each in sources):
         return ()
     others = [each for each in other_sources if each not in sources]
-    found = [_supporting(claim, [each], LEAST_JOINT_SUPPORT) for each in others]
+    found = [_supporting(claim, [each], MIN_JOINT_SUPPORT) for each in others]
     return tuple(max(found, key=lambda quotes: _shared_terms(claim, quotes), default=()))
 
 
 def _contradicts(claim: _Claim, source: Source) -> bool:
     """Return whether a passage speaks of the same and has another figure, or denies it."""
     pick = _best(claim, source)
-    if pick is None or _support(claim, [pick]) < LEAST_SUPPORT:
+    if pick is None or _support(claim, [pick]) < MIN_SUPPORT:
         return False
     figures = [figure for figure, _ in claim.figures]
     others = _facts_of(pick.quote).own.difference(figures)
-    return _is_negated_or_altered(claim, pick.quote) or any(_has_conflicting_fact(others, figure) for figure in figures)
+    return _is_negated_or_altered(claim, pick.quote) or any(
+        _has_conflicting_fact(others, figure) for figure in figures
+    )
 
 
 def _shared_terms(claim: _Claim, quotes: Sequence[Quote]) -> int:
@@ -164,7 +171,9 @@ def _supporting(claim: _Claim, sources: Sequence[Source], least: float) -> list[
     picks = [pick for each in sources if (pick := _best(claim, each)) is not None]
     if len(picks) < len(sources) or _support(claim, picks) < _least(claim, least):
         return []
-    if not _names_are_supported(claim, picks) or any(_is_negated_or_altered(claim, each.quote) for each in picks):
+    if not _names_are_supported(claim, picks) or any(
+        _is_negated_or_altered(claim, each.quote) for each in picks
+    ):
         return []
     further = _quotes_for_missing_facts(claim, picks)
     if further is None:
@@ -201,7 +210,7 @@ def _support(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> float:
 
 
 def _least(claim: _Claim, least: float) -> float:
-    return max(least, LEAST_SUPPORT + 0.5 / max(1, len(claim.content)) - 1e-9)
+    return max(least, MIN_SUPPORT + 0.5 / max(1, len(claim.content)) - 1e-9)
 
 
 def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) -> float:
@@ -218,7 +227,9 @@ def _near(source: Source, place: int) -> frozenset[str]:
 # ── figures and dates ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _quotes_for_missing_facts(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> list[Quote] | None:
+def _quotes_for_missing_facts(
+    claim: _Claim, best_quotes: Sequence[_BestQuote]
+) -> list[Quote] | None:
     """Return the quotes that bring what figures and dates the picked ones lack; None when one is wrong."""
     said = [_facts_of(each.quote) for each in best_quotes]
     mine = frozenset(figure for figure, _ in claim.figures)
@@ -231,7 +242,9 @@ def _quotes_for_missing_facts(claim: _Claim, best_quotes: Sequence[_BestQuote]) 
             continue
         if any(_has_conflicting_fact(each.own - mine, wanted) for each in said):
             return None
-        bringing = _quote_with_figure(wanted, beside or claim.content, [each.source for each in best_quotes])
+        bringing = _quote_with_figure(
+            wanted, beside or claim.content, [each.source for each in best_quotes]
+        )
         if bringing is None:
             return None
         further.append(bringing)
@@ -278,7 +291,9 @@ def _states(said: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -
     return any(facts.may_be_equal(fact, each) for each in said)
 
 
-def _has_conflicting_fact(said: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -> bool:
+def _has_conflicting_fact(
+    said: frozenset[Figure | PartialDate], fact: Figure | PartialDate
+) -> bool:
     """Return whether another figure or date stands in this one's place."""
     return any(facts.conflict(fact, each) for each in said)
 
@@ -299,7 +314,11 @@ def _names_are_supported(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bo
         return False
     said = frozenset[str]().union(*(_facts_of(each.quote).terms for each in best_quotes))
     absent = [name for name in wanted if not name & said]
-    runs = [run for each in best_quotes for run in facts.names(_quote_in_context(each.quote), claim.known)]
+    runs = [
+        run
+        for each in best_quotes
+        for run in facts.names(_quote_in_context(each.quote), claim.known)
+    ]
     if any(_is_partly_different(name, run) for name in wanted if not name <= said for run in runs):
         return False
     if is_german or not absent:
@@ -318,7 +337,12 @@ def _is_partly_different(name: frozenset[str], other: frozenset[str]) -> bool:
 
 def _is_free(name: frozenset[str], claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bool:
     """Return whether a name that the quotes lack stands somewhere in the passages without somebody else."""
-    naming = [quote for each in best_quotes for quote in each.source.quotes if name & _facts_of(quote).terms]
+    naming = [
+        quote
+        for each in best_quotes
+        for quote in each.source.quotes
+        if name & _facts_of(quote).terms
+    ]
     return any(not _has_other_names(claim, quote) for quote in naming)
 
 

@@ -33,8 +33,8 @@ QUOTED_INSTEAD = (
 
 _INSTEAD_OF_MODEL = "The documents' own sentences are quoted instead."
 
-MOST_REPLY_TOKENS = 800
-MOST_LISTING_TOKENS = 1600
+MAX_REPLY_TOKENS = 800
+MAX_LISTING_TOKENS = 1600
 
 _Asking = Callable[[ChatModel, Sequence[Message]], AsyncGenerator[str, None]]
 
@@ -58,7 +58,9 @@ class AnswerGenerator:
         """Return the same with a model whose calls fail at the moment `until` of the event loop."""
         if self.model is None:
             return self
-        return replace(self, model=TimeLimitedModel(inner=self.model, deadline=until, seconds=self.seconds))
+        return replace(
+            self, model=TimeLimitedModel(inner=self.model, deadline=until, seconds=self.seconds)
+        )
 
     def require_model_for(self, mode: Mode) -> None:
         """Raise `Invalid` when this mode asks a model alone and there is none."""
@@ -94,7 +96,7 @@ class AnswerGenerator:
         shown = select_context(retrieval, self.budget)
         sent = writing.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         try:
-            reply = await self.model.reply(sent, most_tokens=MOST_LISTING_TOKENS)
+            reply = await self.model.reply(sent, max_tokens=MAX_LISTING_TOKENS)
         except ModelFailed as error:
             listed = statements.build_statements(retrieval, candidates, EXTRACTS)
             return replace(listed, notes=(*listed.notes, note_of_fallback(error)))
@@ -113,7 +115,9 @@ class AnswerGenerator:
     async def _parts(self, retrieval: Retrieval, ask: _Asking) -> AsyncGenerator[Part, None]:
         model = self.model
         if model is not None and retrieval.question.mode is Mode.BYPASS:
-            parts = bypass.stream_unverified(retrieval, model.model, ask(model, bypass.messages(retrieval)))
+            parts = bypass.stream_unverified(
+                retrieval, model.model, ask(model, bypass.messages(retrieval))
+            )
         elif model is not None and retrieval.is_enough:
             parts = self._generated(model, retrieval, ask)
         else:
@@ -159,7 +163,11 @@ class AnswerGenerator:
 
 
 def _extractive_fallback(
-    retrieval: Retrieval, checker: writing.ReplyVerifier, failure: ModelFailed | None, *, is_begun: bool
+    retrieval: Retrieval,
+    checker: writing.ReplyVerifier,
+    failure: ModelFailed | None,
+    *,
+    is_begun: bool,
 ) -> tuple[Sequence[writing.VerifiedSentence], tuple[str, ...]]:
     """Return what is quoted where a model said nothing that stands, and the notes that say why."""
     if failure is not None and is_begun:
@@ -183,11 +191,11 @@ def note_of_interruption(failure: ModelFailed) -> str:
 
 
 async def _complete_reply(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
-    yield (await model.reply(sent, most_tokens=MOST_REPLY_TOKENS)).text
+    yield (await model.reply(sent, max_tokens=MAX_REPLY_TOKENS)).text
 
 
 async def _streamed_reply(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
-    pieces = model.stream(sent, most_tokens=MOST_REPLY_TOKENS)
+    pieces = model.stream(sent, max_tokens=MAX_REPLY_TOKENS)
     try:
         async for piece in pieces:
             yield piece

@@ -15,7 +15,7 @@ from lightwell.domain.evidence import (
     confidence,
 )
 
-_MOST_NEAREST = 3
+_MAX_NEAREST = 3
 
 
 @dataclass(slots=True)
@@ -95,5 +95,5 @@ class AnswerBuilder:
 
 def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
     """Return citations of the best of what was found, by score, numbered from 1, for an answer that nothing carries."""
-    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MOST_NEAREST]
+    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_NEAREST]
     return tuple(make_nearest_citation(number, entry) for number, entry in enumerate(best, start=1))

@@ -16,12 +16,12 @@ from lightwell.domain.units import Unit, units
 _FRAME = 12
 """Tokens of the number and the fences around a passage, at most."""
 
-_LEAST_ROOM = 100
+_MIN_ROOM = 100
 """A passage that must be cut to fewer tokens is left out, the best one excepted."""
 
 _LONGEST_PLACE = 300
 _ALIKE = 0.9
-_LEAST_RELEVANCE = 0.05
+_MIN_RELEVANCE = 0.05
 _WORD, _RUN = re.compile(r"\w+"), re.compile(r"\S+")
 _TELLING = re.compile(r"[\dA-Z]")
 
@@ -35,14 +35,14 @@ class Budget:
     What one part leaves unused goes to the chunks. Raises `Invalid` for shares that cannot be.
     """
 
-    most_tokens: int = 4000
+    max_tokens: int = 4000
     entities: float = 0.4
     relations: float = 0.3
     chunks: float = 0.3
 
     def __post_init__(self) -> None:
         shares = (self.entities, self.relations, self.chunks)
-        if self.most_tokens < 1:
+        if self.max_tokens < 1:
             raise Invalid("A context needs at least one token")
         if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:
             raise Invalid("The shares of a context lie between 0 and 1, and together are at most 1")
@@ -76,7 +76,7 @@ def select_context(retrieval: Retrieval, budget: Budget) -> Context:
     """
     said = select_graph_context(retrieval, budget)
     shared = budget.entities + budget.relations + budget.chunks
-    room = int(shared * budget.most_tokens) - said.tokens
+    room = int(shared * budget.max_tokens) - said.tokens
     passages = _select_passages(retrieval.evidence, retrieval.weights, room)
     return Context(
         entities=said.entities,
@@ -89,10 +89,10 @@ def select_context(retrieval: Retrieval, budget: Budget) -> Context:
 def select_graph_context(retrieval: Retrieval, budget: Budget) -> GraphContext:
     """Return what fits of what the graph says: entities and relations that say something, in order."""
     entities, for_entities = _fit_lines(
-        retrieval.entities, entity_line, budget.entities * budget.most_tokens
+        retrieval.entities, entity_line, budget.entities * budget.max_tokens
     )
     relations, for_relations = _fit_lines(
-        retrieval.relations, relation_line, budget.relations * budget.most_tokens
+        retrieval.relations, relation_line, budget.relations * budget.max_tokens
     )
     return GraphContext(entities=entities, relations=relations, tokens=for_entities + for_relations)
 
@@ -154,7 +154,7 @@ def _select_passages(
         best = max(left, key=lambda place: (worth(place), -place))
         left.remove(best)
         entry = evidence[best]
-        if chosen and (worth(best) < _LEAST_RELEVANCE or _is_near_duplicate(entry, chosen)):
+        if chosen and (worth(best) < _MIN_RELEVANCE or _is_near_duplicate(entry, chosen)):
             continue
         fitting = _trim_to_budget(entry, tokens_left, always=not chosen)
         if fitting is not None:
@@ -193,7 +193,7 @@ def _trim_to_budget(entry: Evidence, tokens_left: int, *, always: bool) -> Evide
     """Return the passage, or as many of its units around the best one as fit; None when that is too little."""
     if _token_cost(entry) <= tokens_left:
         return entry
-    if tokens_left < _LEAST_ROOM and not always:
+    if tokens_left < _MIN_ROOM and not always:
         return None
     parts = units(entry.chunk.text)
     if not parts:

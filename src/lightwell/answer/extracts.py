@@ -5,25 +5,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lightwell.answer import facts
-from lightwell.answer.kinds import AnswerType, ExpectedAnswer, answer_types_in, terms_answered_by_type, expected_answer
+from lightwell.answer.kinds import (
+    AnswerType,
+    ExpectedAnswer,
+    answer_types_in,
+    terms_answered_by_type,
+    expected_answer,
+)
 from lightwell.answer.orders import asks_for_message_content, is_injection
-from lightwell.answer.quotes import LONGEST_SNIPPET, Quote, weighted_coverage, narrow, split_into_quotes
+from lightwell.answer.quotes import (
+    LONGEST_SNIPPET,
+    Quote,
+    weighted_coverage,
+    narrow,
+    split_into_quotes,
+)
 from lightwell.answer.shown import render_quote
 from lightwell.answer.writing import VerifiedSentence
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
 from lightwell.domain.terms import terms, words
 
-MOST_QUOTES = 4
-_LEAST_WORTH = 0.3
-_LEAST_SHARE = 0.85
-_LEAST_GAIN = 0.15
+MAX_QUOTES = 4
+_MIN_WORTH = 0.3
+_MIN_SHARE = 0.85
+_MIN_GAIN = 0.15
 
 _CONTEXT_COUNTS = 0.5
 _FIT_COUNTS = 0.2
-_LEAST_LED = 0.1
-_LEAST_TERMS = 2
-_LEAST_RELEVANCE = 0.5
+_MIN_LED = 0.1
+_MIN_TERMS = 2
+_MIN_RELEVANCE = 0.5
 
 _HEADING = re.compile(r"#{1,6}\s")
 _LETTER_HEAD = re.compile(
@@ -118,9 +130,13 @@ def _reported_instructions(candidates: list[Candidate], retrieval: Retrieval) ->
     orders = [each for each in candidates if _is_injection(each) and _is_relevant(each, retrieval)]
     if not orders:
         return []
-    beside = [each for each in _select(candidates, retrieval) if each.held and not _is_injection(each)]
-    told = sorted((*orders, *beside), key=lambda each: -weighted_coverage(each.held, retrieval.weights))
-    return told[:MOST_QUOTES]
+    beside = [
+        each for each in _select(candidates, retrieval) if each.held and not _is_injection(each)
+    ]
+    told = sorted(
+        (*orders, *beside), key=lambda each: -weighted_coverage(each.held, retrieval.weights)
+    )
+    return told[:MAX_QUOTES]
 
 
 def _is_injection(candidate: Candidate) -> bool:
@@ -140,7 +156,7 @@ def _candidates(entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer)
     for quote in split_into_quotes(entry):
         near = title | frozenset(terms(quote.context))
         bears = (quote.terms | near) & retrieval.weights.keys() or quote.start in likeness
-        if bears and len(quote.terms) >= _LEAST_TERMS and not _is_heading(quote, headings):
+        if bears and len(quote.terms) >= _MIN_TERMS and not _is_heading(quote, headings):
             found.append(
                 _candidate(quote, near, likeness.get(quote.start, 0.0), retrieval.weights, expected)
             )
@@ -158,7 +174,9 @@ def _candidate(
     near = (around & weights.keys()) - held
     kinds = answer_types_in(quote.text, expected, context=quote.context)
     answered = terms_answered_by_type(kinds, expected)
-    covered = weighted_coverage(held | answered, weights) + _CONTEXT_COUNTS * weighted_coverage(near - answered, weights)
+    covered = weighted_coverage(held | answered, weights) + _CONTEXT_COUNTS * weighted_coverage(
+        near - answered, weights
+    )
     return Candidate(
         quote=quote,
         held=held,
@@ -191,7 +209,7 @@ def _select(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate
     worthy = [
         each
         for each in _on_the_day(candidates, retrieval)
-        if each.worth >= _LEAST_WORTH and _is_relevant(each, retrieval)
+        if each.worth >= _MIN_WORTH and _is_relevant(each, retrieval)
     ]
     if not worthy:
         return []
@@ -200,19 +218,19 @@ def _select(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate
     led_on = [] if anchor.fits else _follow_lead(anchor, candidates, retrieval)
     chosen = [anchor, *led_on] if led_on else ordered[:1]
     for each in ordered:
-        if len(chosen) == MOST_QUOTES:
+        if len(chosen) == MAX_QUOTES:
             break
         covered = frozenset[str]().union(*(one.held | one.near for one in chosen))
         adds = each.rank * weighted_coverage(each.held - covered, retrieval.weights)
-        is_near_best = each.rank >= _LEAST_SHARE * ordered[0].rank and each.fits >= chosen[0].fits
-        if each not in chosen and (is_near_best or adds >= _LEAST_GAIN):
+        is_near_best = each.rank >= _MIN_SHARE * ordered[0].rank and each.fits >= chosen[0].fits
+        if each not in chosen and (is_near_best or adds >= _MIN_GAIN):
             chosen.append(each)
     return chosen
 
 
 def _is_relevant(candidate: Candidate, retrieval: Retrieval) -> bool:
     """Return whether a unit stands in a passage that is nearly as relevant as the best."""
-    return candidate.quote.evidence.relevance >= _LEAST_RELEVANCE * retrieval.best
+    return candidate.quote.evidence.relevance >= _MIN_RELEVANCE * retrieval.best
 
 
 def _is_enough(candidate: Candidate) -> bool:
@@ -230,14 +248,22 @@ def _on_the_day(candidates: list[Candidate], retrieval: Retrieval) -> list[Candi
         return candidates
 
     def names_it(said: str) -> bool:
-        return any(facts.may_be_equal(day, each) for day in wanted_days for each in facts.find_dates(said))
+        return any(
+            facts.may_be_equal(day, each) for day in wanted_days for each in facts.find_dates(said)
+        )
 
     if not any(names_it(each.around) for each in candidates):
         return []
-    return [each for each in candidates if names_it(each.quote.text) or not facts.find_dates(each.quote.text)]
+    return [
+        each
+        for each in candidates
+        if names_it(each.quote.text) or not facts.find_dates(each.quote.text)
+    ]
 
 
-def _follow_lead(best: Candidate, candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _follow_lead(
+    best: Candidate, candidates: list[Candidate], retrieval: Retrieval
+) -> list[Candidate]:
     """Return the unit that says what is asked for, where the best one leads to it.
 
     It stands in the same document, or has a name which the best one brought and the question lacks; and it has terms of
@@ -255,7 +281,7 @@ def _follow_lead(best: Candidate, candidates: list[Candidate], retrieval: Retrie
         each
         for each in candidates
         if each.fits
-        and adds(each) >= _LEAST_LED
+        and adds(each) >= _MIN_LED
         and (each.quote.terms & brought or each.quote.evidence.chunk.document_id == document)
     ]
     return [max(led, key=adds)] if led else []

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from lightwell.answer import facts
 from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.context import Budget, select_graph_context
-from lightwell.answer.kinds import AnswerType, ExpectedAnswer, answer_types_in, terms_answered_by_type, expected_answer
+from lightwell.answer.kinds import (
+    AnswerType,
+    ExpectedAnswer,
+    answer_types_in,
+    terms_answered_by_type,
+    expected_answer,
+)
 from lightwell.answer.orders import is_injection
 from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.chat import GraphClaim
@@ -15,7 +21,7 @@ from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, INSUFFICIENT, Answer
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
 from lightwell.domain.terms import terms, words
 
-_MOST_LINES = 8
+_MAX_LINES = 8
 _WHAT_IT_IS = re.compile(
     r"\b(?:who|what|wer|was|qui)\s+(?:is|are|was|were|ist|sind|est|sont)\b", re.IGNORECASE
 )
@@ -63,7 +69,7 @@ def graph_facts(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[G
         for line in _facts(told.entities, told.relations)
         if all(_is_named(name, said) for name in line.names)
     ]
-    return tuple(found[:_MOST_LINES])
+    return tuple(found[:_MAX_LINES])
 
 
 def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
@@ -84,7 +90,11 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     rest = {term: weight for term, weight in weights.items() if term not in known}
     chosen = _select([_match(line, question) for line in about], rest)
     held = frozenset[str]().union(*(each.terms for each in chosen))
-    if not chosen or weighted_coverage(held, weights) < SUFFICIENT_RELEVANCE or (rest and weighted_coverage(held, rest) < SUFFICIENT_RELEVANCE):
+    if (
+        not chosen
+        or weighted_coverage(held, weights) < SUFFICIENT_RELEVANCE
+        or (rest and weighted_coverage(held, rest) < SUFFICIENT_RELEVANCE)
+    ):
         return ()
     if not all(name <= held for name in facts.names(question)):
         return ()
@@ -94,14 +104,14 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
 def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_MatchedFact]:
     """Return the fitting line that holds most of the rest, and others that add to it; without a rest, all that fit."""
     if not rest:
-        return [each for each in facts if each.fits and len(each.line.names) == 1][:_MOST_LINES]
+        return [each for each in facts if each.fits and len(each.line.names) == 1][:_MAX_LINES]
     fitting = [each for each in facts if each.fits and each.terms & rest.keys()]
     if not fitting:
         return []
     chosen = [max(fitting, key=lambda each: weighted_coverage(each.terms, rest))]
     for each in facts:
         held = frozenset[str]().union(*(one.terms for one in chosen))
-        if (each.terms - held) & rest.keys() and len(chosen) < _MOST_LINES:
+        if (each.terms - held) & rest.keys() and len(chosen) < _MAX_LINES:
             chosen.append(each)
     return chosen
 
@@ -116,7 +126,9 @@ def _match(line: GraphFact, question: str) -> _MatchedFact:
     )
 
 
-def _required_terms(question: str, expected: ExpectedAnswer, line: GraphFact) -> frozenset[AnswerType]:
+def _required_terms(
+    question: str, expected: ExpectedAnswer, line: GraphFact
+) -> frozenset[AnswerType]:
     """Return what must be held; who or what somebody is, a description says, whatever is in it."""
     if _WHAT_IT_IS.search(question) and expected.terms <= frozenset(terms(" ".join(line.names))):
         return expected.kinds - {AnswerType.PERSON, AnswerType.NAME}
@@ -138,7 +150,8 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
     for relation in relations:
         names = (relation.source, relation.target)
         ends = [
-            GraphClaim(subject=end, text=name) for end, name in zip(relation.ends, names, strict=True)
+            GraphClaim(subject=end, text=name)
+            for end, name in zip(relation.ends, names, strict=True)
         ]
         for said in _descriptions(relation.description):
             yield GraphFact(

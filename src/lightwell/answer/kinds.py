@@ -127,7 +127,9 @@ def expected_answer(question: str) -> ExpectedAnswer:
     )
 
 
-def answer_types_in(text: str, expected: ExpectedAnswer, *, context: str = "") -> frozenset[AnswerType]:
+def answer_types_in(
+    text: str, expected: ExpectedAnswer, *, context: str = ""
+) -> frozenset[AnswerType]:
     """Return which of the kinds that are asked for the text holds, in something that the question does not have.
 
     `context` is what it stands under: a table's head says what its numbers count.
@@ -135,7 +137,9 @@ def answer_types_in(text: str, expected: ExpectedAnswer, *, context: str = "") -
     return frozenset(kind for kind in expected.kinds if _holds(kind, text, context, expected))
 
 
-def terms_answered_by_type(kinds: Collection[AnswerType], expected: ExpectedAnswer) -> frozenset[str]:
+def terms_answered_by_type(
+    kinds: Collection[AnswerType], expected: ExpectedAnswer
+) -> frozenset[str]:
     """Return the terms of the question that a text answers by holding these kinds: `deadline` by a date."""
     said = (_ASKING_TERMS.get(kind, frozenset[str]()) for kind in kinds)
     return expected.terms.intersection(frozenset[str]().union(*said))
@@ -154,8 +158,13 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
         case AnswerType.DEADLINE:
             return any(_dates(match[0]) for match in _BY.finditer(text))
         case AnswerType.FIGURE:
-            bare = not expected.counts or bool(expected.units.intersection(terms(f"{context} {text}")))
-            return any(_is_wanted(figure, expected, bare=bare) for figure, _ in facts.facts_with_context(text))
+            bare = not expected.counts or bool(
+                expected.units.intersection(terms(f"{context} {text}"))
+            )
+            return any(
+                _is_wanted(figure, expected, bare=bare)
+                for figure, _ in facts.facts_with_context(text)
+            )
         case AnswerType.NAME:
             return any(not name & expected.terms for name in facts.names(text))
         case AnswerType.ADDRESS:
@@ -165,7 +174,9 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
             return any(not name & expected.terms for name in names)
 
 
-def _is_wanted(figure: facts.Figure | facts.PartialDate, expected: ExpectedAnswer, *, bare: bool) -> bool:
+def _is_wanted(
+    figure: facts.Figure | facts.PartialDate, expected: ExpectedAnswer, *, bare: bool
+) -> bool:
     match figure:
         case facts.Figure(value=value, unit=unit):
             counts = not expected.units or unit in expected.units or (bare and not unit)

@@ -13,8 +13,15 @@ from lightwell.answer.days import first_date
 from lightwell.answer.extracts import is_heading
 from lightwell.answer.quotes import Quote, make_citation, make_quote, shorten
 from lightwell.answer.shown import render_quote
-from lightwell.answer.telling import EntityNames, definition_score, fold_words, open_issue_score, has_content, news_score
-from lightwell.domain.briefs import MOST_CITATIONS, BriefLine, EntityPassage
+from lightwell.answer.telling import (
+    EntityNames,
+    definition_score,
+    fold_words,
+    open_issue_score,
+    has_content,
+    news_score,
+)
+from lightwell.domain.briefs import MAX_CITATIONS, BriefLine, EntityPassage
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.fences import fence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
@@ -23,12 +30,12 @@ from lightwell.domain.tokens import token_count
 from lightwell.domain.units import units
 from lightwell.ports import ChatModel, Message
 
-MOST_REPLY_TOKENS = 800
+MAX_REPLY_TOKENS = 800
 FEWEST_CITATIONS = 3
 
-_MOST_LINES = 3
-_MOST_SHOWN = 8
-_MOST_DESCRIBED = 2
+_MAX_LINES = 3
+_MAX_SHOWN = 8
+_MAX_DESCRIBED = 2
 
 
 class Part(StrEnum):
@@ -88,7 +95,7 @@ class CitationMarks:
 
     @property
     def are_left(self) -> bool:
-        return len(self._known) < MOST_CITATIONS
+        return len(self._known) < MAX_CITATIONS
 
     def line(self, text: str, quotes: Sequence[Quote], said_at: datetime) -> BriefLine:
         """Return the line with its citations, marked as they come."""
@@ -104,32 +111,46 @@ class CitationMarks:
         return made
 
 
-def candidate_sentences(passages: Sequence[EntityPassage], entity_names: EntityNames) -> list[CandidateSentence]:
+def candidate_sentences(
+    passages: Sequence[EntityPassage], entity_names: EntityNames
+) -> list[CandidateSentence]:
     """Return every unit that names the entity or stands under its name, in the order of the passages.
 
     Where none does, the passages that are known to speak of it do in other words: then all their units.
     """
-    heard = [each for passage in passages for each in _candidates_in(passage, entity_names, everywhere=False)]
+    heard = [
+        each
+        for passage in passages
+        for each in _candidates_in(passage, entity_names, everywhere=False)
+    ]
     known = (passage for passage in passages if passage.mention_count)
-    return heard or [each for passage in known for each in _candidates_in(passage, entity_names, everywhere=True)]
+    return heard or [
+        each for passage in known for each in _candidates_in(passage, entity_names, everywhere=True)
+    ]
 
 
 def extract_lines(entity: Entity, sentences: Sequence[CandidateSentence]) -> list[DraftLine]:
     """Return the lines that units make word for word; `heard` is newest first."""
     taken = _Deduplicator()
-    about = _supported_description(entity, sentences) or _drafts(Part.ABOUT, taken.without_repeated(_by_definition_score(sentences), 1))
+    about = _supported_description(entity, sentences) or _drafts(
+        Part.ABOUT, taken.without_repeated(_by_definition_score(sentences), 1)
+    )
     for draft in about:
         taken.add(draft)
     still_open = sorted(
         _newest_first(each for each in sentences if each.open_issue_score),
         key=lambda each: (each.open_issue_score < 2, not each.dated),
     )
-    left = _drafts(Part.OPEN, taken.without_repeated(still_open, _MOST_LINES))
-    lately = _drafts(Part.LATELY, _newest_first(taken.without_repeated(_newest(sentences, taken), _MOST_LINES)))
+    left = _drafts(Part.OPEN, taken.without_repeated(still_open, _MAX_LINES))
+    lately = _drafts(
+        Part.LATELY, _newest_first(taken.without_repeated(_newest(sentences, taken), _MAX_LINES))
+    )
     drafts = [*about, *lately, *left]
     spare = _by_definition_score([each for each in sentences if each.names_entity])
     quoted = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
-    more = taken.without_repeated(_from_other_passages(spare, quoted), FEWEST_CITATIONS - len(quoted))
+    more = taken.without_repeated(
+        _from_other_passages(spare, quoted), FEWEST_CITATIONS - len(quoted)
+    )
     missing = (
         FEWEST_CITATIONS - len(more) - len({each.place for one in drafts for each in one.quotes})
     )
@@ -145,7 +166,10 @@ def passes_verification(sentence: CandidateSentence) -> bool:
 
 def best_definition(sentences: Sequence[CandidateSentence]) -> str:
     """Return the unit that best says what the entity is, "" for none."""
-    return next((each.quote.text for each in _by_definition_score(sentences) if passes_verification(each)), "")
+    return next(
+        (each.quote.text for each in _by_definition_score(sentences) if passes_verification(each)),
+        "",
+    )
 
 
 async def generate_lines(
@@ -154,16 +178,16 @@ async def generate_lines(
     passages: Sequence[EntityPassage],
     drafts: Sequence[DraftLine],
     *,
-    most_tokens: int,
+    max_tokens: int,
 ) -> list[DraftLine]:
     """Return the lines that the model writes and its citations carry; raise `ModelFailed`.
 
     It is shown the passages of the chosen lines first, so that a part it leaves empty may keep those.
     """
-    shown = _passages_to_show(passages, drafts, most_tokens)
+    shown = _passages_to_show(passages, drafts, max_tokens)
     evidence = [_evidence(each) for each in shown]
     dates = {each.chunk.id: each.said_at for each in shown}
-    reply = await model.reply(build_messages(entity, evidence), most_tokens=MOST_REPLY_TOKENS)
+    reply = await model.reply(build_messages(entity, evidence), max_tokens=MAX_REPLY_TOKENS)
     made: list[DraftLine] = []
     for part, text in _parts(reply.text):
         made += [
@@ -173,7 +197,7 @@ async def generate_lines(
                 quotes=each.quotes,
                 said_at=first_date(each.text) or dates[each.quotes[0].evidence.chunk.id],
             )
-            for each in writing.verify_reply(text, evidence, entity.name)[:_MOST_LINES]
+            for each in writing.verify_reply(text, evidence, entity.name)[:_MAX_LINES]
         ]
     done = {draft.part for draft in made}
     return _add_extracted([*made, *(draft for draft in drafts if draft.part not in done)], drafts)
@@ -222,7 +246,7 @@ def limit_citations(drafts: Sequence[DraftLine]) -> tuple[list[DraftLine], Citat
     kept: list[DraftLine] = []
     for _, draft in sorted(ranked, key=lambda pair: pair[0]):
         keys = {marks.key(each) for each in draft.quotes}
-        if len(held | keys) <= MOST_CITATIONS:
+        if len(held | keys) <= MAX_CITATIONS:
             held |= keys
             kept.append(draft)
     return sorted(kept, key=lambda draft: list(Part).index(draft.part)), marks
@@ -237,7 +261,9 @@ class _Deduplicator:
     def add(self, draft: DraftLine) -> None:
         self.said |= {fold_words(each.text) for each in draft.quotes}
 
-    def without_repeated(self, sentences: Iterable[CandidateSentence], most: int) -> list[CandidateSentence]:
+    def without_repeated(
+        self, sentences: Iterable[CandidateSentence], most: int
+    ) -> list[CandidateSentence]:
         """Return the first units that say something new, and take them."""
         found: list[CandidateSentence] = []
         for each in sentences:
@@ -248,7 +274,9 @@ class _Deduplicator:
         return found
 
 
-def _candidates_in(passage: EntityPassage, entity_names: EntityNames, *, everywhere: bool) -> Iterator[CandidateSentence]:
+def _candidates_in(
+    passage: EntityPassage, entity_names: EntityNames, *, everywhere: bool
+) -> Iterator[CandidateSentence]:
     chunk, entry = passage.chunk, _evidence(passage)
     for unit in units(chunk.text):
         text = chunk.text[unit.start : unit.end]
@@ -269,7 +297,9 @@ def _candidates_in(passage: EntityPassage, entity_names: EntityNames, *, everywh
                 news_score=news_score(text, entity_names)
                 if news and not heads and has_content(text)
                 else 0.0,
-                open_issue_score=0 if heads else open_issue_score(text, " › ".join((*section[-1:], unit.context))),
+                open_issue_score=0
+                if heads
+                else open_issue_score(text, " › ".join((*section[-1:], unit.context))),
             )
 
 
@@ -294,7 +324,9 @@ def _drafts(part: Part, sentences: Iterable[CandidateSentence]) -> list[DraftLin
     ]
 
 
-def _supported_description(entity: Entity, sentences: Sequence[CandidateSentence]) -> list[DraftLine]:
+def _supported_description(
+    entity: Entity, sentences: Sequence[CandidateSentence]
+) -> list[DraftLine]:
     """Return the sentences of the entity's description that passages carry, checked as if a model wrote them.
 
     What a person wrote is that person's word: no passage is cited for it, whatever names the entity.
@@ -302,7 +334,7 @@ def _supported_description(entity: Entity, sentences: Sequence[CandidateSentence
     if entity.described_by_hand:
         return []
     passages = {each.quote.evidence.chunk.id: each for each in sentences}
-    evidence = [each.quote.evidence for each in [*passages.values()][:_MOST_SHOWN]]
+    evidence = [each.quote.evidence for each in [*passages.values()][:_MAX_SHOWN]]
     dates = {each.quote.place: each.said_at for each in sentences}
     marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
     found: list[DraftLine] = []
@@ -310,8 +342,10 @@ def _supported_description(entity: Entity, sentences: Sequence[CandidateSentence
         for each in writing.verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
             first = each.quotes[0]
             said_at = dates.get(first.place, passages[first.evidence.chunk.id].said_at)
-            found.append(DraftLine(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at))
-    return found[:_MOST_DESCRIBED]
+            found.append(
+                DraftLine(part=Part.ABOUT, text=each.text, quotes=(first,), said_at=said_at)
+            )
+    return found[:_MAX_DESCRIBED]
 
 
 def _sentences(description: str) -> Iterator[str]:
@@ -328,7 +362,9 @@ def _by_definition_score(sentences: Sequence[CandidateSentence]) -> list[Candida
     )
 
 
-def _from_other_passages(sentences: Iterable[CandidateSentence], quoted: Collection[ChunkId]) -> list[CandidateSentence]:
+def _from_other_passages(
+    sentences: Iterable[CandidateSentence], quoted: Collection[ChunkId]
+) -> list[CandidateSentence]:
     """Return the first unit of each passage that is not quoted yet."""
     first: dict[ChunkId, CandidateSentence] = {}
     for each in sentences:
@@ -336,7 +372,9 @@ def _from_other_passages(sentences: Iterable[CandidateSentence], quoted: Collect
     return [each for chunk, each in first.items() if chunk not in quoted]
 
 
-def _newest(sentences: Sequence[CandidateSentence], taken: _Deduplicator) -> list[CandidateSentence]:
+def _newest(
+    sentences: Sequence[CandidateSentence], taken: _Deduplicator
+) -> list[CandidateSentence]:
     """Return of each document its newest unit that is not taken yet, the newest first; the most telling one of a day.
 
     Units without a date count only where none has one.
@@ -356,16 +394,18 @@ def _newest_first(sentences: Iterable[CandidateSentence]) -> list[CandidateSente
     return sorted(sentences, key=lambda each: each.said_at, reverse=True)
 
 
-def _passages_to_show(passages: Sequence[EntityPassage], drafts: Sequence[DraftLine], most_tokens: int) -> list[EntityPassage]:
+def _passages_to_show(
+    passages: Sequence[EntityPassage], drafts: Sequence[DraftLine], max_tokens: int
+) -> list[EntityPassage]:
     wanted = [each.evidence.chunk.id for draft in drafts for each in draft.quotes]
     first = {chunk: place for place, chunk in reversed(list(enumerate(wanted)))}
     ranked = sorted(passages, key=lambda each: first.get(each.chunk.id, len(wanted)))
     shown: list[EntityPassage] = []
-    for each in ranked[:_MOST_SHOWN]:
+    for each in ranked[:_MAX_SHOWN]:
         cost = token_count(passage_text(_evidence(each)))
-        if not shown or cost <= most_tokens:
+        if not shown or cost <= max_tokens:
             shown.append(each)
-            most_tokens -= cost
+            max_tokens -= cost
     return shown
 
 

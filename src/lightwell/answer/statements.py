@@ -19,11 +19,11 @@ from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidenc
 from lightwell.domain.statements import CitedStatement, Statements
 from lightwell.domain.terms import terms, words
 
-MOST_STATEMENTS = 20
+MAX_STATEMENTS = 20
 READ_IN_OTHER_WORDS = 5
 """Passages that are looked at for the other words of an act."""
 
-_LEAST_REACH, _NEAR_BEST = 0.5, 0.9
+_MIN_REACH, _NEAR_BEST = 0.5, 0.9
 _WHOLE = 0.95
 _PRONOUN = re.compile(r"\b(?:he|him|his|she|hers?|ihr|ihm|ihn|lui|elle)\b", re.IGNORECASE)
 _ITEM = re.compile(r"[#|>*•+-]|\d+[.)]")
@@ -45,21 +45,26 @@ def statement_quotes(retrieval: Retrieval) -> list[VerifiedSentence]:
         if not _is_question(each.quote) and (not asked or asked & _speech_acts(each.quote))
     ]
     best = max((reach for _, reach in found), default=0.0)
-    least = max(_LEAST_REACH, _NEAR_BEST * best) if retrieval.is_enough else _WHOLE
+    least = max(_MIN_REACH, _NEAR_BEST * best) if retrieval.is_enough else _WHOLE
     found.sort(key=lambda pair: (-pair[1], -pair[0].rank))
     wanted = frozenset(retrieval.weights)
     return [
         VerifiedSentence(text=_render_quote(quote), quotes=(quote,))
-        for each, reach in found[:MOST_STATEMENTS]
+        for each, reach in found[:MAX_STATEMENTS]
         if reach >= least
         for quote in [narrow(each.quote, wanted)]
     ]
 
 
-def build_statements(retrieval: Retrieval, sentences: Sequence[VerifiedSentence], model: str) -> Statements:
+def build_statements(
+    retrieval: Retrieval, sentences: Sequence[VerifiedSentence], model: str
+) -> Statements:
     """Return statements as a list, newest first by the days they name; the same sentence of several documents is one with all its citations."""
     numbers = CitationNumbers()
-    ordered = sorted(_merge_duplicates(sentences, retrieval.evidence), key=lambda each: -_date_of(each).timestamp())
+    ordered = sorted(
+        _merge_duplicates(sentences, retrieval.evidence),
+        key=lambda each: -_date_of(each).timestamp(),
+    )
     made = tuple(
         CitedStatement(
             text=each.text,
@@ -108,7 +113,9 @@ def _coverage(
     counts at most as much as what it says itself.
     """
     own = weighted_coverage(candidate.held | candidate.spoken_for, retrieval.weights)
-    whole = weighted_coverage(candidate.held | candidate.spoken_for | candidate.near | asked | meant, retrieval.weights)
+    whole = weighted_coverage(
+        candidate.held | candidate.spoken_for | candidate.near | asked | meant, retrieval.weights
+    )
     return whole if asked else min(whole, 2 * own)
 
 
@@ -132,7 +139,9 @@ def _is_question(quote: Quote) -> bool:
     return quote.text.rstrip("\"'”’)*_ ").endswith("?")
 
 
-def _merge_duplicates(sentences: Iterable[VerifiedSentence], evidence: Sequence[Evidence]) -> list[VerifiedSentence]:
+def _merge_duplicates(
+    sentences: Iterable[VerifiedSentence], evidence: Sequence[Evidence]
+) -> list[VerifiedSentence]:
     """Return the statements with the same words as one, each with the places where its sentences stand again."""
     again: dict[str, list[Quote]] = {}
     for entry in evidence:
@@ -140,7 +149,9 @@ def _merge_duplicates(sentences: Iterable[VerifiedSentence], evidence: Sequence[
             again.setdefault(_fold_words(quote.text), []).append(quote)
     found: dict[str, VerifiedSentence] = {}
     for each in sentences:
-        places = [twin for own in each.quotes for twin in (own, *again.get(_fold_words(own.text), ()))]
+        places = [
+            twin for own in each.quotes for twin in (own, *again.get(_fold_words(own.text), ()))
+        ]
         known = found.setdefault(_fold_words(each.text), replace(each, quotes=()))
         by_place = {quote.place: quote for quote in (*known.quotes, *places)}
         found[_fold_words(each.text)] = replace(known, quotes=tuple(by_place.values()))

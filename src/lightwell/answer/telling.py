@@ -146,7 +146,10 @@ def definition_score(text: str, entity_names: EntityNames) -> float:
 def news_score(text: str, entity_names: EntityNames) -> float:
     """Return how much the text tells of what happened, from 0: it names the entity, a date or a figure."""
     worth = (
-        2.0 + 2.0 * entity_names.occur_in(text) + bool(_DIGIT.search(text)) + 0.5 * (text[-1:] in ".!")
+        2.0
+        + 2.0 * entity_names.occur_in(text)
+        + bool(_DIGIT.search(text))
+        + 0.5 * (text[-1:] in ".!")
     )
     return max(0.0, worth - _readability_penalty(text))
 

@@ -23,8 +23,8 @@ _SAID_BY_RULES = "name"
 _INSIDE, _LEAD = re.compile(r"[\w,][\s*_]{1,8}$|[(\"“]$"), 9
 """What stands before a word inside a sentence, and within how many characters it is looked for."""
 
-_MOST_TIES = 6
-_MOST_ASKED = 12
+_MAX_TIES = 6
+_MAX_ASKED = 12
 _ROLES = frozenset(
     """support info sales service office contact hello help admin team billing jobs press mail noreply no-reply
     kontakt vertrieb""".split()
@@ -57,15 +57,21 @@ async def find_related(
     chunks = [each.chunk.id for each in passages]
     wanted = briefs.EntityFilter(kinds=_PERSONS, also=list(bonds))
     counts = await briefs.co_mentioned(database, reader, entity.id, chunks, wanted)
-    beside = await entities.get_many(database, reader, [each for each in counts if each not in bonds])
-    tied = [_related_entity(each.entity, each, counts.get(each.entity.id, 0)) for each in bonds.values()]
+    beside = await entities.get_many(
+        database, reader, [each for each in counts if each not in bonds]
+    )
+    tied = [
+        _related_entity(each.entity, each, counts.get(each.entity.id, 0)) for each in bonds.values()
+    ]
     tied += [_related_entity(beside[each], None, counts[each]) for each in counts if each in beside]
     text = "\n".join(each.chunk.text for each in passages)
     tied = [each for each in tied if each.relation or sentences_naming(each, sentences)]
     tied = [each for each in tied if _is_plausible(each, entity, text)]
     named = await _people_by_address(database, reader, tied)
     return RelatedEntities(
-        people=_without_name_parts(named.get(each.ref, each) for each in tied if _is_person(each, named)),
+        people=_without_name_parts(
+            named.get(each.ref, each) for each in tied if _is_person(each, named)
+        ),
         links=_without_name_parts(each for each in tied if not _is_person(each, named)),
     )
 
@@ -82,10 +88,14 @@ async def _people_by_address(
     Whom an address is of counts as a person only where the reader's passages name him or her.
     """
     nameless = [each for each in related if each.kind == _SAID_BY_RULES]
-    begin = {one: each for each in nameless[:_MOST_ASKED] for one in likely_address_prefixes(each.name)}
+    begin = {
+        one: each for each in nameless[:_MAX_ASKED] for one in likely_address_prefixes(each.name)
+    }
     found = await briefs.find_addresses(database, reader, sorted(begin)) if begin else []
     owners = {
-        each.ref: each for each in nameless if any(address_matches_name(one, each.name) for one in found)
+        each.ref: each
+        for each in nameless
+        if any(address_matches_name(one, each.name) for one in found)
     }
     spelled = {
         each.ref: " ".join(words(each.name.partition("@")[0]))
@@ -113,7 +123,11 @@ def _is_plausible(related: RelatedEntity, entity: Entity, text: str) -> bool:
         return True
     own, other = words(related.name), words(entity.name)
     is_part = own in (other[: len(own)], other[-len(own) :]) or own[-len(other) :] == other
-    return not is_part and is_plausible_name(related.name) and (len(own) > 1 or is_proper(related.name, text))
+    return (
+        not is_part
+        and is_plausible_name(related.name)
+        and (len(own) > 1 or is_proper(related.name, text))
+    )
 
 
 def is_proper(word: str, text: str) -> bool:
@@ -131,21 +145,26 @@ def _without_name_parts(related: Iterable[RelatedEntity]) -> tuple[RelatedEntity
     found: list[tuple[frozenset[str], RelatedEntity]] = []
     for each in related:
         own = frozenset(words(each.name))
-        if len(found) < _MOST_TIES and not any(own <= had or had <= own for had, _ in found):
+        if len(found) < _MAX_TIES and not any(own <= had or had <= own for had, _ in found):
             found.append((own, each))
     return tuple(each for _, each in found)
 
 
-def sentences_naming(related: RelatedEntity, sentences: Sequence[CandidateSentence]) -> list[CandidateSentence]:
+def sentences_naming(
+    related: RelatedEntity, sentences: Sequence[CandidateSentence]
+) -> list[CandidateSentence]:
     """Return the units that name it."""
     called = entity_names([related.name])
     return [each for each in sentences if called.occur_in(each.quote.text)]
 
 
-def add_evidence(related: RelatedEntity, sentences: Sequence[CandidateSentence], marks: CitationMarks) -> RelatedEntity:
+def add_evidence(
+    related: RelatedEntity, sentences: Sequence[CandidateSentence], marks: CitationMarks
+) -> RelatedEntity:
     """Return the tie with the most telling unit that names it, from a passage that is cited already where one does."""
     ranked = sorted(
-        sentences_naming(related, sentences), key=lambda each: (not marks.knows(each.quote), -each.news_score)
+        sentences_naming(related, sentences),
+        key=lambda each: (not marks.knows(each.quote), -each.news_score),
     )
     best = next((each for each in ranked if passes_verification(each)), None)
     if best is None or not (marks.knows(best.quote) or marks.are_left):

@@ -24,22 +24,22 @@ class TimeLimitedModel:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the reply; raise `ModelFailed`, also when the time is over."""
         try:
             async with asyncio.timeout_at(self.deadline):
-                return await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
+                return await self.inner.reply(messages, max_tokens=max_tokens, schema=schema)
         except TimeoutError as error:
             raise self._too_slow(error) from None
 
-    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; raise `ModelFailed`, also when the time is over.
 
         The consumer's own time between two pieces counts too, but it is not interrupted.
         """
-        pieces = self.inner.stream(messages, most_tokens=most_tokens)
+        pieces = self.inner.stream(messages, max_tokens=max_tokens)
         try:
             while (piece := await self._next(pieces)) is not None:
                 yield piece

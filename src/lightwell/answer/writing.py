@@ -8,7 +8,13 @@ from importlib import resources
 
 from lightwell.answer import facts
 from lightwell.answer.active import are_quoted
-from lightwell.answer.check import Source, supporting_quotes, supporting_quotes_elsewhere, collect_names, source
+from lightwell.answer.check import (
+    Source,
+    supporting_quotes,
+    supporting_quotes_elsewhere,
+    collect_names,
+    source,
+)
 from lightwell.answer.context import Context, entity_line, passage_text, relation_line
 from lightwell.answer.orders import asks_for_message_content, is_reported_speech
 from lightwell.answer.quotes import Quote, narrow
@@ -48,13 +54,16 @@ class VerifiedSentence:
     quotes: tuple[Quote, ...]
 
 
-def build_messages(question: str, context: Context, prompt: Prompt = Prompt.ANSWER) -> list[Message]:
+def build_messages(
+    question: str, context: Context, prompt: Prompt = Prompt.ANSWER
+) -> list[Message]:
     """Return what the model is sent: background that cannot be cited, passages numbered from 1, the question."""
     background = "\n".join(
         (*map(entity_line, context.entities), *map(relation_line, context.relations))
     )
     blocks = [
-        f"[{number}]\n{fence(passage_text(each))}" for number, each in enumerate(context.passages, 1)
+        f"[{number}]\n{fence(passage_text(each))}"
+        for number, each in enumerate(context.passages, 1)
     ]
     parts = [f"Background:\n\n{fence(background)}"] if background else []
     parts.extend(("Evidence:\n\n" + "\n\n".join(blocks), f"Question: {question}"))
@@ -152,7 +161,9 @@ def reply_verifier(passages: Sequence[Evidence], question: str = "") -> ReplyVer
     return ReplyVerifier(sources=sources, whole=whole, known=collect_names(question, sources))
 
 
-def verify_reply(reply: str, passages: Sequence[Evidence], question: str = "") -> list[VerifiedSentence]:
+def verify_reply(
+    reply: str, passages: Sequence[Evidence], question: str = ""
+) -> list[VerifiedSentence]:
     """Return the statements of a whole reply that their citations carry, in order."""
     checking = reply_verifier(passages, question)
     return [*checking.feed(reply), *checking.flush()]

@@ -15,13 +15,13 @@ from lightwell.domain.errors import Invalid
 _KEYS = ("acl_tags", "title", "topic", "topic_tag", "author", "metadata")
 _FOLDER_KEYS = (*_KEYS, "files", "ignore")
 _LONGEST_PATTERN = 1000
-MOST_TAGS = 100
+MAX_TAGS = 100
 """Access tags of one document; who needs more has a group to name."""
 
 _NO_LETTERS = re.compile(r"[\W_]+")
 _ACCESS_KEY = "acltags"
 _ACCESS_WORDS = frozenset("acl acls accesstag accesstags accesslist accesscontrol".split())
-_MOST_SLIPS = 2
+_MAX_SLIPS = 2
 
 
 _Segment = re.Pattern[str] | None
@@ -129,17 +129,17 @@ def _refuse_unknown(yaml: Mapping[str, object], known: Sequence[str]) -> None:
 
 def _tags(value: object) -> Tags:
     tags = tags_of(_words(value or [], "acl_tags"))
-    if len(tags) > MOST_TAGS:
+    if len(tags) > MAX_TAGS:
         raise Invalid(
-            f"'acl_tags' lists {len(tags):,} tags; name at most {MOST_TAGS}, or a tag for all of them"
+            f"'acl_tags' lists {len(tags):,} tags; name at most {MAX_TAGS}, or a tag for all of them"
         )
     return tags
 
 
 def _resembles_access_key(key: str) -> bool:
     """Say whether a key is `acl_tags` in other letters, or with up to two slips."""
-    bare = _NO_LETTERS.sub("", key.casefold())[: len(_ACCESS_KEY) + _MOST_SLIPS + 1]
-    return bare in _ACCESS_WORDS or _edit_distance(bare, _ACCESS_KEY) <= _MOST_SLIPS
+    bare = _NO_LETTERS.sub("", key.casefold())[: len(_ACCESS_KEY) + _MAX_SLIPS + 1]
+    return bare in _ACCESS_WORDS or _edit_distance(bare, _ACCESS_KEY) <= _MAX_SLIPS
 
 
 def _edit_distance(one: str, other: str) -> int:

@@ -26,10 +26,16 @@ from lightwell.ingest.formats import format_of, known_ending, unsupported
 from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, unique_mapping, yaml_mapping
 from lightwell.ingest.isolation import document_failure
 from lightwell.ownership import reason_to_distrust
-from lightwell.ports import UnreadableDocument, Change, ChangedDocument, RemovedDocument, UnchangedDocument
+from lightwell.ports import (
+    UnreadableDocument,
+    Change,
+    ChangedDocument,
+    RemovedDocument,
+    UnchangedDocument,
+)
 
 SETTINGS_NAME = ".lightwell.yaml"
-MOST_BYTES = 50 * 1024 * 1024
+MAX_BYTES = 50 * 1024 * 1024
 _CHECK = "check its permissions"
 _READ_ONLY = (
     os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -81,7 +87,7 @@ class Files:
 
     root: Path
     default_tags: Tags
-    most_bytes: int = MOST_BYTES
+    max_bytes: int = MAX_BYTES
     format: Format | None = None
 
     @property
@@ -137,7 +143,9 @@ class Files:
         except Invalid as error:
             return UnreadableDocument(url=url, reason="settings", message=f"front matter: {error}")
         except OSError as error:
-            return UnreadableDocument(url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK}")
+            return UnreadableDocument(
+                url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK}"
+            )
         except Exception as error:  # noqa: BLE001 - one file never ends the walk; it is told with its reason
             failure = document_failure(error, url)
             message = str(error) if failure is None else failure.message
@@ -179,9 +187,9 @@ class Files:
     def _read_file(self, path: Path) -> tuple[bytes, datetime]:
         with _open_regular(path) as file:
             about = os.fstat(file.fileno())
-            content = file.read(self.most_bytes + 1) if about.st_size <= self.most_bytes else None
-        if content is None or len(content) > self.most_bytes:
-            most = f"{self.most_bytes / 1024**2:,.0f} MB"
+            content = file.read(self.max_bytes + 1) if about.st_size <= self.max_bytes else None
+        if content is None or len(content) > self.max_bytes:
+            most = f"{self.max_bytes / 1024**2:,.0f} MB"
             raise Unreadable("too_large", f"it is over {most}; split it or raise the limit")
         return content, datetime.fromtimestamp(about.st_mtime, UTC)
 
@@ -235,7 +243,9 @@ def _below_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> It
         yield from _entry(entry, root, here)
 
 
-def _entry(entry: os.DirEntry[str], root: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
+def _entry(
+    entry: os.DirEntry[str], root: Path, above: Sequence[_FolderAbove]
+) -> Iterator[_FileEntry]:
     path = Path(entry.path)
     if entry.is_symlink():
         if _leads_out(path, root):

@@ -6,13 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from lightwell.connectors.files import MOST_BYTES, Files
+from lightwell.connectors.files import MAX_BYTES, Files
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, Unreadable
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import require_text
 from lightwell.ingest.formats import format_of
-from lightwell.ports import UnreadableDocument, Change, ChangedDocument, Connector, UnchangedDocument
+from lightwell.ports import (
+    UnreadableDocument,
+    Change,
+    ChangedDocument,
+    Connector,
+    UnchangedDocument,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +26,7 @@ class RequestedFile:
     """A `Connector` with exactly one document, handed over anew at each request."""
 
     request: IngestRequest
-    most_bytes: int = MOST_BYTES
+    max_bytes: int = MAX_BYTES
 
     @property
     def scope(self) -> str:
@@ -48,16 +54,18 @@ class RequestedFile:
         return Files(
             root=path,
             default_tags=self.request.acl_tags,
-            most_bytes=self.most_bytes,
+            max_bytes=self.max_bytes,
             format=self.request.format,
         )
 
     def _change(self, content: bytes) -> Change:
         request = self.request
         url = require_text(request.document_url, "The document's URL").strip()
-        if len(content) > self.most_bytes:
-            most = f"{self.most_bytes / 1024**2:,.0f} MB"
-            return UnreadableDocument(url=url, reason="too_large", message=f"it is over {most}; split it")
+        if len(content) > self.max_bytes:
+            most = f"{self.max_bytes / 1024**2:,.0f} MB"
+            return UnreadableDocument(
+                url=url, reason="too_large", message=f"it is over {most}; split it"
+            )
         name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
         try:
             found = request.format or format_of(name, content)

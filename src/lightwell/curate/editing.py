@@ -13,7 +13,7 @@ from lightwell.curate.desk import CurationContext
 from lightwell.domain.access import Reader, Tags, tags_of
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
-    LEAST_CONFIDENCE,
+    MIN_CONFIDENCE,
     Entity,
     Predicate,
     Relation,
@@ -28,11 +28,13 @@ from lightwell.records.database import Database
 from lightwell.records.entities import ResolvedName
 
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 200, 8000
-_MOST_SOURCES = 1000
+_MAX_SOURCES = 1000
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
-async def create(context: CurationContext, reader: Reader, manual_edit: ManualEdit, tags: Iterable[str]) -> Entity:
+async def create(
+    context: CurationContext, reader: Reader, manual_edit: ManualEdit, tags: Iterable[str]
+) -> Entity:
     """Make an entity by hand; raise `Invalid` when the reader has one of this name or the word cannot stand."""
     said = _validate(manual_edit)
     if not said.name:
@@ -41,14 +43,22 @@ async def create(context: CurationContext, reader: Reader, manual_edit: ManualEd
     if await _known(context.database, reader, said.name):
         raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
     kind = said.kind or "term"
-    known = ManualEdit(name=said.name, kind=kind, description=said.description, sources=said.sources)
+    known = ManualEdit(
+        name=said.name, kind=kind, description=said.description, sources=said.sources
+    )
     manual_edit = await _with_chunk_ids(context.database, reader, known, [audience])
     async with context.finish_derived_after():
         made = await edits.create(context.database, reader, manual_edit, audience)
     return await _get_edited(context, reader, made)
 
 
-async def edit(context: CurationContext, reader: Reader, name: str, manual_edit: ManualEdit, tags: Iterable[str]) -> Entity:
+async def edit(
+    context: CurationContext,
+    reader: Reader,
+    name: str,
+    manual_edit: ManualEdit,
+    tags: Iterable[str],
+) -> Entity:
     """Say what an entity is called, what kind it is, what it is and from which passages; "" leaves what is there.
 
     Raises `NotFound`, and `Invalid` for a passage that none of those sees completely who hear the word.
@@ -80,7 +90,9 @@ async def delete(context: CurationContext, reader: Reader, name: str) -> Entity:
     return was
 
 
-async def delete_entities(context: CurationContext, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
+async def delete_entities(
+    context: CurationContext, reader: Reader, names: Sequence[str]
+) -> tuple[Entity, ...]:
     """Delete several entities as `delete` does, rebuilding once; raise `NotFound`, with none deleted."""
     database = context.database
     called = [await entities.resolve_name(database, reader, name) for name in names]
@@ -116,7 +128,9 @@ async def restore(context: CurationContext, reader: Reader, name: str) -> Entity
     return await _get_edited(context, reader, back)
 
 
-async def relate(context: CurationContext, reader: Reader, relation_mention: RelationMention, tags: Iterable[str]) -> Relation:
+async def relate(
+    context: CurationContext, reader: Reader, relation_mention: RelationMention, tags: Iterable[str]
+) -> Relation:
     """Say that two entities are related, or say it anew; raise `NotFound` or `Invalid`.
 
     `comparison` and `use_case` go with COMPARED_TO only; a person's word has no confidence below 1.
@@ -124,8 +138,8 @@ async def relate(context: CurationContext, reader: Reader, relation_mention: Rel
     audience = _access_tags(reader, tags)
     if not (math.isfinite(relation_mention.weight) and relation_mention.weight > 0):
         raise Invalid(f"The weight must be a positive number, not {relation_mention.weight}")
-    if relation_mention.confidence < LEAST_CONFIDENCE:
-        raise Invalid(f"The confidence must be at least {LEAST_CONFIDENCE}")
+    if relation_mention.confidence < MIN_CONFIDENCE:
+        raise Invalid(f"The confidence must be at least {MIN_CONFIDENCE}")
     said = (relation_mention.description, relation_mention.comparison, relation_mention.use_case)
     if max(map(len, said)) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
@@ -135,7 +149,9 @@ async def relate(context: CurationContext, reader: Reader, relation_mention: Rel
     source = await entities.resolve_name(database, reader, relation_mention.subject)
     target = await entities.resolve_name(database, reader, relation_mention.object)
     if source.entity_id == target.entity_id:
-        raise Invalid(f"{relation_mention.subject!r} and {relation_mention.object!r} are one entity")
+        raise Invalid(
+            f"{relation_mention.subject!r} and {relation_mention.object!r} are one entity"
+        )
     known = {end.entity_id: await _word(database, reader, end) for end in (source, target)}
     audiences = await _audiences(database, reader, audience, [source, target])
     async with context.finish_derived_after():
@@ -176,8 +192,8 @@ def _validate(manual_edit: ManualEdit) -> ManualEdit:
         )
     if len(said.description) > _LONGEST_DESCRIPTION:
         raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
-    if len(said.sources) > _MOST_SOURCES:
-        raise Invalid(f"An entity has at most {_MOST_SOURCES} sources")
+    if len(said.sources) > _MAX_SOURCES:
+        raise Invalid(f"An entity has at most {_MAX_SOURCES} sources")
     return said
 
 
@@ -246,7 +262,10 @@ async def _get_edited(context: CurationContext, reader: Reader, entity_id: Entit
 
 
 async def _relation(
-    database: Database, reader: Reader, ends: tuple[ResolvedName, ResolvedName], predicate: Predicate
+    database: Database,
+    reader: Reader,
+    ends: tuple[ResolvedName, ResolvedName],
+    predicate: Predicate,
 ) -> Relation:
     fresh = await access.reader(database, reader.project_id, reader.tags)
     found = await entities.relation(

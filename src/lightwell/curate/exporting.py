@@ -132,7 +132,9 @@ async def _vectors(
         ]
 
 
-def _with_separator_applied(batch: Sequence[ExportRecord], config: ExportConfig) -> Sequence[ExportRecord]:
+def _with_separator_applied(
+    batch: Sequence[ExportRecord], config: ExportConfig
+) -> Sequence[ExportRecord]:
     """Return the records with the config's separator in descriptions; pages list the parts one by one instead."""
     if config.separator is None or config.format in (ExportFormat.MD, ExportFormat.TXT):
         return batch

@@ -157,7 +157,9 @@ class Graph:
         """Return which entities may be one, the surest first: of those spoken of last, or with the one named."""
         found = await proposals.propose_merges(self._database, reader, about=about, limit=limit)
         return [
-            replace(each, one=self._with_separator(each.one), other=self._with_separator(each.other))
+            replace(
+                each, one=self._with_separator(each.one), other=self._with_separator(each.other)
+            )
             for each in found
         ]
 
@@ -166,7 +168,9 @@ class Graph:
         first, second = await proposals.reject(self._database, reader, one, other)
         return self._with_separator(first), self._with_separator(second)
 
-    async def create(self, reader: Reader, manual_edit: ManualEdit, *, tags: Iterable[str] = ()) -> Entity:
+    async def create(
+        self, reader: Reader, manual_edit: ManualEdit, *, tags: Iterable[str] = ()
+    ) -> Entity:
         """Make an entity by hand, for those who share one of the tags, by default the only one that the reader has.
 
         Raises `Invalid` when there is one already, or several tags to choose from. As with every word by hand, a reader resolved before sees it from
@@ -182,7 +186,9 @@ class Graph:
         Without tags those hear it, of the reader's access classes, that know the entity. Sources in the word replace
         those of the texts, as long as one of these passages is there.
         """
-        return self._with_separator(await editing.edit(self.context, reader, name, manual_edit, tags))
+        return self._with_separator(
+            await editing.edit(self.context, reader, name, manual_edit, tags)
+        )
 
     async def delete(self, reader: Reader, name: str) -> Entity:
         """Hide an entity from all who share a tag with the reader, and take back what people said of it there."""
@@ -190,7 +196,9 @@ class Graph:
 
     async def delete_entities(self, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
         """Delete several entities as `delete` does, with one rebuild; raise `NotFound`, with none deleted."""
-        return tuple(map(self._with_separator, await editing.delete_entities(self.context, reader, names)))
+        return tuple(
+            map(self._with_separator, await editing.delete_entities(self.context, reader, names))
+        )
 
     async def restore(self, reader: Reader, name: str) -> Entity:
         """Show again what texts say of a deleted entity; raise `NotFound`."""
@@ -203,13 +211,17 @@ class Graph:
 
         Without tags those hear it, of the reader's access classes, that know both.
         """
-        return self._with_separator(await editing.relate(self.context, reader, relation_mention, tags))
+        return self._with_separator(
+            await editing.relate(self.context, reader, relation_mention, tags)
+        )
 
     async def delete_relations(
         self, reader: Reader, keys: Sequence[RelationKey]
     ) -> tuple[Relation, ...]:
         """Hide several relations as `unrelate` does, with one rebuild; raise `NotFound`, with none hidden."""
-        return tuple(map(self._with_separator, await editing.delete_relations(self.context, reader, keys)))
+        return tuple(
+            map(self._with_separator, await editing.delete_relations(self.context, reader, keys))
+        )
 
     async def unrelate(
         self, reader: Reader, source: str, target: str, predicate: Predicate

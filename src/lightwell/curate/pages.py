@@ -109,7 +109,10 @@ def markdown_title(words: str) -> str:
 
 def markdown(paragraph: Paragraph) -> str:
     """Return the paragraph as markdown; its words hold no marks, links, images or tags."""
-    lines = [f"\n## {_escaped(paragraph.heading)}\n", _escaped(" · ".join(filter(None, paragraph.facts)))]
+    lines = [
+        f"\n## {_escaped(paragraph.heading)}\n",
+        _escaped(" · ".join(filter(None, paragraph.facts))),
+    ]
     if paragraph.said:
         lines += ["", *(f"- {_escaped(said)}" for said in paragraph.said)]
     for label, names in paragraph.sources:

@@ -24,7 +24,7 @@ from lightwell.curate.cells import (
 from lightwell.domain.errors import Invalid
 from lightwell.domain.exports import ExportRecord, ExportTable
 
-MOST_ROWS = 1_048_576
+MAX_ROWS = 1_048_576
 """What a sheet holds, its heading included."""
 
 _ALWAYS = datetime(1980, 1, 1, tzinfo=UTC)
@@ -77,14 +77,14 @@ class XlsxSheets:
     Rows go to files in `folder` as they come, and into the workbook at its end.
     """
 
-    def __init__(self, path: Path, dimension: int, *, most_rows: int = MOST_ROWS) -> None:
+    def __init__(self, path: Path, dimension: int, *, max_rows: int = MAX_ROWS) -> None:
         options = {"constant_memory": True, "tmpdir": str(path.parent)}
         self._book = Workbook(str(path), options)
         self._book.set_properties({"created": _ALWAYS})
         self._heading = self._book.add_format({"bold": True})
         self._text = self._book.add_format({"quote_prefix": True})  # stays text when edited, too
         self._dimension = dimension
-        self._most_rows = most_rows
+        self._max_rows = max_rows
         self._sheet: Worksheet | None = None
         self._table = ExportTable.ENTITIES
         self._row = self._sheets = self.cut = 0
@@ -95,7 +95,7 @@ class XlsxSheets:
 
     def add(self, records: Sequence[ExportRecord]) -> None:
         for record in records:
-            if self._row == self._most_rows:
+            if self._row == self._max_rows:
                 self._new_sheet()
             self._write(cells(record))
 

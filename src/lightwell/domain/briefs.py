@@ -11,7 +11,7 @@ from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.texts import require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
-MOST_CITATIONS = 5
+MAX_CITATIONS = 5
 LONGEST_NAME = 400
 """Characters."""
 

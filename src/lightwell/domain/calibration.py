@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from lightwell.domain.errors import Invalid
 
-LEAST_SLOPE = 0.05
+MIN_SLOPE = 0.05
 """A calibration never turns the order round, and never levels it, whatever the scores say."""
 
 _NEARLY_SURE = 1e-6
 _BELIEF = 1.0
-_MOST_STEPS, _STILL = 100, 1e-9
+_MAX_STEPS, _STILL = 100, 1e-9
 
 _Floats = NDArray[np.float64]
 
@@ -56,8 +56,8 @@ def fit_calibration(scores: Sequence[tuple[float, bool]]) -> Calibration:
     wanted = np.where(answers, (yes + 1) / (yes + 2), 1 / (no + 2))
     ones = np.ones_like(logits)
     a, b = _minimum(np.column_stack([logits, ones]), 0 * ones, wanted, np.array([1.0, 0.0]))
-    if a < LEAST_SLOPE:
-        a = LEAST_SLOPE
+    if a < MIN_SLOPE:
+        a = MIN_SLOPE
         (b,) = _minimum(ones[:, np.newaxis], a * logits, wanted, np.zeros(1))
     return Calibration(a=float(a), b=float(b))
 
@@ -76,7 +76,7 @@ def _minimum(rows: _Floats, fixed: _Floats, wanted: _Floats, prior: _Floats) -> 
         return float(said.sum() + _BELIEF / 2 * ((weights - prior) ** 2).sum())
 
     at = prior
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         said = 1 / (1 + np.exp(-(rows @ at + fixed)))
         slope = rows.T @ (said - wanted) + _BELIEF * (at - prior)
         bend = (rows * (said * (1 - said))[:, np.newaxis]).T @ rows + _BELIEF * np.eye(len(at))

@@ -7,7 +7,7 @@ from lightwell.domain.graph import Entity
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
-MOST_CANDIDATES = 10
+MAX_CANDIDATES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

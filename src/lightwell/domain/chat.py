@@ -145,7 +145,9 @@ def chat_response_json(response: ChatResponse) -> Mapping[str, object]:
     """Return exactly S4's keys, in its order, with null where there is nothing."""
     return {
         "response": response.response,
-        "messages": [{"role": each.role.value, "content": each.content} for each in response.messages],
+        "messages": [
+            {"role": each.role.value, "content": each.content} for each in response.messages
+        ],
         "sources": [_source(each) for each in response.sources],
         "model": response.model,
         "totalDuration": response.total_duration,

@@ -17,7 +17,9 @@ def with_given_separator(text: str, separator: str) -> str:
 def with_separator(described: _Described, separator: str) -> _Described:
     """Return the entity or relation with this separator between the parts of whatever describes it."""
     if isinstance(described, Entity):
-        return replace(described, description=with_given_separator(described.description, separator))
+        return replace(
+            described, description=with_given_separator(described.description, separator)
+        )
     return replace(
         described,
         description=with_given_separator(described.description, separator),

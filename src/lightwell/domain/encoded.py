@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lightwell.domain.lookalikes import as_read
 
-_MOST_CHARACTERS = 65_536
+_MAX_CHARACTERS = 65_536
 """Of one text; what follows is not decoded."""
 
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{16,}+={0,2}")
@@ -22,7 +22,7 @@ def decoded_base64(text: str) -> list[str]:
     decoded as one, with the shorter last line. Of a long text only the first 65,536 characters are looked at.
     """
     found: list[str] = []
-    for runs, tail in _runs(as_read(text[:_MOST_CHARACTERS])):
+    for runs, tail in _runs(as_read(text[:_MAX_CHARACTERS])):
         whole = "".join(runs)
         several = [*runs, whole] if len(runs) > 1 else runs
         found += map(_decoded, [*several, whole + tail] if tail else several)

@@ -13,10 +13,10 @@ from lightwell.domain.ids import EntityId, MergeId, RelationId
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 DESCRIPTION_SEPARATOR = " | "
-MOST_SOURCES = 50
+MAX_SOURCES = 50
 """What an entity or relation shows of its sources, first in first out; the mentions keep all."""
 
-LEAST_CONFIDENCE = 0.5
+MIN_CONFIDENCE = 0.5
 
 
 class Predicate(StrEnum):
@@ -356,7 +356,9 @@ def join_descriptions(descriptions: Sequence[str]) -> str:
     )
 
 
-def combine_descriptions(strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def combine_descriptions(
+    strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
     """Return what is kept of what merged entities say, the target's first; parts that say nothing do not count.
 
     Without a model at hand, LLM_SUMMARIZE keeps what CONCATENATE keeps.
@@ -373,7 +375,7 @@ def combine_descriptions(strategy: MergeStrategy, parts: Sequence[tuple[str, ...
 
 def append_sources(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct sources in order of arrival, the oldest dropped beyond fifty."""
-    return tuple(dict.fromkeys([*known, *added]))[-MOST_SOURCES:]
+    return tuple(dict.fromkeys([*known, *added]))[-MAX_SOURCES:]
 
 
 _TEXT_REF = "kg:entity:"

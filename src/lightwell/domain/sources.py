@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lightwell.domain.graph import MOST_SOURCES
+from lightwell.domain.graph import MAX_SOURCES
 
 
 class SourceIdStrategy(StrEnum):
@@ -21,5 +21,5 @@ class SourceIdStrategy(StrEnum):
 class SourceRetention:
     """At most `limit` sources of an entity or relation, from 1 to 1000, chosen by `strategy`."""
 
-    limit: int = MOST_SOURCES
+    limit: int = MAX_SOURCES
     strategy: SourceIdStrategy = SourceIdStrategy.FIFO

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 import Stemmer
 
-MOST_COUNTED = 8
+MAX_COUNTED = 8
 """A term's frequency within a chunk is counted up to here; beyond, BM25's curve is flat."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -69,7 +69,7 @@ def terms(text: str) -> list[str]:
 
 def frequencies(text: str) -> dict[str, int]:
     """Return how often each term occurs in the text, counted up to eight."""
-    return {term: min(count, MOST_COUNTED) for term, count in Counter(terms(text)).items()}
+    return {term: min(count, MAX_COUNTED) for term, count in Counter(terms(text)).items()}
 
 
 def _pairs(run: str) -> list[str]:

@@ -16,12 +16,16 @@ from lightwell.records.locks import lock_project
 Tombstone = Callable[[Connection, ProjectId, Sequence[DocumentId]], Awaitable[None]]
 
 
-async def delete(context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]) -> Deletion:
+async def delete(
+    context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]
+) -> Deletion:
     """Turn documents into tombstones and rebuild what they fed; no read finds them once this returns."""
     return await _delete(context, reader, document_ids, documents.tombstone)
 
 
-async def erase(context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]) -> Deletion:
+async def erase(
+    context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]
+) -> Deletion:
     """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had.
 
     A document that is ingested again meanwhile stays; the report's errors name it.
@@ -70,7 +74,9 @@ async def _report(
     outcome: tuple[int, tuple[str, ...]],
 ) -> Deletion:
     vectors, errors = outcome
-    left = await deletions.still_visible(context.database, reader, [*touched.entities, *touched.relations])
+    left = await deletions.still_visible(
+        context.database, reader, [*touched.entities, *touched.relations]
+    )
     names = touched.entities.items()
     return Deletion(
         documents=tuple(document_ids),

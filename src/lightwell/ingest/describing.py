@@ -19,7 +19,7 @@ from lightwell.records import descriptions
 from lightwell.records.database import Database
 from lightwell.records.descriptions import ChangedProfile, Key
 
-MOST_CHARACTERS = 2000
+MAX_CHARACTERS = 2000
 """Of a description, what is embedded: about as much as a summary may have."""
 
 _REMOVED_AT_ONCE = 500
@@ -44,7 +44,7 @@ def profile_text(profile: ChangedProfile) -> str:
         about = f"{profile.name} ({profile.kind})"
     else:
         about = " - ".join(part for part in (profile.source, profile.name, profile.target) if part)
-    said = profile.description[:MOST_CHARACTERS]
+    said = profile.description[:MAX_CHARACTERS]
     return f"{about}: {said}" if about else said
 
 
@@ -62,7 +62,7 @@ async def embed_profiles(
         profile_embedder.database,
         project_id,
         limit=profile_embedder.at_once,
-        most=MOST_CHARACTERS,
+        most=MAX_CHARACTERS,
         since=since,
     ):
         try:
@@ -71,7 +71,9 @@ async def embed_profiles(
             _log.warning("profiles wait for their vectors: a model failed", error=str(error))
             return
         finally:
-            await descriptions.give_back(profile_embedder.database, [each.claim for each in waiting])
+            await descriptions.give_back(
+                profile_embedder.database, [each.claim for each in waiting]
+            )
     await profile_embedder.index.build(profile_embedder.space)
 
 
@@ -84,7 +86,9 @@ async def _retract(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> 
         await descriptions.delete_vector_records(profile_embedder.database, gone)
 
 
-async def _embed_and_store(profile_embedder: ProfileEmbedder, waiting: Sequence[ChangedProfile]) -> None:
+async def _embed_and_store(
+    profile_embedder: ProfileEmbedder, waiting: Sequence[ChangedProfile]
+) -> None:
     """Embed what is of other words than before, put it and note it: no reader sees a vector before it is noted."""
     texts = {profile.key: profile_text(profile) for profile in waiting}
     hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}

@@ -19,7 +19,7 @@ from lightwell.records.replies import ExtractionStatistics, CacheKey
 
 _AT_ONCE = 200
 _DOCUMENTS_AT_ONCE = 50
-_LEAST_EXPERIENCE = 20
+_MIN_EXPERIENCE = 20
 _AT_FIRST = ExtractionStatistics(output_share=0.4, second_looks=0.3)
 """What is assumed before the project has shown otherwise."""
 
@@ -49,7 +49,9 @@ _NOTHING = Estimate(
 )
 
 
-async def estimate(context: IngestContext, project_id: ProjectId, connector: Connector, system: str) -> Estimate:
+async def estimate(
+    context: IngestContext, project_id: ProjectId, connector: Connector, system: str
+) -> Estimate:
     """Return what following the source would ask of the model; what rules read costs nothing.
 
     What is known of the project is what those know who may see the documents: others' documents change no number.
@@ -72,14 +74,20 @@ async def estimate(context: IngestContext, project_id: ProjectId, connector: Con
                 audiences[tags] = await access.reader(context.database, project_id, tags)
             for start in range(0, len(read), _AT_ONCE):
                 part = read[start : start + _AT_ONCE]
-                found = await _calls_for(context, audiences[tags], context.extractor, part, seen, found)
+                found = await _calls_for(
+                    context, audiences[tags], context.extractor, part, seen, found
+                )
     everyone = frozenset[str]().union(*audiences)
     reader = await access.reader(context.database, project_id, everyone)
-    seen_before = await replies.extraction_statistics(context.database, reader, least=_LEAST_EXPERIENCE)
+    seen_before = await replies.extraction_statistics(
+        context.database, reader, least=_MIN_EXPERIENCE
+    )
     return _with_second_looks(found, context, seen_before or _AT_FIRST)
 
 
-async def estimate_again(context: IngestContext, reader: Reader, published: Sequence[DocumentId]) -> Estimate:
+async def estimate_again(
+    context: IngestContext, reader: Reader, published: Sequence[DocumentId]
+) -> Estimate:
     """Return what reading these published documents again would ask of the model."""
     found, seen = replace(_NOTHING, documents=len(published)), set[CacheKey]()
     for start in range(0, len(published), _DOCUMENTS_AT_ONCE):
@@ -90,7 +98,9 @@ async def estimate_again(context: IngestContext, reader: Reader, published: Sequ
         found = replace(found, chunks=found.chunks + len(read))
         if isinstance(context.extractor, LLMExtractor):
             found = await _calls_for(context, reader, context.extractor, read, seen, found)
-    seen_before = await replies.extraction_statistics(context.database, reader, least=_LEAST_EXPERIENCE)
+    seen_before = await replies.extraction_statistics(
+        context.database, reader, least=_MIN_EXPERIENCE
+    )
     return _with_second_looks(found, context, seen_before or _AT_FIRST)
 
 
@@ -104,7 +114,9 @@ async def _changed(
 
 
 async def _chunks(context: IngestContext, document: NewDocument) -> list[ExtractionInput]:
-    parsed = await context.parser.parse(document.content, document.format, name=name_of(document.url))
+    parsed = await context.parser.parse(
+        document.content, document.format, name=name_of(document.url)
+    )
     title = title_of(document, parsed)
     return [
         ExtractionInput(
@@ -141,7 +153,9 @@ def _tokens(reader: LLMExtractor, chunk: ExtractionInput) -> int:
     return sum(token_count(message.content) for message in messages)
 
 
-def _with_second_looks(estimate: Estimate, context: IngestContext, usual: ExtractionStatistics) -> Estimate:
+def _with_second_looks(
+    estimate: Estimate, context: IngestContext, usual: ExtractionStatistics
+) -> Estimate:
     is_gleaning = isinstance(context.extractor, LLMExtractor) and context.extractor.passes > 0
     more = 1 + usual.second_looks if is_gleaning else 1.0
     sent = round(estimate.input_tokens * more)

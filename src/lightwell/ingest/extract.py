@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from lightwell.domain.errors import SchemaDeclined
-from lightwell.domain.graph import Extraction, Mention, MentionType, RelationMention, join_descriptions, normalize_name
+from lightwell.domain.graph import (
+    Extraction,
+    Mention,
+    MentionType,
+    RelationMention,
+    join_descriptions,
+    normalize_name,
+)
 from lightwell.ingest import rules
 from lightwell.ingest.reading import (
     OutputForm,
@@ -42,7 +49,7 @@ _HEAD_START = 0.2
 _log = logger(__name__)
 
 
-def most_reply_tokens(chunk: ExtractionInput) -> int:
+def max_reply_tokens(chunk: ExtractionInput) -> int:
     """Return where a reply is cut: about four times what a dense passage has needed."""
     return 800 + 2 * chunk.draft.tokens
 
@@ -66,7 +73,12 @@ class LLMExtractor:
     """
 
     def __init__(
-        self, model: CachedModel, spec: ExtractionSpec, *, passes: int, instead: OutputForm | None = None
+        self,
+        model: CachedModel,
+        spec: ExtractionSpec,
+        *,
+        passes: int,
+        instead: OutputForm | None = None,
     ) -> None:
         self._asking = model
         self._wanted = spec
@@ -105,14 +117,22 @@ class LLMExtractor:
             if not worth_gleaning(_has_seen(heard), by_rules):
                 break
             known = [mention.name for mention in heard.extraction.mentions]
-            heard = await self._extract_once(CacheType.GLEANING, chunk, _gleaning_request(chunk, known), heard)
-        return replace(heard, extraction=merge_extractions(heard.extraction, _certain_mentions(by_rules)))
+            heard = await self._extract_once(
+                CacheType.GLEANING, chunk, _gleaning_request(chunk, known), heard
+            )
+        return replace(
+            heard, extraction=merge_extractions(heard.extraction, _certain_mentions(by_rules))
+        )
 
     async def _first(self, chunk: ExtractionInput) -> _Progress:
-        heard = await self._extract_once(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk), None)
+        heard = await self._extract_once(
+            CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk), None
+        )
         if not _is_unusable(heard.latest):
             return heard
-        return await self._extract_once(CacheType.ENTITY_EXTRACTION, chunk, _repair_request(chunk), heard)
+        return await self._extract_once(
+            CacheType.ENTITY_EXTRACTION, chunk, _repair_request(chunk), heard
+        )
 
     async def _extract_once(
         self,
@@ -137,7 +157,9 @@ class LLMExtractor:
             problems=Counter(before.problems) + Counter(parsed.problems),
         )
 
-    async def _reply(self, kind: CacheType, chunk: ExtractionInput, written: _Written) -> CachedReply:
+    async def _reply(
+        self, kind: CacheType, chunk: ExtractionInput, written: _Written
+    ) -> CachedReply:
         asked, *instead = self._requests(kind, chunk, written)
         try:
             return await self._asking.reply(asked, or_kept=instead)
@@ -146,14 +168,16 @@ class LLMExtractor:
                 raise
         return await self._asking.reply(instead[0])
 
-    def _requests(self, kind: CacheType, chunk: ExtractionInput, written: _Written) -> list[ModelRequest]:
+    def _requests(
+        self, kind: CacheType, chunk: ExtractionInput, written: _Written
+    ) -> list[ModelRequest]:
         """Return the question in the form wanted, and then in the one that stands in for it."""
         forms = [self._wanted.form] if self._instead is None else [self._wanted.form, self._instead]
         return [
             ModelRequest(
                 kind=kind,
                 messages=written(replace(self._wanted, form=form)),
-                most_tokens=most_reply_tokens(chunk),
+                max_tokens=max_reply_tokens(chunk),
                 schema=reply_schema() if form is OutputForm.JSON else None,
                 chunk=chunk.id,
             )
@@ -184,7 +208,9 @@ def merge_extractions(one: Extraction, other: Extraction) -> Extraction:
         statements.setdefault(
             (normalize_name(said.subject), normalize_name(said.object), said.predicate), said
         )
-    return Extraction(mentions=tuple(mentions.values()), relation_mentions=tuple(statements.values()))
+    return Extraction(
+        mentions=tuple(mentions.values()), relation_mentions=tuple(statements.values())
+    )
 
 
 def _fill_gaps(one: Mention, other: Mention) -> Mention:

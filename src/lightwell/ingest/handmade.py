@@ -26,7 +26,10 @@ _BETWEEN = "\n\n"
 
 @repeatable
 async def enqueue_document(
-    context: IngestContext, project_id: ProjectId, document: Document, chunks: Sequence[EmbeddedChunk]
+    context: IngestContext,
+    project_id: ProjectId,
+    document: Document,
+    chunks: Sequence[EmbeddedChunk],
 ) -> IngestResponse:
     """Enqueue these chunks as all that the document says from now on; raise `Invalid` with S3's messages.
 

@@ -12,7 +12,7 @@ UNKNOWN = "und"
 
 _LONGEST_SAMPLE = 600
 _FEWEST_LETTERS = 20
-_LEAST_SURE = 0.5
+_MIN_SURE = 0.5
 _LABEL = "__label__"
 
 
@@ -26,7 +26,7 @@ def language_of(text: str, *, otherwise: str = UNKNOWN) -> str:
     if sum(map(str.isalpha, sample)) < _FEWEST_LETTERS:
         return otherwise
     labels, scores = _model().predict(sample.lower() if sample.isupper() else sample, 1)
-    sure = bool(labels) and scores[0] >= _LEAST_SURE
+    sure = bool(labels) and scores[0] >= _MIN_SURE
     return labels[0].removeprefix(_LABEL) if sure else otherwise
 
 

@@ -88,7 +88,9 @@ def _emails(line: str) -> Iterator[PatternMatch]:
     for match in _EMAIL.finditer(line):
         address, house = match[0].lower(), match[1].lower()
         start, end = match.span()
-        yield PatternMatch(text=address, kind="person", start=start, end=end, attributes={"email": address})
+        yield PatternMatch(
+            text=address, kind="person", start=start, end=end, attributes={"email": address}
+        )
         if house not in _MAIL_HOUSES:
             yield PatternMatch(text=house, kind="domain", start=start, end=end)
 
@@ -96,7 +98,9 @@ def _emails(line: str) -> Iterator[PatternMatch]:
 def _domains(line: str) -> Iterator[PatternMatch]:
     for pattern in (_URL, _DOMAIN):
         for match in pattern.finditer(line):
-            yield PatternMatch(text=match[1].lower(), kind="domain", start=match.start(), end=match.end())
+            yield PatternMatch(
+                text=match[1].lower(), kind="domain", start=match.start(), end=match.end()
+            )
 
 
 def _identifiers(line: str) -> Iterator[PatternMatch]:

@@ -35,7 +35,7 @@ _STARTUP_SECONDS = 120.0
 _GRACE_SECONDS = 10.0
 """What the parent waits beyond the process's own alarm clock before it kills it."""
 
-_MOST_DOCUMENTS = 200
+_MAX_DOCUMENTS = 200
 """Documents that one process parses before it is replaced, so that nothing piles up in it."""
 
 _BOOT = (
@@ -112,7 +112,7 @@ class Parser:
         except BaseException:
             self._drop(process)
             raise
-        if process.documents >= _MOST_DOCUMENTS or _is_damaged(reply):
+        if process.documents >= _MAX_DOCUMENTS or _is_damaged(reply):
             self._drop(process)
         else:
             self._put_back(process)

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from lightwell.domain.documents import ChunkDraft, Format
 
-MOST_FRAME = 1024**3
+MAX_FRAME = 1024**3
 """Bytes; a longer frame is no reply of ours."""
 
 _LENGTH = struct.Struct("!Q")
@@ -93,7 +93,7 @@ def write_frame(stream: IO[bytes], content: bytes) -> None:
 def read_frame(stream: IO[bytes]) -> bytes:
     """Return the next frame; raise `EOFError` where the other side has ended, or sends no frame of ours."""
     (length,) = _LENGTH.unpack(_read_exactly(stream, _LENGTH.size))
-    if length > MOST_FRAME:
+    if length > MAX_FRAME:
         raise EOFError
     return _read_exactly(stream, length)
 

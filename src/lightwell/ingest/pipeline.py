@@ -56,7 +56,9 @@ def chunk_to_read(title: str, chunk: StagedChunk) -> ExtractionInput:
     )
 
 
-async def ingest(context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> None:
+async def ingest(
+    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+) -> None:
     """Bring these jobs to their end.
 
     A document that cannot be read fails by itself. Raises `ModelFailed` when a model does, `Lost` when another
@@ -67,7 +69,9 @@ async def ingest(context: IngestContext, batch: Sequence[Claim], on_outcome: Cal
         ready = await _prepare(context, batch, on_outcome)
     if ready.batch:
         await _read_and_publish(context, ready)
-        await gather_or_cancel([_index(context, ready.batch), refresh(context, ready.batch[0].project_id)])
+        await gather_or_cancel(
+            [_index(context, ready.batch), refresh(context, ready.batch[0].project_id)]
+        )
         await _finish(context, ready, on_outcome)
 
 
@@ -91,9 +95,13 @@ class _ChunkedDocument:
     chunks: Sequence[StagedChunk]
 
 
-async def _prepare(context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> _PreparedBatch:
+async def _prepare(
+    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+) -> _PreparedBatch:
     """Cut and embed what is not yet; documents that cannot be read fall out."""
-    cut = await _chunk_documents(context, [claim for claim in batch if claim.step == ""], on_outcome)
+    cut = await _chunk_documents(
+        context, [claim for claim in batch if claim.step == ""], on_outcome
+    )
     begun = [claim for claim in batch if claim.step in ("embed", "read")]
     again = [claim for claim in batch if claim.step == REEXTRACT]
     at_end = [claim for claim in batch if claim.step == "index"]
@@ -104,18 +112,24 @@ async def _prepare(context: IngestContext, batch: Sequence[Claim], on_outcome: C
     missing = list(chunks)
     if begun:
         staged = await staging.list_staged(context.database, [claim.document_id for claim in begun])
-        done = await staging.chunks_with_vector(context.database, context.space.id, [chunk.id for chunk in staged])
+        done = await staging.chunks_with_vector(
+            context.database, context.space.id, [chunk.id for chunk in staged]
+        )
         missing += [chunk for chunk in staged if chunk.id not in done]
         chunks += staged
     unread = [each.claim for each in cut] + [claim for claim in begun if claim.step == "embed"]
     await _embed(context, unread, missing, titles)
     if again:
-        chunks += await staging.list_published(context.database, [claim.document_id for claim in again])
+        chunks += await staging.list_published(
+            context.database, [claim.document_id for claim in again]
+        )
     readable = [each.claim for each in cut]
     return _PreparedBatch(batch=[*readable, *begun, *again, *at_end], chunks=chunks, titles=titles)
 
 
-async def _chunk_documents(context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> list[_ChunkedDocument]:
+async def _chunk_documents(
+    context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+) -> list[_ChunkedDocument]:
     """Parse and chunk, as many at once as the parser has processes; return the documents that could be read."""
     parsing = asyncio.Semaphore(context.parser.processes)
 
@@ -156,7 +170,9 @@ async def _chunk_documents(context: IngestContext, batch: Sequence[Claim], on_ou
     return cut
 
 
-async def _parsed_or_failed(context: IngestContext, claim: Claim, on_outcome: Callable[[Outcome], None]) -> _ChunkedDocument | None:
+async def _parsed_or_failed(
+    context: IngestContext, claim: Claim, on_outcome: Callable[[Outcome], None]
+) -> _ChunkedDocument | None:
     """Parse and chunk one document; where that fails for its own fault, tell so and return None."""
     try:
         return await _parse(context, claim)
@@ -165,7 +181,11 @@ async def _parsed_or_failed(context: IngestContext, claim: Claim, on_outcome: Ca
         if failure is None:
             raise
         await jobs.fail(
-            context.database, claim.job_id, context.worker, code=failure.code, message=failure.message
+            context.database,
+            claim.job_id,
+            context.worker,
+            code=failure.code,
+            message=failure.message,
         )
         on_outcome(Outcome(url=claim.url, chunks=0, error=failure.message))
         return None
@@ -284,7 +304,11 @@ class _ProgressCounter:
     """Counts how many of each document's chunks have passed a step, and tells so."""
 
     def __init__(
-        self, context: IngestContext, step: Step, batch: Sequence[Claim], chunks: Sequence[StagedChunk]
+        self,
+        context: IngestContext,
+        step: Step,
+        batch: Sequence[Claim],
+        chunks: Sequence[StagedChunk],
     ) -> None:
         self._progress = context.progress
         self._step = step
@@ -313,10 +337,14 @@ async def _index(context: IngestContext, batch: Sequence[Claim]) -> None:
         await context.vectors.put(context.space.id, vectors)
 
 
-async def _finish(context: IngestContext, prepared: _PreparedBatch, on_outcome: Callable[[Outcome], None]) -> None:
+async def _finish(
+    context: IngestContext, prepared: _PreparedBatch, on_outcome: Callable[[Outcome], None]
+) -> None:
     async with context.database.transaction() as connection:
         await jobs.complete(connection, [claim.job_id for claim in prepared.batch], context.worker)
-        await staging.delete_staged_vectors(connection, [claim.document_id for claim in prepared.batch])
+        await staging.delete_staged_vectors(
+            connection, [claim.document_id for claim in prepared.batch]
+        )
     counted = Counter(chunk.document_id for chunk in prepared.chunks)
     for claim in prepared.batch:
         on_outcome(Outcome(url=claim.url, chunks=counted[claim.document_id], error=""))

@@ -15,10 +15,10 @@ from lightwell.ingest.replies import ParsedReply, Problem
 from lightwell.ports import ExtractionInput, Message
 
 DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
-MOST_KNOWN = 80
+MAX_KNOWN = 80
 """Names of each sort told in a second look, in the order in which they were found."""
 
-LEAST_MISSED, LEAST_SHARE = 3, 0.15
+MIN_MISSED, MIN_SHARE = 3, 0.15
 """A second look pays from this many missed names on, when they are this share of all the rules found."""
 
 _SECTION = re.compile(r"^# (\w+)\n", re.MULTILINE)
@@ -50,7 +50,9 @@ def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Me
     ]
 
 
-def gleaning_messages(chunk: ExtractionInput, known: Sequence[str], spec: ExtractionSpec) -> list[Message]:
+def gleaning_messages(
+    chunk: ExtractionInput, known: Sequence[str], spec: ExtractionSpec
+) -> list[Message]:
     """Return the second pass: the same instructions, the chunk, the names found and those that rules miss; no history."""
     told = f"{_passage(chunk)}\n\nKnown: {_bulleted(known)}"
     if missed := _names_missed(known, rules.extract_by_rules(chunk)):
@@ -93,7 +95,7 @@ def worth_gleaning(parsed: ParsedReply, by_rules: Extraction) -> bool:
         return True
     found = [mention.name for mention in parsed.extraction.mentions]
     seen = sum(_counts(mention) for mention in by_rules.mentions)
-    return len(_names_missed(found, by_rules)) >= max(LEAST_MISSED, LEAST_SHARE * seen)
+    return len(_names_missed(found, by_rules)) >= max(MIN_MISSED, MIN_SHARE * seen)
 
 
 def _names_missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
@@ -102,12 +104,14 @@ def _names_missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
     return [
         name
         for name in seen
-        if not any(_is_distinctive(name) <= other or other <= _is_distinctive(name) for other in told)
+        if not any(
+            _is_distinctive(name) <= other or other <= _is_distinctive(name) for other in told
+        )
     ]
 
 
 def _bulleted(names: Sequence[str]) -> str:
-    return "; ".join(" ".join(name.split()) for name in names[:MOST_KNOWN])
+    return "; ".join(" ".join(name.split()) for name in names[:MAX_KNOWN])
 
 
 def _counts(mention: Mention) -> bool:

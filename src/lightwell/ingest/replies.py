@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from lightwell.domain.graph import (
-    LEAST_CONFIDENCE,
+    MIN_CONFIDENCE,
     Extraction,
     Mention,
     MentionType,
@@ -27,7 +27,7 @@ INFERRED_CONFIDENCE = 0.5
 UNDECLARED_CONFIDENCE = 0.8
 """The confidence of an entity that only a relation names, in the passage's own words."""
 
-MOST_WEIGHT = 10.0
+MAX_WEIGHT = 10.0
 EXAMPLES = frozenset({"ada lovelace", "analytical engine", "charles babbage", "london"})
 """The names in the example of `prompts/extract.md`: small models repeat them whatever the passage is about."""
 
@@ -45,7 +45,7 @@ EXAMPLE_DESCRIPTIONS = frozenset(
 """What the example says of them, which small models say of anybody."""
 
 _LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
-_MOST_KEYWORDS = 4
+_MAX_KEYWORDS = 4
 _UNSAID = frozenset({"unknown", "none", "n/a", "not specified", "not mentioned", "not given"})
 _NO_KIND = "other"
 _CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
@@ -74,9 +74,12 @@ def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> 
     for row in found.relations:
         hearing.relation(dict(zip(RELATION_FIELDS, row, strict=True)))
     extraction = Extraction(
-        mentions=tuple(hearing.mentions.values()), relation_mentions=tuple(hearing.statements.values())
+        mentions=tuple(hearing.mentions.values()),
+        relation_mentions=tuple(hearing.statements.values()),
     )
-    return ParsedReply(extraction=extraction, problems={p: n for p, n in hearing.problems.items() if n})
+    return ParsedReply(
+        extraction=extraction, problems={p: n for p, n in hearing.problems.items() if n}
+    )
 
 
 class _ReplyParser:
@@ -101,7 +104,9 @@ class _ReplyParser:
             description=self._description(row["description"]),
             count=self._count(name),
             attributes={
-                field: _shorten(row[field], _LONGEST_FIELD) for field in _CONCEPT_FIELDS if row[field]
+                field: _shorten(row[field], _LONGEST_FIELD)
+                for field in _CONCEPT_FIELDS
+                if row[field]
             },
         )
         if not self._is_supported(name):
@@ -117,7 +122,7 @@ class _ReplyParser:
             return
         if normalize_name(subject) == normalize_name(target):
             self.problems[Problem.SELF_LOOP] += 1
-        elif confidence < LEAST_CONFIDENCE:
+        elif confidence < MIN_CONFIDENCE:
             self.problems[Problem.LOW_CONFIDENCE] += 1
         else:
             self._relate(row, self._resolve_name(subject), self._resolve_name(target), confidence)
@@ -133,7 +138,7 @@ class _ReplyParser:
             predicate=predicate,
             keywords=_shorten(keywords, _LONGEST_FIELD),
             description=self._description(description),
-            weight=min(weight, MOST_WEIGHT) if weight > 0 else 1.0,
+            weight=min(weight, MAX_WEIGHT) if weight > 0 else 1.0,
             confidence=min(confidence, 1.0),
             comparison=_shorten(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
             use_case=_shorten(row["use_case"], _LONGEST_DESCRIPTION) if compared else "",
@@ -142,7 +147,9 @@ class _ReplyParser:
         before = self.statements.get(key)
         if before:
             self.problems[Problem.REPEATED] += before.description == said.description
-            said = replace(before, description=join_descriptions([before.description, said.description]))
+            said = replace(
+                before, description=join_descriptions([before.description, said.description])
+            )
         self.statements[key] = said
 
     def _add(self, mention: Mention) -> None:
@@ -231,7 +238,7 @@ def _kind(text: str) -> str:
 def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:
     """Return both; small models leave the keywords out and write the description in their place."""
     keywords, description = row["keywords"], row["description"]
-    if description or len(keywords.split()) <= _MOST_KEYWORDS:
+    if description or len(keywords.split()) <= _MAX_KEYWORDS:
         return keywords, description
     return "", keywords
 

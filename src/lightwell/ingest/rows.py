@@ -48,7 +48,7 @@ RELATION_FIELDS = (
     "subject", "object", "predicate", "keywords", "description", "weight", "confidence", "comparison", "use_case",
 )  # fmt: skip
 
-_LEAST_ENTITY, _LEAST_RELATION, _WITHOUT_DESCRIPTION = 2, 3, 6
+_MIN_ENTITY, _MIN_RELATION, _WITHOUT_DESCRIPTION = 2, 3, 6
 _END = "END"
 _ROW = re.compile(
     r"^[\s\-*•(\"'`]*+(?:\d++[.)]\s*+)?[\"'(]*+(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
@@ -138,10 +138,10 @@ def _from_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _Fo
 def _is_entity(mark: str, values: Sequence[str]) -> bool:
     """Say what a line is: small models go on with the mark of the lines before, but a predicate tells."""
     if mark[0] in "Ee":
-        return len(values) <= _LEAST_RELATION or not (
+        return len(values) <= _MIN_RELATION or not (
             _is_predicate(values[1:2]) or _is_predicate(values[2:3])
         )
-    return len(values) == _LEAST_RELATION and not _is_predicate(values[1:3]) and values[1].islower()
+    return len(values) == _MIN_RELATION and not _is_predicate(values[1:3]) and values[1].islower()
 
 
 def _is_predicate(values: Sequence[str]) -> bool:
@@ -207,7 +207,7 @@ def _collect(
 def _take(
     found: _Found, values: Sequence[str], problems: Counter[Problem], *, entity: bool
 ) -> None:
-    fields, least = (ENTITY_FIELDS, _LEAST_ENTITY) if entity else (RELATION_FIELDS, _LEAST_RELATION)
+    fields, least = (ENTITY_FIELDS, _MIN_ENTITY) if entity else (RELATION_FIELDS, _MIN_RELATION)
     if len(values) < least:
         problems[Problem.MALFORMED] += 1
         return
@@ -233,7 +233,7 @@ def _list_kind(key: str) -> bool | None:
 
 
 def _looks_like_entity(row: Sequence[str]) -> bool:
-    return len(row) < _LEAST_RELATION or not row[2].isupper()
+    return len(row) < _MIN_RELATION or not row[2].isupper()
 
 
 def _text(value: object) -> str:

@@ -13,8 +13,8 @@ from lightwell.ingest.marks import PatternMatch, defined_terms, find_patterns, s
 from lightwell.ingest.names import Name, common_words, find_names
 from lightwell.ports import ExtractionInput
 
-MOST_MENTIONS = 40
-MOST_STATEMENTS = 12
+MAX_MENTIONS = 40
+MAX_STATEMENTS = 12
 CO_OCCURRENCE = 0.5
 """The confidence of a statement that rests on nothing but a shared sentence."""
 
@@ -26,7 +26,7 @@ _RANK = {
 }
 _LONGEST_NAME = 120
 _LONGEST_HEADING = 8
-_MOST_IN_SENTENCE = 12
+_MAX_IN_SENTENCE = 12
 """Of a sentence that lists more names than this, the first are related; the rest is a list, not a statement."""
 
 _HEADER_ADDRESS = re.compile(
@@ -117,7 +117,9 @@ def _without_closing(heading: str) -> str:
 
 def _term(term: str) -> Iterator[_FoundMention]:
     if term.casefold() not in common_words():
-        yield _FoundMention(key=normalize_name(term), mention=Mention(name=term, kind="term", count=0))
+        yield _FoundMention(
+            key=normalize_name(term), mention=Mention(name=term, kind="term", count=0)
+        )
 
 
 def _sentences(prose: str) -> Iterator[list[_FoundMention]]:
@@ -143,7 +145,9 @@ def _in_sentence(sentence: str) -> Iterator[_FoundMention]:
     for name in find_names(rest):
         stated = _header_address(sentence, name)
         mention = Mention(name=name.text, kind=name.kind, attributes=stated)
-        yield _FoundMention(key=normalize_name(name.text), mention=mention, main=name.main, sure=name.sure)
+        yield _FoundMention(
+            key=normalize_name(name.text), mention=mention, main=name.main, sure=name.sure
+        )
 
 
 def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
@@ -161,7 +165,9 @@ def _mention_of_pattern(mark: PatternMatch) -> _FoundMention:
     return _FoundMention(key=normalize_name(mark.text), mention=mention)
 
 
-def _without_doubtful(sentences: list[list[_FoundMention]], title: str) -> list[list[_FoundMention]]:
+def _without_doubtful(
+    sentences: list[list[_FoundMention]], title: str
+) -> list[list[_FoundMention]]:
     """Return the sentences without the names that nothing but a capital at a sentence's head speaks for."""
     known = {name.key for line in sentences for name in line if name.sure}
     known.add(normalize_name(title))
@@ -191,7 +197,7 @@ def _merge_mentions(mentions: Iterable[_FoundMention]) -> dict[str, Mention]:
             count=max(1, found[key].count),
             attributes=_certain(found[key], addresses.get(key, ())),
         )
-        for key in ranked[:MOST_MENTIONS]
+        for key in ranked[:MAX_MENTIONS]
     }
 
 
@@ -228,7 +234,7 @@ def _statements(
     apart: dict[tuple[str, str], int] = {}
     for line in sentences:
         keys = dict.fromkeys(name.key for name in line if name.main and name.key in mentions)
-        for (at, one), (to, other) in combinations([*enumerate(keys)][:_MOST_IN_SENTENCE], 2):
+        for (at, one), (to, other) in combinations([*enumerate(keys)][:_MAX_IN_SENTENCE], 2):
             pair = (other, one) if (other, one) in shared else (one, other)
             shared[pair] += 1
             apart[pair] = min(to - at, apart.get(pair, to))
@@ -238,7 +244,7 @@ def _statements(
 
     return tuple(
         _co_occurrence(mentions[one], mentions[other], shared[one, other])
-        for one, other in sorted(shared, key=order)[:MOST_STATEMENTS]
+        for one, other in sorted(shared, key=order)[:MAX_STATEMENTS]
     )
 
 

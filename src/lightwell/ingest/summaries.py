@@ -38,17 +38,17 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarizer:
-    """Summarises what has more than `most_tokens`; `language` "" means the descriptions' own."""
+    """Summarises what has more than `max_tokens`; `language` "" means the descriptions' own."""
 
     asking: CachedModel
-    most_tokens: int
+    max_tokens: int
     language: str = ""
     window: int = WINDOW_TOKENS
 
     def messages(self, name: str, descriptions: Sequence[str]) -> list[Message]:
         """Return what is sent for one call."""
         page = (resources.files("lightwell.ingest") / "prompts" / "summarize.md").read_text("utf-8")
-        rules = page.replace("{words}", str(int(self.most_tokens * _WORDS_PER_TOKEN)))
+        rules = page.replace("{words}", str(int(self.max_tokens * _WORDS_PER_TOKEN)))
         rules = rules.replace("{language}", "in " + (self.language or "the language of the lines"))
         lines = "\n".join(" ".join(text.split()) for text in (f"Name: {name}", *descriptions))
         return [
@@ -78,7 +78,7 @@ class Summarizer:
             ModelRequest(
                 kind=CacheType.SUMMARIZATION,
                 messages=self.messages(name, descriptions),
-                most_tokens=self.most_tokens,
+                max_tokens=self.max_tokens,
             )
         )
 
@@ -104,7 +104,7 @@ async def summarize_long_profiles(
 async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
     database = summarizer.asking.database
     made = None
-    if token_count(profile.description) > summarizer.most_tokens:
+    if token_count(profile.description) > summarizer.max_tokens:
         descriptions = profile.description.split(DESCRIPTION_SEPARATOR)
         made = await summarizer.summary(profile.name, descriptions)
     if made is None:

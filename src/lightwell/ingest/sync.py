@@ -12,7 +12,14 @@ from lightwell.domain.jobs import QueuedJob
 from lightwell.domain.runs import RunChange
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.titles import title_from_url
-from lightwell.ports import UnreadableDocument, Change, ChangedDocument, Connector, RemovedDocument, UnchangedDocument
+from lightwell.ports import (
+    UnreadableDocument,
+    Change,
+    ChangedDocument,
+    Connector,
+    RemovedDocument,
+    UnchangedDocument,
+)
 from lightwell.records import documents, renames, runs
 from lightwell.records.database import Database, repeatable
 from lightwell.records.documents import KnownDocument

@@ -112,7 +112,9 @@ async def _refresh_some(context: IngestContext, project_id: ProjectId) -> int:
         return await profiles.refresh(connection, project_id, limit=context.refreshed_at_once)
 
 
-async def finish_derived(context: IngestContext, project_id: ProjectId, since: datetime | None = None) -> None:
+async def finish_derived(
+    context: IngestContext, project_id: ProjectId, since: datetime | None = None
+) -> None:
     """Do what is done once however many documents came or went: long descriptions are summarised, what is said of
     things is embedded, replies and turns of conversations are forgotten of which nothing is left. So is an erasure that
     somebody began and did not live to end.

@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.5
 _QUIET_SECONDS = 30.0
 _LONGEST_PAUSE_SECONDS = 60.0
 _CRASHED = (
-    f"its reading was begun {jobs.MOST_ATTEMPTS} times and never ended: it may need more memory than there is."
+    f"its reading was begun {jobs.MAX_ATTEMPTS} times and never ended: it may need more memory than there is."
     " It is set aside"
 )
 
@@ -51,7 +51,9 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
     return replace(context, jobs_at_once=_FEW_JOBS, batches=2 + ceil(2 * slots / _FEW_JOBS))
 
 
-async def run_until_done(context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]) -> None:
+async def run_until_done(
+    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]
+) -> None:
     """Work until the project, or what `way.only` names of it, has no open job, also waiting for what other workers hold.
 
     Raises `ModelFailed` when a model does; the jobs then stay open for the next worker or the next command.
@@ -65,7 +67,10 @@ async def run_until_done(context: IngestContext, project_id: ProjectId, on_outco
 
 
 async def run_worker(
-    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None], stop: asyncio.Event
+    context: IngestContext,
+    project_id: ProjectId,
+    on_outcome: Callable[[Outcome], None],
+    stop: asyncio.Event,
 ) -> None:
     """Work until told to stop; while a model or the database fails, wait twice as long each time, a minute at most.
 
@@ -91,7 +96,10 @@ async def run_worker(
 
 
 async def _run_batches(
-    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None], stop: asyncio.Event
+    context: IngestContext,
+    project_id: ProjectId,
+    on_outcome: Callable[[Outcome], None],
+    stop: asyncio.Event,
 ) -> bool:
     """Bring in batch after batch, several at once, until nothing can be claimed or `stop` is set; return whether there was one.
 
@@ -129,7 +137,9 @@ async def _cancel_all(under_way: Mapping[asyncio.Task[None], IngestContext]) -> 
         await _undo_claim(own)
 
 
-async def _claim(context: IngestContext, project_id: ProjectId) -> tuple[IngestContext, list[Claim]] | None:
+async def _claim(
+    context: IngestContext, project_id: ProjectId
+) -> tuple[IngestContext, list[Claim]] | None:
     """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
     own = replace(context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}"))
     try:
@@ -142,7 +152,9 @@ async def _claim(context: IngestContext, project_id: ProjectId) -> tuple[IngestC
     return (own, batch) if batch else None
 
 
-async def _ingest_batch(context: IngestContext, batch: list[Claim], on_outcome: Callable[[Outcome], None]) -> None:
+async def _ingest_batch(
+    context: IngestContext, batch: list[Claim], on_outcome: Callable[[Outcome], None]
+) -> None:
     """Bring the batch in; what stops it for no fault of its documents does not count as an attempt at them."""
     try:
         async with heartbeat(context):
@@ -159,7 +171,9 @@ async def _ingest_batch(context: IngestContext, batch: list[Claim], on_outcome: 
         await _release(context)
 
 
-async def _ingest_part(context: IngestContext, part: Sequence[Claim], on_outcome: Callable[[Outcome], None]) -> None:
+async def _ingest_part(
+    context: IngestContext, part: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+) -> None:
     """Bring the part in; where a document of several makes that fail, free them all, so that each comes by itself next.
 
     A document that fails by itself has failed, and so has one that was begun too often.
@@ -176,7 +190,11 @@ async def _ingest_part(context: IngestContext, part: Sequence[Claim], on_outcome
             await jobs.release(context.database, context.worker, [claim.job_id for claim in part])
             return
         await jobs.fail(
-            context.database, first.job_id, context.worker, code=failure.code, message=failure.message
+            context.database,
+            first.job_id,
+            context.worker,
+            code=failure.code,
+            message=failure.message,
         )
         on_outcome(Outcome(url=first.url, chunks=0, error=failure.message))
 
@@ -196,7 +214,7 @@ async def _release(context: IngestContext) -> None:
 
 
 def _refuse_crashing(claim: Claim) -> None:
-    if claim.attempts > jobs.MOST_ATTEMPTS:
+    if claim.attempts > jobs.MAX_ATTEMPTS:
         raise Unreadable("crashed", _CRASHED)
 
 
@@ -236,7 +254,10 @@ async def _heartbeat(context: IngestContext) -> None:
         except StoreFailed as error:
             missed += 1
             _log.warning(
-                "a heartbeat was missed", error=str(error), missed=missed, lease=context.worker.seconds
+                "a heartbeat was missed",
+                error=str(error),
+                missed=missed,
+                lease=context.worker.seconds,
             )
 
 

@@ -29,7 +29,13 @@ from lightwell.domain.streams import StreamChunk
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import SyncResult
-from lightwell.ingest.way import Outcome, Progress, IngestContext, apply_pending_changes, finish_derived
+from lightwell.ingest.way import (
+    Outcome,
+    Progress,
+    IngestContext,
+    apply_pending_changes,
+    finish_derived,
+)
 from lightwell.knowledge_base.analytics import Analytics
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
@@ -84,7 +90,9 @@ class KnowledgeBase:
         self._database = database
         self._way = context
         self._writer = DocumentWriter(project_id=project_id, context=context)
-        self._questions = QuestionAnswerer(database=database, retriever=retriever, generator=answers)
+        self._questions = QuestionAnswerer(
+            database=database, retriever=retriever, generator=answers
+        )
         self._jobs = Jobs(database=database)
         self._analytics = Analytics(database=database)
         self._graph = Graph(
@@ -377,7 +385,9 @@ class KnowledgeBase:
         `tell` is told after each batch. A file that is there is kept unless the config says otherwise.
         """
         way = self._way
-        await apply_pending_changes(way, self.project_id)  # no profile speaks of what is hidden or gone
+        await apply_pending_changes(
+            way, self.project_id
+        )  # no profile speaks of what is hidden or gone
         if config.separator is None:
             config = replace(config, separator=self._questions.generator.separator)
         return await exporting.export(

@@ -17,7 +17,13 @@ from lightwell.ingest import sync as following
 from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.pipeline import REEXTRACT
 from lightwell.ingest.sync import SyncResult, DocumentProblem
-from lightwell.ingest.way import Outcome, Progress, IngestContext, apply_pending_changes, finish_derived
+from lightwell.ingest.way import (
+    Outcome,
+    Progress,
+    IngestContext,
+    apply_pending_changes,
+    finish_derived,
+)
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
 from lightwell.records import documents, jobs, retention
@@ -137,16 +143,22 @@ class DocumentWriter:
         await work.run_worker(self.context, self.project_id, on_outcome, stop)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        report = await deletion.delete(self.context, reader, await self._resolve_documents(reader, names))
+        report = await deletion.delete(
+            self.context, reader, await self._resolve_documents(reader, names)
+        )
         await finish_derived(self.context, self.project_id)
         return report
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        report = await deletion.erase(self.context, reader, await self._resolve_documents(reader, names))
+        report = await deletion.erase(
+            self.context, reader, await self._resolve_documents(reader, names)
+        )
         await finish_derived(self.context, self.project_id)
         return report
 
-    async def _resolve_documents(self, reader: Reader, names: Sequence[str] | None) -> list[DocumentId]:
+    async def _resolve_documents(
+        self, reader: Reader, names: Sequence[str] | None
+    ) -> list[DocumentId]:
         """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
         if names is None:
             return await documents.published_ids(self.context.database, reader)

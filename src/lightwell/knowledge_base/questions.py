@@ -26,7 +26,13 @@ from lightwell.domain.chat import (
 from lightwell.domain.descriptions import with_given_separator, with_separator
 from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
 from lightwell.domain.ids import SessionId, new_query_id
-from lightwell.domain.questions import Keywords, Mode, Question, make_question, require_retrieval_mode
+from lightwell.domain.questions import (
+    Keywords,
+    Mode,
+    Question,
+    make_question,
+    require_retrieval_mode,
+)
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
 from lightwell.domain.usage import OperationType
@@ -68,7 +74,9 @@ class QuestionAnswerer:
         await self._log(asking, log)
         return replace(
             found,
-            entities=tuple(with_separator(each, self.generator.separator) for each in found.entities),
+            entities=tuple(
+                with_separator(each, self.generator.separator) for each in found.entities
+            ),
             relations=tuple(
                 with_separator(each, self.generator.separator) for each in found.relations
             ),
@@ -135,7 +143,7 @@ class QuestionAnswerer:
             reader=reader,
             search=search,
             model=self.generator.model,
-            most_tokens=self.generator.budget.most_tokens,
+            max_tokens=self.generator.budget.max_tokens,
         )
         with record_usage(OperationType.QUERY) as usage:
             made = await briefing.brief(library, name)
@@ -201,7 +209,9 @@ class QuestionAnswerer:
             ambiguous_names=await self._ambiguous(asked, reader),
         )
 
-    async def _courtesy(self, context: QuestionContext, response: ChatResponse, mode: Mode) -> ChatTurn:
+    async def _courtesy(
+        self, context: QuestionContext, response: ChatResponse, mode: Mode
+    ) -> ChatTurn:
         """Remember a reply that needed no search, and write down that it was given."""
         exchange = response.messages[-2:]
         own = await conversations.append_exchange(
@@ -223,7 +233,9 @@ class QuestionAnswerer:
         return chatting.recent_messages(held)
 
     async def _search(self, question: Question, reader: Reader) -> Retrieval:
-        return await self.retriever.retrieve(require_retrieval_mode(question), reader, until=self.deadline)
+        return await self.retriever.retrieve(
+            require_retrieval_mode(question), reader, until=self.deadline
+        )
 
     async def _ambiguous(self, question: Question, reader: Reader) -> tuple[Candidates, ...]:
         """Return the pick lists of the question's ambiguous names; none where no document is looked at."""

@@ -132,7 +132,11 @@ class Connection:
             raise cancelled from tries.last_error
 
     async def _tried(
-        self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int, tries: "RetryState"
+        self,
+        request: Callable[[], Awaitable[T]],
+        priority: Priority,
+        tokens: int,
+        tries: "RetryState",
     ) -> tuple[T, Slot, AsyncExitStack]:
         while True:
             async with AsyncExitStack() as attempt:
@@ -148,7 +152,9 @@ class Connection:
                     return answer, slot, attempt.pop_all()
             await tries.again(failure)
 
-    def translate_errors(self, error: openai.OpenAIError | ValidationError | JSONDecodeError) -> Failure:
+    def translate_errors(
+        self, error: openai.OpenAIError | ValidationError | JSONDecodeError
+    ) -> Failure:
         """Put a library's error into words of ours."""
         address = self.endpoint.address
         match error:

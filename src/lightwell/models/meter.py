@@ -42,7 +42,9 @@ class Meter:
         """Tokens, input and output together, without embeddings."""
         return self._spent
 
-    def record(self, operation: OperationType, model: str, input_tokens: int, output_tokens: int) -> None:
+    def record(
+        self, operation: OperationType, model: str, input_tokens: int, output_tokens: int
+    ) -> None:
         """Write down what one call cost, also in the logs open around it."""
         self._spent += input_tokens + output_tokens
         self._write(operation, model, input_tokens, output_tokens)
@@ -51,7 +53,9 @@ class Meter:
         """Write down what one request for embeddings cost; the budget is the chat model's and does not count it."""
         self._write(current_operation(), model, tokens, 0)
 
-    def _write(self, operation: OperationType, model: str, input_tokens: int, output_tokens: int) -> None:
+    def _write(
+        self, operation: OperationType, model: str, input_tokens: int, output_tokens: int
+    ) -> None:
         usage = TokenUsage(
             operation_type=operation,
             model_name=model,
@@ -106,20 +110,20 @@ class MeteredModel:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the reply; raise `ModelFailed`, also when the budget would not bear the call."""
         if self.operation in _OF_QUESTIONS:
-            return await self._record_call(messages, most_tokens, schema)
+            return await self._record_call(messages, max_tokens, schema)
         asked = sum(token_count(message.content) for message in messages)
-        async with self.meter.reserve(asked + most_tokens):
-            return await self._record_call(messages, most_tokens, schema)
+        async with self.meter.reserve(asked + max_tokens):
+            return await self._record_call(messages, max_tokens, schema)
 
-    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; what it cost is counted here, since a stream does not say."""
         said: list[str] = []
-        pieces = self.inner.stream(messages, most_tokens=most_tokens)
+        pieces = self.inner.stream(messages, max_tokens=max_tokens)
         try:
             with self.meter.waiting():
                 part = await anext(pieces, None)
@@ -134,14 +138,16 @@ class MeteredModel:
     async def _record_call(
         self,
         messages: Sequence[Message],
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None,
     ) -> Reply:
         try:
             with self.meter.waiting():
-                reply = await self.inner.reply(messages, most_tokens=most_tokens, schema=schema)
+                reply = await self.inner.reply(messages, max_tokens=max_tokens, schema=schema)
         except ModelRefused as refusal:
-            self.meter.record(self.operation, self.model, refusal.input_tokens, refusal.output_tokens)
+            self.meter.record(
+                self.operation, self.model, refusal.input_tokens, refusal.output_tokens
+            )
             raise
         usage = reply.usage
         self.meter.record(self.operation, usage.model, usage.input_tokens, usage.output_tokens)

@@ -56,7 +56,7 @@ class OpenAIChat:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`.
@@ -67,9 +67,9 @@ class OpenAIChat:
             raise self._schema_declined()
         asked = sum(token_count(message.content) for message in messages)
         completion = await self._connection.send(
-            lambda: self._ask(messages, most_tokens, schema),
+            lambda: self._ask(messages, max_tokens, schema),
             priority=self._priority,
-            tokens=asked + most_tokens,
+            tokens=asked + max_tokens,
             cost=_cost,
         )
         if completion is None:
@@ -90,16 +90,16 @@ class OpenAIChat:
             ),
         )
 
-    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; raise `ModelFailed`, which may be in the middle.
 
         What fails before the first word is tried again, as a whole reply is.
         """
         asked = sum(token_count(message.content) for message in messages)
         async with self._connection.stream(
-            lambda: self._ask_in_parts(messages, most_tokens),
+            lambda: self._ask_in_parts(messages, max_tokens),
             priority=self._priority,
-            tokens=asked + most_tokens,
+            tokens=asked + max_tokens,
         ) as parts:
             ended = False
             async for part in parts:
@@ -112,11 +112,11 @@ class OpenAIChat:
                 raise self._failed("its reply broke off")
 
     async def _ask(
-        self, messages: Sequence[Message], most_tokens: int, schema: Mapping[str, object] | None
+        self, messages: Sequence[Message], max_tokens: int, schema: Mapping[str, object] | None
     ) -> "_Completion | None":
         """Return what came, None where the endpoint declines a schema that cannot be left out."""
         while not self._must_decline(schema):
-            options = self._options(most_tokens, schema)
+            options = self._options(max_tokens, schema)
             body = {"model": self.model, "messages": _turns(messages), **options}
             try:
                 # The SDK's own method for this goes through every word of the messages, for 0.6 ms a call.
@@ -131,10 +131,10 @@ class OpenAIChat:
         return None
 
     async def _ask_in_parts(
-        self, messages: Sequence[Message], most_tokens: int
+        self, messages: Sequence[Message], max_tokens: int
     ) -> openai.AsyncStream[ChatCompletionChunk]:
         while True:
-            options = self._options(most_tokens, None)
+            options = self._options(max_tokens, None)
             try:
                 return await self._connection.client.chat.completions.create(
                     model=self.model, messages=_turns(messages), extra_body=options, stream=True
@@ -143,9 +143,9 @@ class OpenAIChat:
                 if not self._drop_unsupported_option(error, options):
                     raise
 
-    def _options(self, most_tokens: int, schema: Mapping[str, object] | None) -> dict[str, object]:
+    def _options(self, max_tokens: int, schema: Mapping[str, object] | None) -> dict[str, object]:
         limit = "max_completion_tokens" if "max_tokens" in self._declined else "max_tokens"
-        options: dict[str, object] = {limit: most_tokens}
+        options: dict[str, object] = {limit: max_tokens}
         if "temperature" not in self._declined:
             options["temperature"] = self._temperature
         if schema is not None and "response_format" not in self._declined:
@@ -153,7 +153,9 @@ class OpenAIChat:
             options["response_format"] = {"type": "json_schema", "json_schema": named}
         return options
 
-    def _drop_unsupported_option(self, error: openai.APIStatusError, sent: Mapping[str, object]) -> bool:
+    def _drop_unsupported_option(
+        self, error: openai.APIStatusError, sent: Mapping[str, object]
+    ) -> bool:
         """Remember the option that the endpoint complains about; false when it was none of those sent."""
         complaint = f"{error.param} {error.message}"
         blamed: set[Option] = {

@@ -27,13 +27,13 @@ class Space:
     """How an endpoint's vectors are asked for.
 
     `shortened` asks for `dimension` numbers of a model that gives more (Matryoshka). Longer texts are cut at
-    `most_tokens`, counted as cl100k. The prefixes are what some models want before a text.
+    `max_tokens`, counted as cl100k. The prefixes are what some models want before a text.
     """
 
     dimension: int
     shortened: bool = False
     batch: int = 32
-    most_tokens: int = 8000
+    max_tokens: int = 8000
     document_prefix: str = ""
     query_prefix: str = ""
 
@@ -82,7 +82,7 @@ class OpenAIEmbedder:
 
     def _ready(self, prefix: str, text: str) -> str:
         # Endpoints refuse an empty text, and with it the whole batch.
-        return truncate_to_tokens(prefix + text, self._space.most_tokens) or " "
+        return truncate_to_tokens(prefix + text, self._space.max_tokens) or " "
 
     async def _vectors(self, texts: list[str], priority: Priority) -> Vectors:
         size = self._space.batch
@@ -100,7 +100,9 @@ class OpenAIEmbedder:
             vectors |= {left[index]: vector for index, vector in given.items()}
         return np.stack([vectors[place] for place in range(len(texts))])
 
-    async def _embed_batch(self, texts: list[str], priority: Priority) -> dict[int, NDArray[np.float32]]:
+    async def _embed_batch(
+        self, texts: list[str], priority: Priority
+    ) -> dict[int, NDArray[np.float32]]:
         tokens = sum(token_count(text) for text in texts)
         answer = await self._connection.send(
             lambda: self._ask(texts),
@@ -148,13 +150,11 @@ class OpenAIEmbedder:
         return failures.malformed_reply(self._connection.endpoint.address, what).error
 
 
-def truncate_to_tokens(text: str, most_tokens: int) -> str:
+def truncate_to_tokens(text: str, max_tokens: int) -> str:
     """Return the text, or its longest beginning of at most so many tokens."""
-    if len(text.encode()) <= most_tokens or token_count(text) <= most_tokens:
+    if len(text.encode()) <= max_tokens or token_count(text) <= max_tokens:
         return text
-    fits = bisect_right(
-        range(len(text)), most_tokens, key=lambda length: token_count(text[:length])
-    )
+    fits = bisect_right(range(len(text)), max_tokens, key=lambda length: token_count(text[:length]))
     return text[: max(0, fits - 1)]
 
 

@@ -21,16 +21,16 @@ GRACE_SECONDS = 10.0
 class ModelRequest:
     """One question to the model; `chunk` is what it is about, where it is about one.
 
-    A kept reply older than `most_age` seconds is asked for anew; None means that it holds for ever. It is kept under
+    A kept reply older than `max_age` seconds is asked for anew; None means that it holds for ever. It is kept under
     `content_hash`, "" for the hash of all that is sent.
     """
 
     kind: CacheType
     messages: Sequence[Message]
-    most_tokens: int
+    max_tokens: int
     schema: Mapping[str, object] | None = None
     chunk: ChunkId | None = None
-    most_age: float | None = None
+    max_age: float | None = None
     content_hash: str = ""
 
 
@@ -68,10 +68,12 @@ class CachedModel:
             kind=request.kind,
             content_hash=request.content_hash
             or replies.content_hash(self.model.model, request.messages, request.schema),
-            most_age=request.most_age,
+            max_age=request.max_age,
         )
 
-    async def reply(self, request: ModelRequest, *, or_kept: Sequence[ModelRequest] = ()) -> CachedReply:
+    async def reply(
+        self, request: ModelRequest, *, or_kept: Sequence[ModelRequest] = ()
+    ) -> CachedReply:
         """Return the kept reply, or ask and keep it; a refusal is a reply too. Raises `ModelFailed`.
 
         A kept reply to one of `or_kept`, which ask the same in other words, will do as well.
@@ -89,7 +91,9 @@ class CachedModel:
         finally:
             await self._finish(own, key)
 
-    async def _find_or_send(self, request: ModelRequest, keys: Sequence[CacheKey], key: str) -> CachedReply:
+    async def _find_or_send(
+        self, request: ModelRequest, keys: Sequence[CacheKey], key: str
+    ) -> CachedReply:
         if known := await self._find(keys):
             return known
         async with self._slots:
@@ -109,7 +113,7 @@ class CachedModel:
     async def _send(self, request: ModelRequest) -> Reply:
         try:
             return await self.model.reply(
-                request.messages, most_tokens=request.most_tokens, schema=request.schema
+                request.messages, max_tokens=request.max_tokens, schema=request.schema
             )
         except ModelRefused as refusal:
             usage = Usage(

@@ -65,7 +65,9 @@ ON CONFLICT (subject_id, class_id) DO NOTHING
 """
 
 
-async def names_with_attributes(connection: Connection, documents: Sequence[DocumentId]) -> set[UUID]:
+async def names_with_attributes(
+    connection: Connection, documents: Sequence[DocumentId]
+) -> set[UUID]:
     """Return the names of which these documents state an attribute that distinguishes."""
     cursor = await connection.execute(_NAMES, {"documents": list(documents)})
     return {row[0] for row in await cursor.fetchall()}

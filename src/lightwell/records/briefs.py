@@ -19,8 +19,8 @@ from lightwell.records import entities, search
 from lightwell.records.database import Database
 
 _NEWEST, _OFTENEST, _OPEN, _LOOKED_THROUGH = 24, 12, 24, 500
-_MOST_TIED = 60
-_MOST_ADDRESSED = 40
+_MAX_TIED = 60
+_MAX_ADDRESSED = 40
 # The day in a document's name or title, else when it was changed: a copied folder keeps names, not times.
 _SAID_AT = """
 CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz ELSE document.updated_at END
@@ -224,7 +224,7 @@ async def passages_with_address(
             "entities": [entity],
             "classes": list(reader.classes),
             "like": [f"%{part}%@%" for part in parts],
-            "most": _MOST_ADDRESSED,
+            "most": _MAX_ADDRESSED,
         },
     )
     return [ChunkId(row[0]) for row in rows]
@@ -273,15 +273,17 @@ async def co_mentioned(
             "kinds": list(entity_filter.kinds),
             "also": list(entity_filter.also),
             "classes": list(reader.classes),
-            "most": _MOST_TIED,
+            "most": _MAX_TIED,
         },
     )
     return {EntityId(row[0]): row[1] for row in rows}
 
 
-async def related_entities(database: Database, reader: Reader, entity: EntityId) -> list[EntityRelation]:
+async def related_entities(
+    database: Database, reader: Reader, entity: EntityId
+) -> list[EntityRelation]:
     """Return what the entity is linked and related to, of what the reader sees: links first, then by weight."""
-    keys = {"entities": [entity], "classes": list(reader.classes), "most": _MOST_TIED}
+    keys = {"entities": [entity], "classes": list(reader.classes), "most": _MAX_TIED}
     links = await database.rows(_LINKS, keys)
     relations = await database.rows(_RELATIONS, keys)
     rows = [*((row, 0) for row in links), *((row, 1) for row in relations)]

@@ -126,7 +126,9 @@ async def titles(database: Database, documents: Sequence[DocumentId]) -> dict[Do
     return {DocumentId(row[0]): row[1] for row in rows}
 
 
-async def chunks_with_vector(database: Database, space: SpaceId, chunks: Sequence[ChunkId]) -> set[ChunkId]:
+async def chunks_with_vector(
+    database: Database, space: SpaceId, chunks: Sequence[ChunkId]
+) -> set[ChunkId]:
     """Return those of the chunks whose vector is already there."""
     rows = await database.rows(_EMBEDDED, {"space": space, "chunks": list(chunks)})
     return {ChunkId(row[0]) for row in rows}

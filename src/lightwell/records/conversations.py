@@ -11,7 +11,7 @@ from lightwell.domain.ids import DocumentId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 
-MOST_MESSAGES = 20
+MAX_MESSAGES = 20
 _LONGEST_TITLE = 80
 
 _BEGIN = """
@@ -141,7 +141,7 @@ async def messages(
     async with database.transaction() as connection:
         await _find(connection, keys)
         cursor = await connection.execute(
-            _TURNS, {**keys, "classes": list(reader.classes), "most": MOST_MESSAGES}
+            _TURNS, {**keys, "classes": list(reader.classes), "most": MAX_MESSAGES}
         )
         rows = await cursor.fetchall()
     return tuple(ChatMessage(role=Role(role), content=content) for role, content in rows)
@@ -228,7 +228,9 @@ async def delete_unsupported_exchanges(database: Database, project_id: ProjectId
     await database.execute(_FORGET_UNSAID, {"project_id": project_id})
 
 
-async def _is_still_visible(connection: Connection, standing: Mapping[str, Sequence[object]]) -> bool:
+async def _is_still_visible(
+    connection: Connection, standing: Mapping[str, Sequence[object]]
+) -> bool:
     """Return whether the reader still sees all of it; the documents cannot go before the transaction ends."""
     seen = await (await connection.execute(_STILL_SEEN, standing)).fetchall()
     said = await (await connection.execute(_STILL_SAID, standing)).fetchall()

@@ -55,7 +55,7 @@ CROSS JOIN LATERAL (
         FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         JOIN access_classes AS seen_by ON seen_by.class_id = chunk.class_id
         WHERE chunk.chunk_id = ANY(edit.source_ids) AND NOT document.is_deleted AND class.tags <@ seen_by.tags
-        ORDER BY {kept_first} LIMIT {most_sources}
+        ORDER BY {kept_first} LIMIT {max_sources}
     ) AS kept
 ) AS named
 ON CONFLICT (subject_id, class_id) DO UPDATE
@@ -70,7 +70,7 @@ SET display_name = CASE WHEN profile.source_ids = '{}' OR 'name' = ANY(excluded.
     source_paths = CASE WHEN excluded.source_ids = '{}' THEN profile.source_paths ELSE excluded.source_paths END,
     by_hand = excluded.by_hand, updated_at = now()
 """.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
-    "{most_sources}", LIMIT_OF_PROJECT
+    "{max_sources}", LIMIT_OF_PROJECT
 )
 
 _WRITE_RELATIONS = """

@@ -48,9 +48,9 @@ _MALFORMED = (
 _MIGRATION_LOCK = 7_163_051_220
 OLDEST = 160_000
 
-_MOST_TRIES = 8
+_MAX_TRIES = 8
 _FIRST_PAUSE_SECONDS = 0.02
-_MOST_SNAPSHOTS = 4
+_MAX_SNAPSHOTS = 4
 
 _log = logger(__name__)
 
@@ -64,7 +64,7 @@ def repeatable(call: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[object,
 
     @wraps(call)
     async def repeated(*args: P.args, **kwargs: P.kwargs) -> T:
-        for tries in range(1, _MOST_TRIES):
+        for tries in range(1, _MAX_TRIES):
             try:
                 return await call(*args, **kwargs)
             except StoreConflict as error:
@@ -84,7 +84,7 @@ class Database:
     def __init__(self, pool: AsyncConnectionPool[Connection], conninfo: str) -> None:
         self._pool = pool
         self._conninfo = conninfo
-        self._snapshots = asyncio.Semaphore(_MOST_SNAPSHOTS)
+        self._snapshots = asyncio.Semaphore(_MAX_SNAPSHOTS)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Connection, None]:
@@ -190,7 +190,7 @@ def checked(conninfo: str) -> str:
 
 
 @asynccontextmanager
-async def connect(conninfo: str, *, most_connections: int = 10) -> AsyncGenerator[Database, None]:
+async def connect(conninfo: str, *, max_connections: int = 10) -> AsyncGenerator[Database, None]:
     """Open a pool, bring the schema up to date, and close the pool at the end; raise `StoreFailed`."""
     with explained_errors():
         await _migrate(checked(conninfo))
@@ -198,7 +198,7 @@ async def connect(conninfo: str, *, most_connections: int = 10) -> AsyncGenerato
         conninfo,
         kwargs={"autocommit": True},
         min_size=1,
-        max_size=most_connections,
+        max_size=max_connections,
         open=False,
         configure=_configure,
         timeout=30,

@@ -3,10 +3,10 @@
 import shutil
 from pathlib import Path
 
-_LEAST_FREE = 32_000_000
+_MIN_FREE = 32_000_000
 """Bytes: two files of PostgreSQL's write-ahead log, without which it stops."""
 _NO_SPACE = b"No space left on device"
-_MOST_READ = 100_000
+_MAX_READ = 100_000
 
 
 def log_end(directory: Path) -> int:
@@ -24,7 +24,7 @@ def full_disk(directory: Path, logged: int) -> str:
     folder = directory.expanduser().resolve()
     existing = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(existing).free
-    if free >= _LEAST_FREE and _NO_SPACE not in _logged_since(directory, logged):
+    if free >= _MIN_FREE and _NO_SPACE not in _logged_since(directory, logged):
         return ""
     return (
         f"The disk is full: {free / 1e6:,.0f} MB are free for {folder}. Free some space, or move the data directory"
@@ -42,5 +42,5 @@ def _logged_since(directory: Path, logged: int) -> bytes:
         return b""
     start = logged if logged <= end else 0  # a shorter log has been rotated
     with _log(directory).open("rb") as file:
-        file.seek(max(start, end - _MOST_READ))
+        file.seek(max(start, end - _MAX_READ))
         return file.read()

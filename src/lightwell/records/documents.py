@@ -313,7 +313,9 @@ async def tombstone(
     await analytics.forget_comments(connection, documents)
 
 
-async def list_page(database: Database, reader: Reader, *, after: str, limit: int) -> list[Document]:
+async def list_page(
+    database: Database, reader: Reader, *, after: str, limit: int
+) -> list[Document]:
     """Return the reader's documents by URL, those after the URL `after`."""
     parameters = {"classes": list(reader.classes), "after": after, "limit": limit}
     return [_document(row) for row in await database.rows(_LIST, parameters)]

@@ -136,7 +136,9 @@ WHERE relation_id = ANY(%(relations)s)
 
 
 @repeatable
-async def create(database: Database, reader: Reader, manual_edit: ManualEdit, tags: Tags) -> EntityId:
+async def create(
+    database: Database, reader: Reader, manual_edit: ManualEdit, tags: Tags
+) -> EntityId:
     """Make an entity of a person's word, seen by those who share one of the tags; return its id."""
     facts: dict[str, object] = {
         "project_id": reader.project_id,

@@ -26,7 +26,7 @@ from lightwell.records import merge_trees
 from lightwell.records.database import Database, Row
 from lightwell.records.retention import COMPARISONS, KEPT_FIRST, LIMIT_OF_PROJECT
 
-MOST_RELATIONS = 200
+MAX_RELATIONS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,12 +103,12 @@ CROSS JOIN LATERAL (
                                       AND (NOT seen.sourced OR profile.subject_id = seen.entity_id
                                            AND 'sources' = ANY(profile.by_hand)))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY {kept_first} LIMIT {most_sources}
+        ORDER BY {kept_first} LIMIT {max_sources}
     ) AS latest
 ) AS source
 ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
 """.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
-    "{most_sources}", LIMIT_OF_PROJECT
+    "{max_sources}", LIMIT_OF_PROJECT
 )
 
 _ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
@@ -182,7 +182,7 @@ CROSS JOIN LATERAL (
                                     WHERE profile.subject_id = ANY(mine.members)
                                       AND profile.class_id = ANY(%(classes)s))
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY {kept_first} LIMIT {most_sources}
+        ORDER BY {kept_first} LIMIT {max_sources}
     ) AS latest
 ) AS source
 CROSS JOIN LATERAL (
@@ -191,7 +191,7 @@ CROSS JOIN LATERAL (
 _RELATED = (
     _RELATED_BY.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id"))
     .replace("{compared}", COMPARISONS.replace("{relation}", "mine"))
-    .replace("{most_sources}", LIMIT_OF_PROJECT)
+    .replace("{max_sources}", LIMIT_OF_PROJECT)
 )
 
 _RELATIONS = _RELATED.replace(
@@ -283,7 +283,7 @@ async def relations(
 ) -> tuple[Relation, ...]:
     """Return up to 200 of the entity's relations whose ends the reader sees, the weightiest first."""
     rows = await database.rows(_RELATIONS, {**_parameters(reader), "entities": [entity_id]})
-    return tuple((await _related(database, reader, rows))[:MOST_RELATIONS])
+    return tuple((await _related(database, reader, rows))[:MAX_RELATIONS])
 
 
 async def relation(
@@ -302,7 +302,9 @@ async def get_relations(
     database: Database, reader: Reader, relation_ids: Sequence[RelationId]
 ) -> list[Relation]:
     """Return those of the relations whose ends the reader sees, the weightiest first."""
-    rows = await database.rows(_THESE_RELATIONS, {**_parameters(reader), "relations": list(relation_ids)})
+    rows = await database.rows(
+        _THESE_RELATIONS, {**_parameters(reader), "relations": list(relation_ids)}
+    )
     return await _related(database, reader, rows)
 
 
@@ -371,7 +373,9 @@ def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
 
 def _join_descriptions(descriptions: Sequence[str]) -> str:
     """Join what the classes say, each saying once: one class's profile may repeat another's."""
-    return join_descriptions([said for each in descriptions for said in each.split(DESCRIPTION_SEPARATOR)])
+    return join_descriptions(
+        [said for each in descriptions for said in each.split(DESCRIPTION_SEPARATOR)]
+    )
 
 
 def _uuid(name: str) -> UUID | None:

@@ -86,10 +86,10 @@ _SOURCES = """
         WHERE chunk.chunk_id = ANY (SELECT unnest(source_ids) FROM profiles
                                     WHERE subject_id = ANY({members}) AND class_id = ANY(%(classes)s) {by_hand})
           AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
-        ORDER BY {kept_first} LIMIT {most_sources}
+        ORDER BY {kept_first} LIMIT {max_sources}
     ) AS latest
 """.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
-    "{most_sources}", LIMIT_OF_PROJECT
+    "{max_sources}", LIMIT_OF_PROJECT
 )
 _ENTITY_SOURCES = _SOURCES.replace("{members}", "entity.members").replace(
     "{by_hand}",
@@ -277,7 +277,9 @@ def _passage(row: Row) -> Passage:
 
 
 def _description(profiles: list[str]) -> str:
-    return join_descriptions([said for text in profiles for said in text.split(DESCRIPTION_SEPARATOR)])
+    return join_descriptions(
+        [said for text in profiles for said in text.split(DESCRIPTION_SEPARATOR)]
+    )
 
 
 def _keywords(profiles: list[str]) -> tuple[str, ...]:

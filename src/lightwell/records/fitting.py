@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.candidates import MOST_CANDIDATES
+from lightwell.domain.candidates import MAX_CANDIDATES
 from lightwell.domain.graph import Entity, normalize_name, stored_ref
 from lightwell.domain.ids import EntityId
 from lightwell.records import entities
 from lightwell.records.database import Database
 
-LEAST_LIKENESS = 0.45
+MIN_LIKENESS = 0.45
 """The trigram similarity from which a name nearly fits."""
 
-_MOST_LONGER = 40
+_MAX_LONGER = 40
 _SAID_BY_RULES = "name"
 """The kind of what texts name without saying what it is: it may be of any other."""
 
@@ -184,7 +184,7 @@ async def longer_names(database: Database, reader: Reader, entity: Entity) -> Lo
     products. `Tarn 4` is no other thing than `Tarn`, and no title, heading or domain makes a name short.
     """
     nothing = LongerNames(longer=(), alone=0)
-    keys = {**_parameters(reader, entity.name), "most": _MOST_LONGER}
+    keys = {**_parameters(reader, entity.name), "most": _MAX_LONGER}
     ids = [EntityId(row[0]) for row in await database.rows(_LONGER, keys)] if keys["name"] else []
     seen = await entities.get_many(database, reader, ids)
     like = [seen[each] for each in ids if each in seen and each != entity.id]
@@ -199,14 +199,18 @@ async def longer_names(database: Database, reader: Reader, entity: Entity) -> Lo
     return LongerNames(longer=await _without_variants(database, reader, like), alone=alone)
 
 
-async def _plain_or_longer(database: Database, reader: Reader, exact: EntityMatches) -> EntityMatches:
+async def _plain_or_longer(
+    database: Database, reader: Reader, exact: EntityMatches
+) -> EntityMatches:
     if len(exact.entities) != 1:
         return exact
     short = await longer_names(database, reader, exact.entities[0])
     if not short.longer:
         return exact
     itself = exact.entities if short.alone else ()
-    return EntityMatches(entities=(*short.longer[: MOST_CANDIDATES - len(itself)], *itself), exactly=True)
+    return EntityMatches(
+        entities=(*short.longer[: MAX_CANDIDATES - len(itself)], *itself), exactly=True
+    )
 
 
 async def _without_variants(
@@ -244,7 +248,9 @@ async def _these(
     database: Database, reader: Reader, entity_ids: Sequence[EntityId], *, exactly: bool
 ) -> EntityMatches:
     seen = await entities.get_many(database, reader, entity_ids)
-    return EntityMatches(entities=tuple(seen[each] for each in entity_ids if each in seen), exactly=exactly)
+    return EntityMatches(
+        entities=tuple(seen[each] for each in entity_ids if each in seen), exactly=exactly
+    )
 
 
 def _are_alike(one: str, other: str) -> bool:
@@ -265,9 +271,9 @@ def _parameters(reader: Reader, name: str) -> dict[str, object]:
         "id": _uuid(name),
         "words": words,
         "longest": f"%{escaped}%",
-        "least": LEAST_LIKENESS,
+        "least": MIN_LIKENESS,
         "titles": TITLES,
-        "most": MOST_CANDIDATES,
+        "most": MAX_CANDIDATES,
     }
 
 

@@ -48,7 +48,7 @@ class Worker:
     seconds: float
 
 
-MOST_ATTEMPTS = 10
+MAX_ATTEMPTS = 10
 """A job that was begun this often without an end fails by itself: it may have killed its workers."""
 
 _CLAIM = """
@@ -333,7 +333,9 @@ async def complete(connection: Connection, jobs: Sequence[JobId], worker: Worker
 
 async def fail(database: Database, job: JobId, worker: Worker, *, code: str, message: str) -> None:
     """End a job badly; what it had staged is dropped, what was published before stays."""
-    await database.execute(_FAIL, {"job": job, "worker": worker.name, "code": code, "message": message})
+    await database.execute(
+        _FAIL, {"job": job, "worker": worker.name, "code": code, "message": message}
+    )
 
 
 async def renew_leases(database: Database, worker: Worker) -> int:

@@ -81,7 +81,9 @@ class MergeTree:
             members = members.union(*(self.members(source) for source in merge.sources))
             summary = merge.summaries.get(members)
             brought = [parts, *(self.describe(source) for source in merge.sources)]
-            parts = (summary,) if summary is not None else combine_descriptions(merge.strategy, brought)
+            parts = (
+                (summary,) if summary is not None else combine_descriptions(merge.strategy, brought)
+            )
         return parts
 
     def members(self, entity: UUID) -> frozenset[UUID]:
@@ -179,7 +181,9 @@ async def descriptions(
     """Return the descriptions of those of the entities that others stand for in the reader's eyes."""
     grouped = await members(connection, reader, roots)
     found = await merge_trees(connection, reader, list(grouped.values()))
-    return {root: _join_descriptions(by_class) for root, by_class in zip(grouped, found, strict=True)}
+    return {
+        root: _join_descriptions(by_class) for root, by_class in zip(grouped, found, strict=True)
+    }
 
 
 def _by_class(
@@ -218,9 +222,12 @@ def _join_descriptions(by_class: Mapping[ClassId, MergeTree]) -> str:
     """Join what the classes say: what people said where they did, else all of it, the oldest first."""
     words = [tree for tree in by_class.values() if tree.is_by_hand()]
     texts = sorted(
-        (_age_key(tree), join_descriptions(tree.describe(tree.root))) for tree in words or by_class.values()
+        (_age_key(tree), join_descriptions(tree.describe(tree.root)))
+        for tree in words or by_class.values()
     )
-    return join_descriptions([said for _, text in texts for said in text.split(DESCRIPTION_SEPARATOR)])
+    return join_descriptions(
+        [said for _, text in texts for said in text.split(DESCRIPTION_SEPARATOR)]
+    )
 
 
 def _age_key(tree: MergeTree) -> str:

@@ -143,12 +143,15 @@ ON CONFLICT (subject_id, class_id) DO NOTHING
 """
 
 
-async def relation_ends(database: Database, reader: Reader, entities: Sequence[EntityId]) -> list[RelationEnds]:
+async def relation_ends(
+    database: Database, reader: Reader, entities: Sequence[EntityId]
+) -> list[RelationEnds]:
     """Return the relations of these entities that the reader sees."""
     parameters = {"entities": list(entities), "classes": list(reader.classes)}
     rows = await database.rows(_ENDS, parameters)
     return [
-        RelationEnds(source=EntityId(row[0]), target=EntityId(row[1]), predicate=row[2]) for row in rows
+        RelationEnds(source=EntityId(row[0]), target=EntityId(row[1]), predicate=row[2])
+        for row in rows
     ]
 
 

@@ -56,7 +56,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT * FROM document_entity_mentions
         WHERE entity_id = stale.subject_id AND class_id = stale.class_id
-        ORDER BY chunk_id {order}, name LIMIT %(most_sources)s
+        ORDER BY chunk_id {order}, name LIMIT %(max_sources)s
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
@@ -95,7 +95,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT * FROM relation_mentions
         WHERE relation_id = stale.subject_id AND class_id = stale.class_id
-        ORDER BY chunk_id {order}, description LIMIT %(most_sources)s
+        ORDER BY chunk_id {order}, description LIMIT %(max_sources)s
     ) AS mention
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
@@ -195,7 +195,7 @@ async def refresh(
                     "subjects": [row[0] for row in taken],
                     "classes": [row[1] for row in taken],
                     "deltas": [row[3] for row in taken],
-                    "most_sources": kept.limit,
+                    "max_sources": kept.limit,
                 }
                 query = statement.replace("{order}", _ORDER[kept.strategy])
                 await connection.execute(query, keys)

@@ -193,7 +193,9 @@ async def near_names(
     facts = {"ids": [each.id for each in named], "names": [each.name for each in named]}
     rows = await database.rows(_NEAR, {**_reading(reader), **facts})
     return [
-        MergeEvidence(one=EntityId(one), other=EntityId(other), field="name", value=f"{similarity:.2f}")
+        MergeEvidence(
+            one=EntityId(one), other=EntityId(other), field="name", value=f"{similarity:.2f}"
+        )
         for one, other, similarity in rows
     ]
 
@@ -298,7 +300,8 @@ def _merge_attributes(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]
 
 def _signs(rows: Sequence[tuple[EntityId, EntityId, str, str]]) -> list[MergeEvidence]:
     return [
-        MergeEvidence(one=one, other=other, field=field, value=value) for one, other, field, value in rows
+        MergeEvidence(one=one, other=other, field=field, value=value)
+        for one, other, field, value in rows
     ]
 
 

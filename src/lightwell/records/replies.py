@@ -43,11 +43,11 @@ class CachedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheKey:
-    """A reply by what it was asked for and the hash of the input; `most_age` in seconds, None: however old it is."""
+    """A reply by what it was asked for and the hash of the input; `max_age` in seconds, None: however old it is."""
 
     kind: CacheType
     content_hash: str
-    most_age: float | None = None
+    max_age: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +63,13 @@ _FIND = """
 SELECT sought.place, id, result, is_complete, model, coalesce(input_tokens, 0),
        coalesce(tokens_used, 0) - coalesce(input_tokens, 0), kept.created_at
 FROM unnest(%(types)s::text[], %(hashes)s::text[], %(ages)s::float8[]) WITH ORDINALITY
-    AS sought (cache_type, content_hash, most_age, place)
+    AS sought (cache_type, content_hash, max_age, place)
 JOIN extraction_cache AS kept
   ON kept.cache_type = sought.cache_type
  AND kept.content_hash = CASE sought.cache_type WHEN 'KEYWORD_EXTRACTION'
                          THEN keyed_hash(%(project_id)s, sought.content_hash) ELSE sought.content_hash END
 WHERE kept.project_id = %(project_id)s
-  AND (sought.most_age IS NULL OR kept.created_at > now() - make_interval(secs => sought.most_age))
+  AND (sought.max_age IS NULL OR kept.created_at > now() - make_interval(secs => sought.max_age))
 """
 
 # A chunk may have gone, or be going, while the model thought; its reply is kept all the same.
@@ -81,7 +81,7 @@ WITH given AS (
     FROM unnest(%(ids)s::uuid[], %(types)s::text[], %(chunks)s::uuid[], %(hashes)s::text[], %(results)s::text[],
                          %(complete)s::boolean[], %(models)s::text[], %(inputs)s::integer[], %(used)s::integer[],
                          %(ages)s::float8[])
-        AS given (id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used, most_age)
+        AS given (id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used, max_age)
 ), chunk AS (
     SELECT chunk_id FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) FOR KEY SHARE SKIP LOCKED
 ), kept AS (
@@ -89,7 +89,7 @@ WITH given AS (
         id, project_id, cache_type, chunk_id, content_hash, result, is_complete, model, input_tokens, tokens_used,
         expires_at)
     SELECT id, %(project_id)s, cache_type, chunk.chunk_id, stored_hash, result, is_complete, model, input_tokens,
-           tokens_used, now() + make_interval(secs => most_age)
+           tokens_used, now() + make_interval(secs => max_age)
     FROM given LEFT JOIN chunk USING (chunk_id)
     ORDER BY cache_type, stored_hash
     ON CONFLICT (project_id, cache_type, content_hash)
@@ -105,7 +105,7 @@ _EXPIRE = """
 DELETE FROM extraction_cache WHERE id IN (
     SELECT id FROM extraction_cache
     WHERE project_id = %(project_id)s AND cache_type = %(type)s
-      AND created_at <= now() - make_interval(secs => %(most_age)s)
+      AND created_at <= now() - make_interval(secs => %(max_age)s)
     FOR UPDATE SKIP LOCKED)
 """
 
@@ -169,26 +169,28 @@ async def find(
 
     Replies that have outlived their time go first, when one is sought that is kept for a time.
     """
-    if any(each.most_age is not None for each in keys):
+    if any(each.max_age is not None for each in keys):
         await forget_expired(database, project_id)
     parameters = {
         "project_id": project_id,
         "types": [each.kind.value for each in keys],
         "hashes": [each.content_hash for each in keys],
-        "ages": [each.most_age for each in keys],
+        "ages": [each.max_age for each in keys],
     }
     found = {row[0]: _cached_reply(row) for row in await database.rows(_FIND, parameters)}
     return [found.get(place) for place in range(1, len(keys) + 1)]
 
 
-async def store(database: Database, project_id: ProjectId, replies: Sequence[NewReply]) -> list[CachedReply]:
+async def store(
+    database: Database, project_id: ProjectId, replies: Sequence[NewReply]
+) -> list[CachedReply]:
     """Commit raw replies together and return them in order; where another was faster with an equal input, that one's.
 
     Replies of their kind that have outlived their age go.
     """
     given = {_name(each.key): each for each in replies}
     for each in given.values():
-        if each.key.most_age is not None:
+        if each.key.max_age is not None:
             await database.execute(_EXPIRE, _parameters_with_age(project_id, each.key))
     rows = await database.rows(_KEEP, _columns(project_id, list(given.values())))
     kept = {row[0]: _cached_reply(row) for row in rows}
@@ -200,7 +202,7 @@ def _name(key: CacheKey) -> str:
 
 
 def _parameters_with_age(project_id: ProjectId, key: CacheKey) -> dict[str, object]:
-    return {"project_id": project_id, "type": key.kind.value, "most_age": key.most_age}
+    return {"project_id": project_id, "type": key.kind.value, "max_age": key.max_age}
 
 
 def _columns(project_id: ProjectId, replies: Sequence[NewReply]) -> dict[str, object]:
@@ -209,7 +211,7 @@ def _columns(project_id: ProjectId, replies: Sequence[NewReply]) -> dict[str, ob
         "project_id": project_id,
         "ids": [new_id() for _ in replies],
         "types": [each.key.kind.value for each in replies],
-        "ages": [each.key.most_age for each in replies],
+        "ages": [each.key.max_age for each in replies],
         "chunks": [each.chunk for each in replies],
         "hashes": [each.key.content_hash for each in replies],
         "results": [each.reply.text.replace("\0", "") for each in replies],
@@ -221,7 +223,9 @@ def _columns(project_id: ProjectId, replies: Sequence[NewReply]) -> dict[str, ob
 
 
 @repeatable
-async def link_replies_to_chunks(database: Database, read: Mapping[ChunkId, Sequence[UUID]]) -> None:
+async def link_replies_to_chunks(
+    database: Database, read: Mapping[ChunkId, Sequence[UUID]]
+) -> None:
     """Write down which replies each chunk was read from, in order: the first pass, then gleaning."""
     pairs = [(chunk, reply) for chunk, replies in read.items() for reply in replies]
     parameters = {
@@ -287,13 +291,15 @@ async def has_extractions(
         "classes": list(reader.classes),
         "types": [each.kind.value for each in keys],
         "hashes": [each.content_hash for each in keys],
-        "ages": [each.most_age for each in keys],
+        "ages": [each.max_age for each in keys],
     }
     places: list[int] = [row[0] for row in await database.rows(_FIND_FOR, parameters)]
     return frozenset(keys[place - 1] for place in places)
 
 
-async def extraction_statistics(database: Database, reader: Reader, *, least: int) -> ExtractionStatistics | None:
+async def extraction_statistics(
+    database: Database, reader: Reader, *, least: int
+) -> ExtractionStatistics | None:
     """Return what the replies of the reader's documents tell of what is to come, None for fewer than `least`."""
     parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
     first, second, written, sent = (await database.rows(_EXPERIENCE, parameters))[0]

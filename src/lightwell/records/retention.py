@@ -49,10 +49,10 @@ COMPARISONS: LiteralString = """
             WHERE edit.relation_id = ANY({relation}.members) AND {relation}.predicate = 'COMPARED_TO'
               AND edit.class_id = ANY(%(classes)s)
         ) AS said
-        ORDER BY {kept_first}, comparison, use_case LIMIT {most_sources}
+        ORDER BY {kept_first}, comparison, use_case LIMIT {max_sources}
     ) AS latest
 """.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "said.chunk_id")).replace(
-    "{most_sources}", LIMIT_OF_PROJECT
+    "{max_sources}", LIMIT_OF_PROJECT
 )
 """What the reader's texts and people say of a COMPARED_TO, nowhere kept but where it is said; `{relation}` has `members` and `predicate`."""
 

@@ -140,7 +140,9 @@ WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_dele
 """
 
 
-async def term_statistics(database: Database, reader: Reader, terms: Sequence[str]) -> TermStatistics:
+async def term_statistics(
+    database: Database, reader: Reader, terms: Sequence[str]
+) -> TermStatistics:
     """Return the statistics of the reader's chunks for these terms."""
     parameters = {"classes": list(reader.classes), "terms": list(terms)}
     rows = await database.rows(_STATISTICS, parameters)
@@ -202,7 +204,9 @@ async def term_frequencies(
     return [_word_hit(row) for row in rows]
 
 
-async def entities_named(database: Database, reader: Reader, names: Sequence[str]) -> list[NamedEntity]:
+async def entities_named(
+    database: Database, reader: Reader, names: Sequence[str]
+) -> list[NamedEntity]:
     """Return the reader's entities with one of these normalised names."""
     rows = await database.rows(
         _NAMED,

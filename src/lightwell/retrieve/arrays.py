@@ -15,7 +15,9 @@ from lightwell.retrieve.channels import AnalyzedQuestion, ChannelResults
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 
 
-def candidate_features(analysis: AnalyzedQuestion, results: ChannelResults, neighbourhood: Neighbourhood) -> Candidates:
+def candidate_features(
+    analysis: AnalyzedQuestion, results: ChannelResults, neighbourhood: Neighbourhood
+) -> Candidates:
     """Return what is known of the neighbourhood's chunks, in their order."""
     hits = [results.words[chunk] for chunk in neighbourhood.chunks]
     named = {entity.id.bytes for entity in analysis.named}
@@ -29,13 +31,22 @@ def candidate_features(analysis: AnalyzedQuestion, results: ChannelResults, neig
             len(hits), len(analysis.terms)
         ),
         lengths=np.array([hit.length for hit in hits], np.float64),
-        mentions=_matrix(neighbourhood.mentions[0], neighbourhood.mentions[1], None, (len(hits), len(neighbourhood.entities))),
+        mentions=_matrix(
+            neighbourhood.mentions[0],
+            neighbourhood.mentions[1],
+            None,
+            (len(hits), len(neighbourhood.entities)),
+        ),
         relations=_symmetric_relations(neighbourhood),
-        named=np.array([at for at, entity in enumerate(neighbourhood.entities) if entity in named], np.intp),
+        named=np.array(
+            [at for at, entity in enumerate(neighbourhood.entities) if entity in named], np.intp
+        ),
     )
 
 
-def corpus_statistics(statistics: TermStatistics, terms: Sequence[str], neighbourhood: Neighbourhood | None) -> Corpus:
+def corpus_statistics(
+    statistics: TermStatistics, terms: Sequence[str], neighbourhood: Neighbourhood | None
+) -> Corpus:
     """Return the statistics over the reader's chunks; without a neighbourhood, of no entity."""
     return Corpus(
         chunks=statistics.chunks,
@@ -59,7 +70,9 @@ def empty_neighbourhood(chunks: Sequence[ChunkId]) -> Neighbourhood:
 
 def term_weights(statistics: TermStatistics, terms: Sequence[str]) -> dict[str, float]:
     """Return BM25's weight of each term among the reader's chunks, in the order of the terms."""
-    return dict(zip(terms, signals.rarity(corpus_statistics(statistics, terms, None)).tolist(), strict=True))
+    return dict(
+        zip(terms, signals.rarity(corpus_statistics(statistics, terms, None)).tolist(), strict=True)
+    )
 
 
 def _matrix(
@@ -74,5 +87,7 @@ def _matrix(
 
 def _symmetric_relations(neighbourhood: Neighbourhood) -> Matrix:
     size = (len(neighbourhood.entities), len(neighbourhood.entities))
-    one = _matrix(neighbourhood.relations[0], neighbourhood.relations[1], neighbourhood.weights, size)
+    one = _matrix(
+        neighbourhood.relations[0], neighbourhood.relations[1], neighbourhood.weights, size
+    )
     return cast("Matrix", one + one.T)

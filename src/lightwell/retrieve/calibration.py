@@ -10,7 +10,7 @@ from lightwell.retrieve.fusion import FirstPass
 from lightwell.retrieve.signals import Floats
 from lightwell.retrieve.weights import load_weights
 
-MOST_PARTNERS = 5
+MAX_PARTNERS = 5
 
 
 def calibrated_relevance(first_pass: FirstPass, scores: Floats) -> Floats:
@@ -48,7 +48,7 @@ def _held_together(first_pass: FirstPass, scores: Floats) -> Floats:
     candidates, corpus = first_pass.candidates, first_pass.corpus
     if not len(scores):
         return scores
-    partners = fusion.rank(scores, candidates.keys)[:MOST_PARTNERS]
+    partners = fusion.rank(scores, candidates.keys)[:MAX_PARTNERS]
     rarity = signals.rarity(corpus)
     holds = (candidates.frequencies > 0) * rarity
     together = signals.pair_coverage(holds, partners) / max(float(rarity.sum()), 1e-9)

@@ -24,11 +24,11 @@ from lightwell.retrieve import fusion, signals
 DRAWN = 100
 """Chunks that a channel draws, at most."""
 
-_MOST_DRAWN_BY_RARE = 600
+_MAX_DRAWN_BY_RARE = 600
 _NAMED_CHUNKS = 50
 _SEEN_NEAR, _NEIGHBOURS = 10, 60
 _PROFILES, _LINKED = 10, 10
-_LEAST_ALIKE = 0.3
+_MIN_ALIKE = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,9 @@ _int = attrgetter("int")  # comparing identifiers themselves is ten times as slo
 Draw = Callable[[Stores, AnalyzedQuestion, ChannelResults, Reader], Awaitable[list[ChunkId]]]
 
 
-async def search_channels(stores: Stores, analysis: AnalyzedQuestion, reader: Reader) -> ChannelResults:
+async def search_channels(
+    stores: Stores, analysis: AnalyzedQuestion, reader: Reader
+) -> ChannelResults:
     """Return what the question's channels find; neighbours come last, since they are those of the others' best."""
     found = ChannelResults()
     wanted = analysis.question.channels
@@ -100,7 +102,9 @@ async def search_channels(stores: Stores, analysis: AnalyzedQuestion, reader: Re
     return found
 
 
-async def complete_scores(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
+async def complete_scores(
+    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+) -> list[ChunkId]:
     """Fetch the numbers that some channels did not bring; return the candidates on the topic."""
     lack_words = [chunk for chunk in results.ranks if chunk not in results.words]
     lack_meaning = [chunk for chunk in results.ranks if chunk not in results.similarities]
@@ -124,7 +128,9 @@ async def _into(results: ChannelResults, channel: Channel, draw: Awaitable[list[
     results.metrics[channel] = ChannelMetrics(ms=passed, hits=len(chunks))
 
 
-async def _dense(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
+async def _dense(
+    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+) -> list[ChunkId]:
     hits = await stores.vectors.nearest(
         stores.space.id, analysis.vector, reader, limit=DRAWN, topic=analysis.question.topic
     )
@@ -132,7 +138,9 @@ async def _dense(stores: Stores, analysis: AnalyzedQuestion, results: ChannelRes
     return [hit.chunk_id for hit in hits]
 
 
-async def _lexical(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
+async def _lexical(
+    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+) -> list[ChunkId]:
     draw = _lexical_query(analysis.statistics, analysis.terms)
     if not draw:
         return []
@@ -173,13 +181,17 @@ async def _from_relations(
     results.relations.extend(RelationId(hit.subject_id) for hit in near)
     topic, graph, rare = analysis.question.topic, stores.graph, _rare_terms(analysis)
     described = (
-        await graph.chunks_stating(reader, results.relations, limit=DRAWN, topic=topic) if near else []
+        await graph.chunks_stating(reader, results.relations, limit=DRAWN, topic=topic)
+        if near
+        else []
     )
     named = await graph.chunks_relating(reader, rare, limit=DRAWN, topic=topic) if rare else []
     return list(dict.fromkeys([*described, *named]))[:DRAWN]
 
 
-async def _along_links(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
+async def _along_links(
+    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+) -> list[ChunkId]:
     del results
     named = [entity.id for entity in analysis.named]
     if not named:
@@ -188,7 +200,9 @@ async def _along_links(stores: Stores, analysis: AnalyzedQuestion, results: Chan
     return await _mentioning(stores, analysis, linked, reader)
 
 
-async def _neighbours(stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader) -> list[ChunkId]:
+async def _neighbours(
+    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+) -> list[ChunkId]:
     """Return chunks that share rare entities with the best so far."""
     best = sorted(results.ranks, key=lambda chunk: (_first_score(results.ranks[chunk]), chunk.int))
     return await stores.graph.neighbour_chunks(
@@ -204,7 +218,7 @@ async def _similar_profiles(
     stores: Stores, vector: NDArray[np.float32], reader: Reader, subject: ProfileSubject
 ) -> list[ProfileHit]:
     near = await stores.profiles.nearest(stores.space.id, vector, reader, subject, limit=_PROFILES)
-    return [hit for hit in near if hit.similarity >= _LEAST_ALIKE]
+    return [hit for hit in near if hit.similarity >= _MIN_ALIKE]
 
 
 def _rare_terms(analysis: AnalyzedQuestion) -> list[EntityId]:
@@ -243,10 +257,10 @@ def _lexical_query(statistics: TermStatistics, wanted: Sequence[str]) -> str:
     total = 0
     for count, term in counts:
         total += count
-        if rare and total > _MOST_DRAWN_BY_RARE:
+        if rare and total > _MAX_DRAWN_BY_RARE:
             break
         rare.append(search.tsquery(term))
-    if len(rare) == 1 and len(counts) > 1 and counts[0][0] > _MOST_DRAWN_BY_RARE:
+    if len(rare) == 1 and len(counts) > 1 and counts[0][0] > _MAX_DRAWN_BY_RARE:
         others = " | ".join(search.tsquery(term) for _, term in counts[1:4])
         return f"{rare[0]} & ({others})"
     return " | ".join(rare)

@@ -14,7 +14,7 @@ from lightwell.ports import ChatModel, Message
 from lightwell.retrieve.asked import proper_name_terms
 from lightwell.retrieve.keywords import names, rule_keywords
 
-MOST_TURNS = 8
+MAX_TURNS = 8
 LONGEST_TURN = 1000
 REPLY_TOKENS = 600
 
@@ -22,7 +22,7 @@ UNANSWERED = "The model did not answer: the question was read without its rewrit
 UNUSABLE = "The model's rewriting was not used: it was no longer the same question."
 
 _TASK = "Rewrite the message; reply with it alone."
-_LOOKED_BACK, _MOST_ADDED = 3, 6
+_LOOKED_BACK, _MAX_ADDED = 3, 6
 _KEPT_SHARE = 0.5
 _POINTING = frozenset(
     """he him his she her hers it its they them their theirs this that these those there then one ones both either
@@ -61,7 +61,7 @@ async def rewrite_followup(
         return RewrittenQuestion(text=own)
     shown = _format_history(conversation)
     try:
-        reply = await model.reply(_messages(message, shown), most_tokens=REPLY_TOKENS)
+        reply = await model.reply(_messages(message, shown), max_tokens=REPLY_TOKENS)
     except ModelFailed as error:
         _log.warning("a follow-up is not rewritten: a model failed", error=str(error))
         return RewrittenQuestion(text=own, note=UNANSWERED)
@@ -81,9 +81,7 @@ def _messages(message: str, shown: str) -> list[Message]:
 
 def _format_history(conversation: Sequence[Message]) -> str:
     """Return the last turns, each in one line, so that none can pretend to be another's."""
-    lines = [
-        f"{turn.role}: {' '.join(turn.content.split())}" for turn in conversation[-MOST_TURNS:]
-    ]
+    lines = [f"{turn.role}: {' '.join(turn.content.split())}" for turn in conversation[-MAX_TURNS:]]
     return "\n".join(line[:LONGEST_TURN] for line in lines)
 
 
@@ -101,7 +99,9 @@ def _is_faithful(said: str, message: str, shown: str) -> bool:
     asked, kept = _content(message), frozenset(terms(said))
     if len(asked & kept) < _KEPT_SHARE * len(asked):
         return False
-    return proper_name_terms(message) & asked <= kept and proper_name_terms(said) <= asked.union(terms(shown))
+    return proper_name_terms(message) & asked <= kept and proper_name_terms(said) <= asked.union(
+        terms(shown)
+    )
 
 
 def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
@@ -121,7 +121,7 @@ def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
         full = next((text for text in back if len(_content(text)) > 1), "")
         added.extend(rule_keywords(full).high)
     new = [each for each in dict.fromkeys(added) if not held.issuperset(terms(each))]
-    completed = f"{message.strip()} ({', '.join(new[:_MOST_ADDED])})" if new else message
+    completed = f"{message.strip()} ({', '.join(new[:_MAX_ADDED])})" if new else message
     return completed if len(completed) <= LONGEST_QUESTION else message
 
 

@@ -21,7 +21,7 @@ from lightwell.ports import Message
 from lightwell.records.asking import ModelRequest, CachedModel
 from lightwell.records.replies import CacheType
 
-MOST_KEYWORDS = 16
+MAX_KEYWORDS = 16
 """Of each level, the first."""
 
 LONGEST_KEYWORD = 100
@@ -80,9 +80,9 @@ async def extract_keywords(
     asked = ModelRequest(
         kind=CacheType.KEYWORD_EXTRACTION,
         messages=build_messages(question),
-        most_tokens=REPLY_TOKENS,
+        max_tokens=REPLY_TOKENS,
         schema=SCHEMA,
-        most_age=max_age_seconds,
+        max_age=max_age_seconds,
         content_hash=own.question_hash,
     )
     try:
@@ -93,7 +93,9 @@ async def extract_keywords(
     high, low = parse_keywords(reply.text, question)
     if not high and not low:
         return ExtractedKeywords(keywords=own, note=UNUSABLE)
-    return ExtractedKeywords(keywords=replace(_merge_keywords(own, high, low), cached_at=reply.stored_at))
+    return ExtractedKeywords(
+        keywords=replace(_merge_keywords(own, high, low), cached_at=reply.stored_at)
+    )
 
 
 def build_messages(question: str) -> list[Message]:
@@ -216,4 +218,4 @@ def _clean_keywords(found: Iterable[str]) -> tuple[str, ...]:
         key = normalize_name(line)
         if key and len(line) <= LONGEST_KEYWORD:
             kept.setdefault(key, line)
-    return tuple(kept.values())[:MOST_KEYWORDS]
+    return tuple(kept.values())[:MAX_KEYWORDS]

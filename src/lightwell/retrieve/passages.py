@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.ids import ChunkId
 
-MOST_TOKENS = 2000
+MAX_TOKENS = 2000
 """A passage of several chunks stays as small as the largest single chunk may be."""
 
 Slice = Callable[[Chunk, int, int], Awaitable[str]]
@@ -26,7 +26,7 @@ def group_chunks(
 ) -> list[Passage]:
     """Return up to `limit` passages in the order of their best chunks.
 
-    A chunk that stands beside a passage above it joins it, as long as the whole stays within `MOST_TOKENS`.
+    A chunk that stands beside a passage above it joins it, as long as the whole stays within `MAX_TOKENS`.
     """
     passages: list[Passage] = []
     for id_ in ranked:
@@ -78,7 +78,7 @@ def _fits(passage: Passage, chunk: Chunk) -> bool:
     return (
         chunk.document_id == first.document_id
         and chunk.index in (first.index - 1, last.index + 1)
-        and sum(each.tokens for each in passage.members) + chunk.tokens <= MOST_TOKENS
+        and sum(each.tokens for each in passage.members) + chunk.tokens <= MAX_TOKENS
     )
 
 

@@ -31,7 +31,13 @@ from lightwell.records import entities, search
 from lightwell.records.asking import CachedModel
 from lightwell.retrieve import arrays, calibration, fusion, passages, reading, rerank
 from lightwell.retrieve import asked as naming
-from lightwell.retrieve.channels import AnalyzedQuestion, ChannelResults, Stores, complete_scores, search_channels
+from lightwell.retrieve.channels import (
+    AnalyzedQuestion,
+    ChannelResults,
+    Stores,
+    complete_scores,
+    search_channels,
+)
 from lightwell.retrieve.keywords import UNANSWERED, extract_keywords, rule_keywords
 from lightwell.retrieve.keywords import ExtractedKeywords as FoundKeywords
 from lightwell.retrieve.passages import Passage
@@ -39,10 +45,10 @@ from lightwell.retrieve.reading import RerankQuery
 from lightwell.retrieve.signals import Floats
 from lightwell.retrieve.weights import load_weights
 
-_MOST_TERMS = 32
+_MAX_TERMS = 32
 _RERANKED = 20
 _SPARE = 5
-_LEAST_JUDGED = 5
+_MIN_JUDGED = 5
 _EDGES_WALKED = {
     Channel.ENTITIES: 1,  # from what is named or described to a chunk that mentions it
     Channel.RELATIONS: 1,  # from a relation to a chunk that states it
@@ -55,13 +61,13 @@ _EDGES_WALKED = {
 class Ranking:
     """How candidates are ranked, and how long a question's keywords are kept.
 
-    `least_score` is S1's minScore, below which a reranked passage is dropped. Without a reranker, `reads` says whether
+    `min_score` is S1's minScore, below which a reranked passage is dropped. Without a reranker, `reads` says whether
     passages are judged unit by unit, or by the fusion alone.
     """
 
     fusion: Fusion = Fusion.LEARNED
     reads: bool = True
-    least_score: float = 0.1
+    min_score: float = 0.1
     keyword_seconds: float = 3600.0
 
 
@@ -121,7 +127,7 @@ class Retriever:
         self, question: Question, reader: Reader, until: float | None
     ) -> tuple[AnalyzedQuestion, FoundKeywords]:
         """Embed the question, look its words and names up, and find its keywords."""
-        wanted = tuple(dict.fromkeys(terms(question.text)))[:_MOST_TERMS]
+        wanted = tuple(dict.fromkeys(terms(question.text)))[:_MAX_TERMS]
         database = self.stores.database
         vector, statistics, named, words = await asyncio.gather(
             self._embedded(question.text, until),
@@ -184,7 +190,11 @@ class Retriever:
         return await self.stores.graph.neighbourhood(reader, chunks, named)
 
     async def _rank(
-        self, analysis: AnalyzedQuestion, results: ChannelResults, neighbourhood: Neighbourhood, reader: Reader
+        self,
+        analysis: AnalyzedQuestion,
+        results: ChannelResults,
+        neighbourhood: Neighbourhood,
+        reader: Reader,
     ) -> "_Ranking":
         """Order the candidates: each by itself first, then by what it adds to the best."""
         chunks = neighbourhood.chunks
@@ -248,7 +258,7 @@ class Retriever:
         local = self.ranking.reads
         if self.reranker is not None:
             judged = await rerank.rerank(
-                self.reranker, analysis.question.text, evidence, least=self.ranking.least_score
+                self.reranker, analysis.question.text, evidence, least=self.ranking.min_score
             )
             evidence, note = judged.evidence, judged.note
             local = bool(note) and self.ranking.reads
@@ -319,7 +329,7 @@ class _StepTimer:
 
 def _judged_count(analysis: AnalyzedQuestion) -> int:
     """Return how many passages are judged: whether the evidence is enough must not hang on how much of it is wanted."""
-    return max(analysis.question.limit, _LEAST_JUDGED)
+    return max(analysis.question.limit, _MIN_JUDGED)
 
 
 def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, ...]:
@@ -366,7 +376,10 @@ def _distance(similarity: float | None) -> float | None:
 
 
 def _metrics(
-    clock: _StepTimer, results: ChannelResults, neighbourhood: Neighbourhood, evidence: Sequence[Evidence]
+    clock: _StepTimer,
+    results: ChannelResults,
+    neighbourhood: Neighbourhood,
+    evidence: Sequence[Evidence],
 ) -> Metrics:
     dense = sorted(results.similarities.values(), reverse=True)
     by_passage = [ranks for ranks in results.ranks.values() if PASSAGE_CHANNELS & ranks.keys()]

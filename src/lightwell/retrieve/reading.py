@@ -18,7 +18,7 @@ from lightwell.ports import Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import Floats, title_terms
 
-MOST_COMPARED = 8
+MAX_COMPARED = 8
 """Units of a passage whose likeness to the question is looked at: those that hold most of its terms."""
 
 CONTEXT_COUNTS = 0.5
@@ -65,7 +65,8 @@ async def rerank_locally(
             )
         )
     return tuple(
-        _with_relevance(query, entry, _best(found.get(place, []))) for place, entry in enumerate(evidence)
+        _with_relevance(query, entry, _best(found.get(place, [])))
+        for place, entry in enumerate(evidence)
     )
 
 
@@ -89,7 +90,9 @@ def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
     )
 
 
-def _with_relevance(query: RerankQuery, entry: Evidence, highlights: Sequence[Highlight]) -> Evidence:
+def _with_relevance(
+    query: RerankQuery, entry: Evidence, highlights: Sequence[Highlight]
+) -> Evidence:
     read = replace(entry, highlights=tuple(highlights))
     fitted = learned.load_weights().reading
     logit = fitted.base + float(rerank_features(query, read) @ fitted.weights)
@@ -126,7 +129,7 @@ def _units_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_U
                 cover=_cover(own, around, weights),
             )
     ordered = sorted(found.values(), key=lambda part: (-round(part.cover, 9), part.start))
-    return ordered[:MOST_COMPARED]
+    return ordered[:MAX_COMPARED]
 
 
 def _cover(own: frozenset[str], around: frozenset[str], weights: Mapping[str, float]) -> float:

@@ -10,7 +10,7 @@ from lightwell.domain.fences import neutralize_chat_marks
 from lightwell.logs import logger
 from lightwell.ports import Reranker
 
-LEAST_SCORE = 0.1
+MIN_SCORE = 0.1
 """S1's minScore."""
 
 LONGEST_PASSAGE = 8000
@@ -30,7 +30,7 @@ class RerankResult:
 
 
 async def rerank(
-    reranker: Reranker, question: str, evidence: Sequence[Evidence], *, least: float = LEAST_SCORE
+    reranker: Reranker, question: str, evidence: Sequence[Evidence], *, least: float = MIN_SCORE
 ) -> RerankResult:
     """Return the evidence by the reranker's relevance, without what has less than `least`, with both its ranks.
 

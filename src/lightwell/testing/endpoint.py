@@ -71,7 +71,7 @@ class FakeEndpoint:
         scored: Callable[[float], float] = lambda share: share,
     ) -> None:
         self.requests: list[Request] = []
-        self.most_at_once = 0
+        self.max_at_once = 0
         self._reply = reply
         self._script = list(script)
         self._behaves = behaviour
@@ -112,7 +112,7 @@ class FakeEndpoint:
             self.requests.append(request)
             behaves = self._script.pop(0) if self._script else self._behaves
             self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+            self.max_at_once = max(self.max_at_once, self._at_once)
         declined = sorted(self._declines & request.body.keys())
         try:
             yield _declining(declined[0]) if declined and behaves == WELL else behaves

@@ -51,7 +51,7 @@ class Sent:
     """What a `ScriptedModel` was asked."""
 
     messages: tuple[Message, ...]
-    most_tokens: int
+    max_tokens: int
     schema: Mapping[str, object] | None
 
 
@@ -63,7 +63,7 @@ class ScriptedModel:
     """A chat model that says what the test wrote down, and keeps in `sent` what it was asked.
 
     `says` is either the replies in order, after which it fails, or a function of the messages. A reply longer
-    than `most_tokens` is cut like a real one. `latency` seconds pass before each reply, by `sleep`.
+    than `max_tokens` is cut like a real one. `latency` seconds pass before each reply, by `sleep`.
     """
 
     model = "scripted"
@@ -84,17 +84,17 @@ class ScriptedModel:
         self,
         messages: Sequence[Message],
         *,
-        most_tokens: int,
+        max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the scripted reply; raise the scripted `ModelFailed`."""
-        self.sent.append(Sent(messages=tuple(messages), most_tokens=most_tokens, schema=schema))
+        self.sent.append(Sent(messages=tuple(messages), max_tokens=max_tokens, schema=schema))
         if self._latency:
             await self._sleep(self._latency)
         whole = self._says(messages)
         if isinstance(whole, ModelFailed):
             raise whole
-        text = _truncate(whole, most_tokens)
+        text = _truncate(whole, max_tokens)
         usage = Usage(
             model=self.model,
             input_tokens=sum(token_count(message.content) for message in messages),
@@ -102,9 +102,9 @@ class ScriptedModel:
         )
         return Reply(text=text, complete=text == whole, usage=usage)
 
-    async def stream(self, messages: Sequence[Message], *, most_tokens: int) -> AsyncIterator[str]:
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
         """Yield the scripted reply word by word; raise the scripted `ModelFailed`."""
-        text = (await self.reply(messages, most_tokens=most_tokens)).text
+        text = (await self.reply(messages, max_tokens=max_tokens)).text
         for word in re.findall(r"\S+\s*|\s+", text):
             yield word
 
@@ -114,7 +114,7 @@ def _in_order(replies: Sequence[Says]) -> Callable[[Sequence[Message]], Says]:
     return lambda _: next(left, ModelFailed("the script of this test has no further reply"))
 
 
-def _truncate(text: str, most_tokens: int) -> str:
-    while token_count(text) > most_tokens:
+def _truncate(text: str, max_tokens: int) -> str:
+    while token_count(text) > max_tokens:
         text = text[: len(text) * 9 // 10]
     return text

@@ -47,7 +47,14 @@ from lightwell.wiring.models import (
 )
 from lightwell.wiring.projects import delete_project
 
-__all__ = ["delete_project", "examine", "files", "open_knowledge_base", "rule_ingest_context", "make_retriever"]
+__all__ = [
+    "delete_project",
+    "examine",
+    "files",
+    "open_knowledge_base",
+    "rule_ingest_context",
+    "make_retriever",
+]
 
 
 @asynccontextmanager
@@ -92,7 +99,7 @@ async def open_knowledge_base(
         answers = AnswerGenerator(
             model=chat_model(chat, paid),
             budget=Budget(
-                most_tokens=chosen.context_max_tokens,
+                max_tokens=chosen.context_max_tokens,
                 entities=chosen.context_entity_ratio,
                 relations=chosen.context_relation_ratio,
                 chunks=chosen.context_chunk_ratio,
@@ -168,12 +175,12 @@ def make_retriever(
 
 def requested(request: IngestRequest, settings: Settings) -> RequestedFile:
     """Return one requested document as a source."""
-    return RequestedFile(request, most_bytes=settings.most_file_bytes)
+    return RequestedFile(request, max_bytes=settings.max_file_bytes)
 
 
 def files(root: Path, tags: Tags, settings: Settings) -> Files:
     """Return a folder or a file as a source; `tags` hold where nothing nearer names any."""
-    return Files(root=root, default_tags=tags, most_bytes=settings.most_file_bytes)
+    return Files(root=root, default_tags=tags, max_bytes=settings.max_file_bytes)
 
 
 async def _space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:

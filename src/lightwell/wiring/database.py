@@ -36,7 +36,7 @@ async def open_database(settings: Settings) -> AsyncGenerator[Database, None]:
     """Open the database in use, with as many connections as the settings allow, its schema up to date."""
     async with (
         database_server(settings) as conninfo,
-        connect(conninfo, most_connections=settings.database_connections) as database,
+        connect(conninfo, max_connections=settings.database_connections) as database,
     ):
         yield database
 

@@ -56,7 +56,7 @@ async def _check_chat(settings: Settings, stack: AsyncExitStack) -> str:
     model = chat_model(await open_chat_connection(settings, stack), Meter())
     if model is None:
         return "none; answers are extracts (set LIGHTWELL_CHAT_URL for written ones)"
-    await model.reply([Message(role="user", content="Say yes.")], most_tokens=5)
+    await model.reply([Message(role="user", content="Say yes.")], max_tokens=5)
     return model.model
 
 

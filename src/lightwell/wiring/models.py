@@ -123,7 +123,7 @@ def ranking(settings: Settings) -> Ranking:
     return Ranking(
         fusion=settings.fusion,
         reads=settings.rerank != "none",
-        least_score=settings.rerank_min_score,
+        min_score=settings.rerank_min_score,
         keyword_seconds=settings.keyword_cache_seconds,
     )
 
@@ -153,7 +153,7 @@ def ingestion_asking(
 def summarizer(settings: Settings, ask: Callable[[OperationType], CachedModel]) -> Summarizer:
     return Summarizer(
         asking=ask(OperationType.SUMMARIZATION),
-        most_tokens=settings.description_max_tokens,
+        max_tokens=settings.description_max_tokens,
         language=settings.extraction_language.strip(),
     )
 

@@ -123,5 +123,9 @@ def _with_date(line: BriefLine) -> str:
 
 def _related_text(related: RelatedEntity) -> str:
     what = ", ".join(part for part in (related.kind, related.relation) if part)
-    how = _line_text(related.evidence) if related.evidence else " ".join(clean(related.description).split())
+    how = (
+        _line_text(related.evidence)
+        if related.evidence
+        else " ".join(clean(related.description).split())
+    )
     return f"{clean(related.name)} ({clean(what)})" + (f": {how}" if how else "")

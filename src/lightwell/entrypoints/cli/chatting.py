@@ -31,7 +31,7 @@ from lightwell.entrypoints.cli.waiting import question_meter
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.wiring import open_knowledge_base
 
-_MOST_READ = 65536
+_MAX_READ = 65536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,9 @@ async def chat_interactively(options: ChatOptions, who: Sequence[str]) -> Report
                 options = replace(options, conversation=str(turn.conversation_id))
                 typer.echo("\n".join(each.plain for each in _response(turn)))
     paid = costs.actual_costs(meter.usages, chosen)
-    ended = f"conversation: {options.conversation}" if options.conversation else "No message was sent."
+    ended = (
+        f"conversation: {options.conversation}" if options.conversation else "No message was sent."
+    )
     return Report(
         document={"conversationId": options.conversation, "usage": paid.document()},
         text=Group(Text(ended), *paid.lines()),
@@ -160,7 +162,7 @@ async def _read_lines() -> str:
         await ready.wait()
     finally:
         loop.remove_reader(sys.stdin)
-    return os.read(sys.stdin.fileno(), _MOST_READ).decode(errors="replace")
+    return os.read(sys.stdin.fileno(), _MAX_READ).decode(errors="replace")
 
 
 def _response(turn: ChatTurn) -> list[Text]:

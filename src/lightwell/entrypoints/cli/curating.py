@@ -108,7 +108,8 @@ async def merges(who: Sequence[str], *, after: str, limit: int) -> Report:
     more = [dim(f"There are more: --after {following}")] if following else []
     text = Group(table, *more) if page else Text("There are no merges that you may see.")
     return Report(
-        document={"merges": [_active_merge_json(each) for each in page], "nextAfter": following}, text=text
+        document={"merges": [_active_merge_json(each) for each in page], "nextAfter": following},
+        text=text,
     )
 
 
@@ -119,7 +120,10 @@ async def proposals(who: Sequence[str], *, about: str, limit: int) -> Report:
     table = new_table("confidence", "entity", "possibly the same as", "evidence")
     for each in found:
         table.add_row(
-            f"{each.confidence:.2f}", clean(each.one.name), clean(each.other.name), _evidence_text(each)
+            f"{each.confidence:.2f}",
+            clean(each.one.name),
+            clean(each.other.name),
+            _evidence_text(each),
         )
     nothing = Text("Nothing that you may see looks like one thing under two names.")
     return Report(
@@ -146,7 +150,9 @@ async def create(manual_edit: ManualEdit, who: Sequence[str], acl: Sequence[str]
     return costs.report(entity_document(made), _entity_fields(made))
 
 
-async def edit(name: str, manual_edit: ManualEdit, who: Sequence[str], acl: Sequence[str]) -> Report:
+async def edit(
+    name: str, manual_edit: ManualEdit, who: Sequence[str], acl: Sequence[str]
+) -> Report:
     """Write down what is said of an entity, and report it as it is now."""
     tags = people.acl(acl)
     async with opened_paid_graph(who) as (graph, reader, costs):
@@ -176,7 +182,9 @@ async def restore(name: str, who: Sequence[str]) -> Report:
     return costs.report(entity_document(shown), _entity_fields(shown))
 
 
-async def relate(relation_mention: RelationMention, who: Sequence[str], acl: Sequence[str]) -> Report:
+async def relate(
+    relation_mention: RelationMention, who: Sequence[str], acl: Sequence[str]
+) -> Report:
     """Write a relation down, and report it."""
     tags = people.acl(acl)
     async with opened_paid_graph(who) as (graph, reader, costs):

@@ -44,7 +44,10 @@ async def demo() -> Report:
         with show_progress(console) as progress:
             source = files(DOCUMENTS, frozenset(), chosen)
             ended = await kb.ingest(
-                source, on_start=progress.start, on_outcome=progress.advance, progress=progress.progress
+                source,
+                on_start=progress.start,
+                on_outcome=progress.advance,
+                progress=progress.progress,
             )
         asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
     return _report(ended, asked)
@@ -107,7 +110,9 @@ def _documents(ended: Ingestion) -> dict[str, int]:
     return {"new": found.new, "changed": found.changed, "unchanged": found.unchanged}
 
 
-def _text(ended: Ingestion, results: Sequence[DemoResult], problems: Sequence[str]) -> RenderableType:
+def _text(
+    ended: Ingestion, results: Sequence[DemoResult], problems: Sequence[str]
+) -> RenderableType:
     counts = ", ".join(f"{count} {word}" for word, count in _documents(ended).items())
     lines: list[RenderableType] = [Text(f"Documents: {counts}")]
     previous = ""

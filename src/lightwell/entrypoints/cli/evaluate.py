@@ -87,7 +87,7 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
 
     plan = evaluating.Plan(
         folder=folder,
-        most_questions=limit_questions,
+        max_questions=limit_questions,
         split=split,
         mode=mode.mode,
         ablate=ablate,

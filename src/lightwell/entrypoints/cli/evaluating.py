@@ -32,18 +32,18 @@ from lightwell.wiring import open_knowledge_base
 
 _SHOWN, _DEEPEST = 5, 10
 _DEV = "dev"
-_MOST_REMEMBERED = 50_000
+_MAX_REMEMBERED = 50_000
 _CODE = frozenset({".py", ".sql", ".md", ".toml"})
 _REMOTE = frozenset({"cohere", "jina", "endpoint", "tei"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be measured; 0 `most_questions` are all, "" is every split."""
+    """What is to be measured; 0 `max_questions` are all, "" is every split."""
 
     folder: Path
     mode: Mode
-    most_questions: int = 0
+    max_questions: int = 0
     split: str = ""
     ablate: bool = False
     calibrate: bool = False
@@ -75,7 +75,7 @@ class CachingEmbedder:
         if not texts:
             return np.empty((0, self.dimension), np.float32)
         vectors = np.stack([self._known[text] for text in texts])
-        for text in list(self._known)[: max(0, len(self._known) - _MOST_REMEMBERED)]:
+        for text in list(self._known)[: max(0, len(self._known) - _MAX_REMEMBERED)]:
             del self._known[text]
         return vectors
 
@@ -114,7 +114,9 @@ class Evaluator:
             took=QuestionTime(wall=wall, cpu=cpu, bare_wall=bare_wall, bare_cpu=bare_cpu),
         )
 
-    async def retrieve(self, question: DatasetQuestion, mode: Mode, without: frozenset[Channel]) -> EvaluationRun:
+    async def retrieve(
+        self, question: DatasetQuestion, mode: Mode, without: frozenset[Channel]
+    ) -> EvaluationRun:
         """Ask in another way, and return only what was found."""
         shown = await self.kb.search(
             question.text, self.everybody, limit=_DEEPEST, mode=mode, without=without
@@ -235,7 +237,7 @@ def _sample(questions: Sequence[DatasetQuestion], plan: Plan) -> list[DatasetQue
         raise Invalid(f"There is no question of the split {plan.split!r}; there are: {splits}")
     if plan.calibrate and all(each.split != _DEV for each in held):
         raise Invalid(f"--calibrate needs questions of the split {_DEV!r}")
-    most = min(plan.most_questions or len(held), len(held))
+    most = min(plan.max_questions or len(held), len(held))
     return [held[place * len(held) // most] for place in range(most)]
 
 

@@ -114,14 +114,22 @@ def _bars(console: Console) -> Generator[_ProgressBars, None, None]:
 
 def _document(exported: Exported) -> Mapping[str, object]:
     counts = {table.value: count for table, count in exported.rows.items()}
-    return {"files": [str(file.absolute()) for file in exported.files], **counts, "cut": exported.shortened_texts}
+    return {
+        "files": [str(file.absolute()) for file in exported.files],
+        **counts,
+        "cut": exported.shortened_texts,
+    }
 
 
 def _lines(exported: Exported) -> Sequence[Text]:
     said = ", ".join(_count_of(count, _ONE[table]) for table, count in exported.rows.items())
     lines = [Text(said, style="bold"), *(Text(clean(str(file))) for file in exported.files)]
     if exported.shortened_texts:
-        cut = "1 text was" if exported.shortened_texts == 1 else f"{exported.shortened_texts:,} texts were"
+        cut = (
+            "1 text was"
+            if exported.shortened_texts == 1
+            else f"{exported.shortened_texts:,} texts were"
+        )
         lines.append(Text(f"{cut} cut, since a cell holds 32,767 characters; csv holds all of it."))
     return lines
 

@@ -22,7 +22,7 @@ from lightwell.ingest.way import Outcome
 
 T = TypeVar("T")
 
-_MOST_ORIGINS = 10
+_MAX_ORIGINS = 10
 _READ = (DocumentChange.NEW, DocumentChange.CHANGED, DocumentChange.RENAMED)
 _UNSEEN = (
     "{} without access tags, which nobody may see any more; "
@@ -120,15 +120,15 @@ def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
     """Return who may see how many documents, and to which ones --acl did not apply."""
     lines = [
         Text(f"{count_of(count, 'document')} for {', '.join(sorted(tags)) or 'nobody'}")
-        for tags, count in tagged.most_common(_MOST_ORIGINS)
+        for tags, count in tagged.most_common(_MAX_ORIGINS)
     ]
-    if len(tagged) > _MOST_ORIGINS:
-        lines.append(Text(f"{len(tagged) - _MOST_ORIGINS} other sets of tags: see --json"))
-    for by, count in overruled.most_common(_MOST_ORIGINS):
+    if len(tagged) > _MAX_ORIGINS:
+        lines.append(Text(f"{len(tagged) - _MAX_ORIGINS} other sets of tags: see --json"))
+    for by, count in overruled.most_common(_MAX_ORIGINS):
         told = f"--acl did not apply to {count}: {clean(unquote(by))} sets other tags"
         lines.append(Text(told, style="yellow"))
-    if len(overruled) > _MOST_ORIGINS:
-        rest = sum(overruled.values()) - sum(dict(overruled.most_common(_MOST_ORIGINS)).values())
+    if len(overruled) > _MAX_ORIGINS:
+        rest = sum(overruled.values()) - sum(dict(overruled.most_common(_MAX_ORIGINS)).values())
         lines.append(Text(f"--acl did not apply to {rest} others: see --json", style="yellow"))
     return lines
 

@@ -175,7 +175,12 @@ def _document_fields(document: Document) -> show.RenderableType:
             ("url", document.url),
             ("reference", document.ref),
             ("id", str(document.id)),
-            ("state", f"{document.state.value}: {document.error}" if document.error else document.state.value),
+            (
+                "state",
+                f"{document.state.value}: {document.error}"
+                if document.error
+                else document.state.value,
+            ),
             ("format", document.format),
             ("author", document.author),
             *((name, value) for name, value in document.metadata.items() if name != "author"),

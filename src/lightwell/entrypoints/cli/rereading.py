@@ -65,7 +65,9 @@ def _report(outcomes: Sequence[Outcome], usage: costs.Costs) -> Report:
     failed = [outcome for outcome in outcomes if outcome.error]
     read, chunks = len(outcomes) - len(failed), sum(outcome.chunks for outcome in outcomes)
     lines: list[RenderableType] = [
-        Text(f"{count_of(read, 'document')} read again, {count_of(chunks, 'passage')}", style="bold")
+        Text(
+            f"{count_of(read, 'document')} read again, {count_of(chunks, 'passage')}", style="bold"
+        )
     ]
     if usage.summary.calls:
         lines.append(Text(usage.text()))

@@ -219,10 +219,14 @@ def _times(results: Results) -> Table:
 
 
 def _variants_table(results: Results) -> Table:
-    asked = {"as asked": [EvaluationRun(gold=each.gold, found=each.found) for each in results.trials]}
+    asked = {
+        "as asked": [EvaluationRun(gold=each.gold, found=each.found) for each in results.trials]
+    }
     table = _table("", f"R@{ALL_WITHIN}", f"all gold @{ALL_WITHIN}")
     for name, found in (asked | dict(results.variants)).items():
-        table.add_row(name, *(_share(cast("float | None", each)) for each in _variant_json(found).values()))
+        table.add_row(
+            name, *(_share(cast("float | None", each)) for each in _variant_json(found).values())
+        )
     return table
 
 

@@ -306,7 +306,8 @@ def pick_list(several: Candidates) -> Json:
     return {
         "name": several.name,
         "candidates": [
-            {**entity_names(each.entity), "apart": dict(each.distinguishing)} for each in several.candidates
+            {**entity_names(each.entity), "apart": dict(each.distinguishing)}
+            for each in several.candidates
         ],
     }
 

@@ -93,7 +93,9 @@ def statements(statements: Statements) -> RenderableType:
     cited = {one.id: one for each in statements.statements for one in each.citations}
     sources = (line for one in cited.values() for line in citation(one))
     trust = _dim(f"confidence: {statements.confidence.value}")
-    return Group(*lines, Text(), *sources, trust, *notes, *ambiguous_names(statements.ambiguous_names))
+    return Group(
+        *lines, Text(), *sources, trust, *notes, *ambiguous_names(statements.ambiguous_names)
+    )
 
 
 def retrieval(retrieval: Retrieval) -> RenderableType:

@@ -6,7 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FRONT_MATTER, NewDocument
-from lightwell.ports import UnreadableDocument, Change, ChangedDocument, Connector, UnchangedDocument
+from lightwell.ports import (
+    UnreadableDocument,
+    Change,
+    ChangedDocument,
+    Connector,
+    UnchangedDocument,
+)
 
 _NO_TAGS = (
     "it has no access tags, so nobody could see it; "
@@ -47,7 +53,10 @@ class GuardedSource:
                     yield change
 
     def _refuse_untagged(
-        self, change: ChangedDocument | UnchangedDocument, document: NewDocument, known: Mapping[str, str]
+        self,
+        change: ChangedDocument | UnchangedDocument,
+        document: NewDocument,
+        known: Mapping[str, str],
     ) -> Change:
         if not document.acl_tags:
             if document.url not in known:

@@ -44,7 +44,10 @@ async def ingest(
             with show_progress(console) as progress:
                 ended = [
                     await kb.ingest(
-                        source, on_start=progress.start, on_outcome=progress.advance, progress=progress.progress
+                        source,
+                        on_start=progress.start,
+                        on_outcome=progress.advance,
+                        progress=progress.progress,
                     )
                     for source in sources
                 ]

@@ -7,10 +7,10 @@ from functools import cache
 
 from lightwell.domain.errors import Unreadable
 
-MOST_CHARACTERS = 20_000_000
+MAX_CHARACTERS = 20_000_000
 """A longer text is refused: it would hold a worker for minutes, and nobody reads it as one document."""
 
-_MOST_MARKS = 30
+_MAX_MARKS = 30
 """Combining marks in a row; after so many a COMBINING GRAPHEME JOINER begins another run."""
 
 _NEWLINES = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
@@ -38,7 +38,7 @@ def _stream_safe(text: str) -> str:
 def _long_run_of_marks() -> re.Pattern[str]:
     signs = (chr(code) for code in range(0x300, 0x20000))
     marks = "".join(sign for sign in signs if unicodedata.combining(sign) or _is_mark_inside(sign))
-    return re.compile(f"[{re.escape(marks)}]{{{_MOST_MARKS}}}(?=[{re.escape(marks)}])")
+    return re.compile(f"[{re.escape(marks)}]{{{_MAX_MARKS}}}(?=[{re.escape(marks)}])")
 
 
 def _is_mark_inside(sign: str) -> bool:
@@ -49,8 +49,8 @@ def _is_mark_inside(sign: str) -> bool:
 
 def refuse_long(characters: int) -> None:
     """Raise `Unreadable` for a text that is too long."""
-    if characters > MOST_CHARACTERS:
-        raise Unreadable("too_large", f"its text is over {MOST_CHARACTERS:,} characters; split it")
+    if characters > MAX_CHARACTERS:
+        raise Unreadable("too_large", f"its text is over {MAX_CHARACTERS:,} characters; split it")
 
 
 def moment_in_utc(moment: datetime | None) -> datetime | None:

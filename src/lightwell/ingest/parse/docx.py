@@ -20,12 +20,12 @@ from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._text import clean, moment_in_utc, collapse_whitespace
 
-MOST_UNPACKED = 200 * 1024 * 1024
-MOST_RATIO = 200
-MOST_MARKUP = 64 * 1024 * 1024
+MAX_UNPACKED = 200 * 1024 * 1024
+MAX_RATIO = 200
+MAX_MARKUP = 64 * 1024 * 1024
 """Bytes of XML in one document: as a tree it takes ten times as much memory and more."""
 
-MOST_ELEMENTS = 2_000_000
+MAX_ELEMENTS = 2_000_000
 _SMALL_MEMBER = 1024 * 1024
 _ENCRYPTED = 0x1
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -103,8 +103,8 @@ def _refuse_hostile(content: bytes) -> None:
     if any(member.flag_bits & _ENCRYPTED for member in members):
         raise Unreadable("encrypted", "it asks for a password; save it without one")
     if (
-        sum(member.file_size for member in members) > MOST_UNPACKED
-        or sum(member.file_size for member in markup) > MOST_MARKUP
+        sum(member.file_size for member in members) > MAX_UNPACKED
+        or sum(member.file_size for member in markup) > MAX_MARKUP
         or any(map(_is_bomb, members))
     ):
         raise Unreadable(
@@ -119,15 +119,15 @@ def _refuse_elements(content: bytes, markup: Sequence[zipfile.ZipInfo]) -> None:
             elements = sum(archive.read(member).count(b"<") for member in markup)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
         raise _unreadable() from error
-    if elements > MOST_ELEMENTS:
+    if elements > MAX_ELEMENTS:
         raise Unreadable(
-            "too_large", f"it has over {MOST_ELEMENTS:,} paragraphs, cells and the like; split it"
+            "too_large", f"it has over {MAX_ELEMENTS:,} paragraphs, cells and the like; split it"
         )
 
 
 def _is_bomb(member: zipfile.ZipInfo) -> bool:
     ratio = member.file_size / max(member.compress_size, 1)
-    return member.file_size > _SMALL_MEMBER and ratio > MOST_RATIO
+    return member.file_size > _SMALL_MEMBER and ratio > MAX_RATIO
 
 
 def _document(document: Document) -> ParsedDocument:

@@ -13,16 +13,16 @@ from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._text import clean, decode, moment_in_utc, collapse_whitespace
 
-MOST_NESTED = 500
+MAX_NESTED = 500
 """Browsers stop at about the same depth; the parser's time grows with the square of it."""
 
-MOST_ATTRIBUTES = 1_000
+MAX_ATTRIBUTES = 1_000
 """Of one tag; lexbor compares each with all before it."""
 
-_MOST_LOOKED_AT = 4
+_MAX_LOOKED_AT = 4
 """How often, on average, a character may be looked at as part of some tag's attributes."""
 
-_MOST_FORMATTED = 5_000_000
+_MAX_FORMATTED = 5_000_000
 _UNSEEN = frozenset(
     """script style noscript template nav footer aside head iframe object embed svg canvas audio video
     select datalist dialog button""".split()
@@ -46,7 +46,7 @@ _ATTRIBUTE = re.compile(
 _COMMENT_END = re.compile(r"--!?>")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.I) for name in ("script", "style")}
 _TOO_MANY_ATTRIBUTES = (
-    f"one of its tags has over {MOST_ATTRIBUTES:,} attributes; save it as simpler HTML"
+    f"one of its tags has over {MAX_ATTRIBUTES:,} attributes; save it as simpler HTML"
 )
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w-]+)", re.I)
@@ -123,20 +123,20 @@ def _refuse_nested(source: str) -> None:
             unclosed[name] -= 1
             depth -= 1
             formatted -= name in _FORMATTING
-        if depth > MOST_NESTED or work > _MOST_FORMATTED:
+        if depth > MAX_NESTED or work > _MAX_FORMATTED:
             raise Unreadable(
-                "broken", f"its tags are nested over {MOST_NESTED} deep; save it as simpler HTML"
+                "broken", f"its tags are nested over {MAX_NESTED} deep; save it as simpler HTML"
             )
 
 
 def _refuse_attributes(source: str) -> None:
     """Raise `Unreadable` for a tag of so many attributes that the parser would take the square of them."""
-    budget = _MOST_LOOKED_AT * len(source) + _MOST_FORMATTED
+    budget = _MAX_LOOKED_AT * len(source) + _MAX_FORMATTED
     for tag in _TAG.finditer(source):
         count, at = 0, tag.end()
         while (found := _ATTRIBUTE.match(source, at)) and found.end() > at:
             count, at = count + 1, found.end()
-            if count > MOST_ATTRIBUTES:
+            if count > MAX_ATTRIBUTES:
                 raise Unreadable("broken", _TOO_MANY_ATTRIBUTES)
         budget -= at - tag.end()
         if budget < 0:

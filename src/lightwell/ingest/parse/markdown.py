@@ -60,7 +60,11 @@ def _line_starts(text: str) -> list[int]:
 def _headings(tokens: Sequence[Token], starts: Sequence[int]) -> Iterator[Heading]:
     for token, inside in pairwise(tokens):
         is_heading = token.type == "heading_open" and token.level == 0
-        if is_heading and token.map and (title := _without_markup(inside.content[:_LONGEST_HEADING])):
+        if (
+            is_heading
+            and token.map
+            and (title := _without_markup(inside.content[:_LONGEST_HEADING]))
+        ):
             yield Heading(level=int(token.tag[1:]), title=title, start=starts[token.map[0]])
 
 
@@ -101,7 +105,11 @@ def _metadata(yaml: str) -> Mapping[str, object]:
 
 def _word(about: Mapping[str, object], key: str) -> str:
     value = about.get(key)
-    return collapse_whitespace(clean(str(value))) if isinstance(value, str | int | float | date) else ""
+    return (
+        collapse_whitespace(clean(str(value)))
+        if isinstance(value, str | int | float | date)
+        else ""
+    )
 
 
 def _moment(value: object) -> datetime | None:

@@ -17,12 +17,18 @@ from lightwell.domain.documents import Page, ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._marks import guess_spans
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, moment_in_utc, collapse_blanks, refuse_long, collapse_whitespace
+from lightwell.ingest.parse._text import (
+    clean,
+    moment_in_utc,
+    collapse_blanks,
+    refuse_long,
+    collapse_whitespace,
+)
 
-MOST_PAGES = 5_000
-_MOST_BOOKMARKS = 10_000
+MAX_PAGES = 5_000
+_MAX_BOOKMARKS = 10_000
 _LINES_AT_EDGE = 2
-_LEAST_PAGES_FOR_EDGES = 4
+_MIN_PAGES_FOR_EDGES = 4
 
 _ONE_AT_A_TIME = Lock()
 """PDFium keeps global state and must never be entered by two threads of a process."""
@@ -98,9 +104,9 @@ def _extract_raw(content: bytes) -> _Raw:
     try:
         with closing(pypdfium2.PdfDocument(content)) as document:
             count = len(document)
-            if count > MOST_PAGES:
+            if count > MAX_PAGES:
                 raise Unreadable(
-                    "too_large", f"it has {count:,} pages; split it below {MOST_PAGES:,}"
+                    "too_large", f"it has {count:,} pages; split it below {MAX_PAGES:,}"
                 )
             return _Raw(
                 pages=_pages(document),
@@ -146,11 +152,15 @@ def _page(document: pypdfium2.PdfDocument, number: int) -> str:
 def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:
     marks = cast("Iterator[_Mark]", document.get_toc())
     for count, bookmark in enumerate(marks):
-        if count >= _MOST_BOOKMARKS:
+        if count >= _MAX_BOOKMARKS:
             return
         place = bookmark.get_dest()
         page = place.get_index() if place else None
-        if page is not None and page >= 0 and (title := collapse_whitespace(clean(bookmark.get_title()))):
+        if (
+            page is not None
+            and page >= 0
+            and (title := collapse_whitespace(clean(bookmark.get_title())))
+        ):
             yield _Bookmark(level=bookmark.level, title=title, page=page)
 
 
@@ -174,7 +184,7 @@ def _without_edges(pages: Sequence[str]) -> Iterator[list[str]]:
     """Yield each page's lines without the running headers and footers that most pages share."""
     lined = [[line for line in page.split("\n") if line] for page in pages]
     count = Counter(key for lines in lined for key in {_edge(lines[at]) for at in _edges(lines)})
-    often = max(_LEAST_PAGES_FOR_EDGES, len(pages) // 2)
+    often = max(_MIN_PAGES_FOR_EDGES, len(pages) // 2)
     for lines in lined:
         running = {at for at in _edges(lines) if count[_edge(lines[at])] >= often}
         yield [line for at, line in enumerate(lines) if at not in running]

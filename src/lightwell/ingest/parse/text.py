@@ -10,7 +10,7 @@ from lightwell.ingest.parse._sections import Heading, sections
 from lightwell.ingest.parse._text import clean, decode, collapse_whitespace
 
 _RULE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
-_MOST_APART = 2
+_MAX_APART = 2
 _OF_COLUMNS = (".csv", ".tsv")
 
 
@@ -37,7 +37,7 @@ def _headings(text: str) -> Iterator[Heading]:
     at = 0
     for line, below in pairwise(text.split("\n")):
         rule = _RULE.fullmatch(below.rstrip())
-        if rule and _is_title(line) and abs(len(line.rstrip()) - len(rule[0])) <= _MOST_APART:
+        if rule and _is_title(line) and abs(len(line.rstrip()) - len(rule[0])) <= _MAX_APART:
             level = levels.setdefault(rule[1], len(levels) + 1)
             yield Heading(level=level, title=collapse_whitespace(line), start=at)
         at += len(line) + 1

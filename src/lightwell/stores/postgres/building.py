@@ -56,13 +56,13 @@ SELECT phase, tuples_done FROM pg_stat_progress_create_index WHERE relid = to_re
 class ApproximateIndex:
     """An HNSW index over the column `embedding` of a table that has more than `over` rows.
 
-    It is built in up to `most_memory` megabytes, or what the server gives to maintenance if that is more.
+    It is built in up to `max_memory` megabytes, or what the server gives to maintenance if that is more.
     """
 
     table: str
     index: str
     over: int
-    most_memory: int
+    max_memory: int
 
 
 async def build(database: Database, index: ApproximateIndex) -> bool:
@@ -76,7 +76,7 @@ async def build(database: Database, index: ApproximateIndex) -> bool:
         if locked != (True,):
             return False
         if not (await database.rows(_STATE, names))[0][0]:
-            memory = {"wanted": megabytes, "most": index.most_memory}
+            memory = {"wanted": megabytes, "most": index.max_memory}
             await session.execute(_SETTINGS, memory)
             async with _log_progress(database, index, rows):
                 await _build(session, index)
@@ -96,7 +96,9 @@ async def _build(session: Connection, index: ApproximateIndex) -> None:
 
 
 @asynccontextmanager
-async def _log_progress(database: Database, index: ApproximateIndex, rows: int) -> AsyncGenerator[None, None]:
+async def _log_progress(
+    database: Database, index: ApproximateIndex, rows: int
+) -> AsyncGenerator[None, None]:
     """Log how far the building is, and its end."""
     telling = asyncio.create_task(_log_once(database, index, rows))
     try:
@@ -110,9 +112,7 @@ async def _log_progress(database: Database, index: ApproximateIndex, rows: int) 
 async def _log_once(database: Database, index: ApproximateIndex, rows: int) -> None:
     while True:
         for phase, done in await database.rows(_PROGRESS, {"table": index.table}):
-            _log.info(
-                "building vector index", index=index.index, phase=phase, done=done, rows=rows
-            )
+            _log.info("building vector index", index=index.index, phase=phase, done=done, rows=rows)
         await asyncio.sleep(_TOLD_EVERY_SECONDS)
 
 

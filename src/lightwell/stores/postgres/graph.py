@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
-from lightwell.domain.graph import LEAST_CONFIDENCE, ProfileSubject
+from lightwell.domain.graph import MIN_CONFIDENCE, ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
 from lightwell.records.database import Database, Row, array_of
@@ -208,7 +208,7 @@ class PostgresGraph:
         parameters = {
             "chunks": array_of(chunks),
             "classes": list(reader.classes),
-            "side_by_side": LEAST_CONFIDENCE,
+            "side_by_side": MIN_CONFIDENCE,
         }
         mentions = await self._database.rows(_MENTIONS, parameters, binary=True)
         relations = await self._database.rows(_RELATIONS, parameters, binary=True)
@@ -220,7 +220,11 @@ class PostgresGraph:
         return _neighbourhood(chunks, mentioned, counted, relations)
 
     async def _with_source_chunks(
-        self, query: LiteralString, reader: Reader, chunks: Sequence[ChunkId], subject: ProfileSubject
+        self,
+        query: LiteralString,
+        reader: Reader,
+        chunks: Sequence[ChunkId],
+        subject: ProfileSubject,
     ) -> list[Row]:
         return await self._database.rows(
             query,

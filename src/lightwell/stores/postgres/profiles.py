@@ -23,7 +23,7 @@ from lightwell.stores.postgres.building import ApproximateIndex, build
 _PROFILES_PER_SUBJECT = 3
 """How many nearest profiles the approximate search looks at for each subject wanted: several may be of one."""
 
-_MOST_MEMORY = 2_000
+_MAX_MEMORY = 2_000
 """Megabytes for the building of an index."""
 
 # Looked at first, since even an index that exists is locked to be made: that would wait for a building.
@@ -83,8 +83,8 @@ GROUP BY coalesce(merged.root_id, subject_id) ORDER BY min(distance), 1 LIMIT %(
 _EXACT_IF_FEW = """
 SELECT counted.few, nearest.subject_id, nearest.similarity
 FROM (
-    SELECT count(*) <= %(most_exact)s AS few FROM (
-        SELECT FROM {table} WHERE class_id = ANY(%(classes)s) LIMIT %(most_exact)s + 1
+    SELECT count(*) <= %(max_exact)s AS few FROM (
+        SELECT FROM {table} WHERE class_id = ANY(%(classes)s) LIMIT %(max_exact)s + 1
     ) AS visible
 ) AS counted
 LEFT JOIN LATERAL ({exact}) AS nearest ON true
@@ -107,11 +107,11 @@ GROUP BY coalesce(merged.root_id, subject_id) ORDER BY min(distance), 1 LIMIT %(
 
 
 class PostgresProfiles:
-    """`ProfileIndex` over pgvector; of one kind, up to `most_exact` visible profiles are all compared."""
+    """`ProfileIndex` over pgvector; of one kind, up to `max_exact` visible profiles are all compared."""
 
-    def __init__(self, database: Database, *, most_exact: int = 20_000) -> None:
+    def __init__(self, database: Database, *, max_exact: int = 20_000) -> None:
         self._database = database
-        self._most_exact = most_exact
+        self._max_exact = max_exact
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
         for subject in ProfileSubject:
@@ -133,7 +133,9 @@ class PostgresProfiles:
             if own:
                 keys = _columns([entry.claim for entry in own])
                 embeddings = [HalfVector(entry.vector) for entry in own]
-                await self._database.execute(_of(_PUT, space, subject), {**keys, "vectors": embeddings})
+                await self._database.execute(
+                    _of(_PUT, space, subject), {**keys, "vectors": embeddings}
+                )
 
     async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
         for subject in ProfileSubject:
@@ -154,7 +156,7 @@ class PostgresProfiles:
             "classes": list(reader.classes),
             "limit": limit,
             "looked_at": looked_at,
-            "most_exact": self._most_exact,
+            "max_exact": self._max_exact,
         }
         rows = await self._database.rows(
             _of(_EXACT_IF_FEW, space, subject), parameters, prepare=False
@@ -177,8 +179,8 @@ class PostgresProfiles:
             wanted = ApproximateIndex(
                 table=_table(space, subject),
                 index=f"{_table(space, subject)}_hnsw",
-                over=self._most_exact,
-                most_memory=_MOST_MEMORY,
+                over=self._max_exact,
+                max_memory=_MAX_MEMORY,
             )
             standing.append(await build(self._database, wanted))
         return all(standing)

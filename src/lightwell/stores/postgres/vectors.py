@@ -27,7 +27,7 @@ _LARGEST_INDEXED = 4_000
 """pgvector's limit of dimensions for an HNSW index over half-precision vectors."""
 
 _MEASURED_ROWS = 100_000
-"""Where both ways cost the same at `most_exact` rows. Comparing all grows with what the reader sees, an approximate
+"""Where both ways cost the same at `max_exact` rows. Comparing all grows with what the reader sees, an approximate
 scan with how many rows it meets for one that the reader sees; so in a larger table they meet higher."""
 
 _MET_HIGHER = 0.7
@@ -37,7 +37,7 @@ _EF_SEARCH = 200
 """Candidates that HNSW keeps while it searches 100,000 rows, no fewer than are asked for. In a larger table it finds
 less of what is near with as many, so they grow with its root."""
 
-_MOST_SCANNED, _WORK_MEMS = 40_000, 8
+_MAX_SCANNED, _WORK_MEMS = 40_000, 8
 """Where an iterative scan gives up: so many rows, or so many times the server's work_mem."""
 
 _PREPARED = "SELECT to_regclass({class_index_name}) IS NOT NULL"
@@ -97,7 +97,7 @@ ORDER BY similarity DESC, nearest.chunk_id
 _EXACT_IF_FEW = """
 SELECT sizes.few, sizes.growth, found.chunk_id, found.similarity
 FROM (
-    SELECT coalesce(sum(chunks), 0) <= %(most_exact)s::float8 * power(growth, %(met_higher)s) AS few, growth,
+    SELECT coalesce(sum(chunks), 0) <= %(max_exact)s::float8 * power(growth, %(met_higher)s) AS few, growth,
            set_config('max_parallel_workers_per_gather', '0', true)
     FROM (
         SELECT greatest(1, reltuples / %(measured_rows)s)::float8 AS growth
@@ -126,7 +126,7 @@ ORDER BY nearest.similarity DESC, nearest.chunk_id
 _ITERATIVE = """
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
        set_config('hnsw.ef_search', %(ef_search)s, true),
-       set_config('hnsw.max_scan_tuples', %(most_scanned)s, true),
+       set_config('hnsw.max_scan_tuples', %(max_scanned)s, true),
        set_config('hnsw.scan_mem_multiplier', %(work_mems)s, true),
        set_config('enable_seqscan', 'off', true),
        set_config('jit', 'off', true)
@@ -143,17 +143,17 @@ _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunk
 class PostgresVectors:
     """`VectorIndex` over pgvector.
 
-    Up to `most_exact` visible rows (more in a space of more than 100,000) every one is compared. A space that has more
-    rows gets its approximate index, built in up to `most_memory` megabytes, or what the server gives to maintenance if
+    Up to `max_exact` visible rows (more in a space of more than 100,000) every one is compared. A space that has more
+    rows gets its approximate index, built in up to `max_memory` megabytes, or what the server gives to maintenance if
     that is more.
     """
 
     def __init__(
-        self, database: Database, *, most_exact: int = 20_000, most_memory: int = 2_000
+        self, database: Database, *, max_exact: int = 20_000, max_memory: int = 2_000
     ) -> None:
         self._database = database
-        self._most_exact = most_exact
-        self._most_memory = most_memory
+        self._max_exact = max_exact
+        self._max_memory = max_memory
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
         if dimension > _LARGEST_INDEXED:
@@ -204,7 +204,7 @@ class PostgresVectors:
             "classes": list(reader.classes),
             "limit": limit,
             "topic": topic,
-            "most_exact": self._most_exact,
+            "max_exact": self._max_exact,
             "measured_rows": _MEASURED_ROWS,
             "met_higher": _MET_HIGHER,
         }
@@ -245,8 +245,8 @@ class PostgresVectors:
         wanted = ApproximateIndex(
             table=table,
             index=f"{table}_hnsw",
-            over=self._most_exact,
-            most_memory=self._most_memory,
+            over=self._max_exact,
+            max_memory=self._max_memory,
         )
         return await build(self._database, wanted)
 
@@ -254,7 +254,7 @@ class PostgresVectors:
 def _scan_settings(limit: int, growth: float) -> dict[str, str]:
     return {
         "ef_search": str(min(max(limit, round(_EF_SEARCH * sqrt(growth))), 1000)),
-        "most_scanned": str(_MOST_SCANNED),
+        "max_scanned": str(_MAX_SCANNED),
         "work_mems": str(_WORK_MEMS),
     }
 
