@@ -14,18 +14,24 @@ from benchmarks.extraction_gold import Document, Said
 from lightwell.domain.documents import Format
 from lightwell.domain.graph import Extraction, MentionType
 from lightwell.domain.ids import ChunkId, new_id
-from lightwell.domain.tokens import token_count
 from lightwell.ingest.chunking import chunks
-from lightwell.ingest.extract import LLMExtractor, max_reply_tokens, merge_extractions
+from lightwell.ingest.extract.extraction_prompt import (
+    ExtractionSpec,
+    OutputForm,
+    gleaning_messages,
+    reply_schema,
+)
+from lightwell.ingest.extract.llm_extractor import LLMExtractor, max_reply_tokens, merge_extractions
+from lightwell.ingest.extract.reply_parser import parse_reply
+from lightwell.ingest.extract.reply_rows import Problem, parse_rows
 from lightwell.ingest.parse import parse
-from lightwell.ingest.reading import OutputForm, ExtractionSpec, gleaning_messages, reply_schema
-from lightwell.ingest.replies import parse_reply
-from lightwell.ingest.rows import Problem, parse_rows
 from lightwell.ports import ChatModel, ExtractionInput, Message, Reply, Usage
-from lightwell.records import access, replies
-from lightwell.records.asking import ModelRequest, CachedModel
+from lightwell.records import access_classes
 from lightwell.records.database import Database
-from lightwell.records.replies import CacheType
+from lightwell.records.llm_cache import cache
+from lightwell.records.llm_cache.cache import CacheType
+from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
+from lightwell.text.tokens import token_count
 
 MAX_TIMES = 4
 """How often a reply may say one line before it is cut: a small model that repeats itself does not end."""
@@ -77,7 +83,7 @@ class KeptModel:
         max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
-        hashed = replies.content_hash(self.model, messages, schema)
+        hashed = cache.content_hash(self.model, messages, schema)
         place = self._folder / f"{hashed}.json"
         if not place.exists():
             print(f"  asking ({sum(token_count(one.content) for one in messages)} tokens)")
@@ -155,7 +161,7 @@ class OurReader:
         self._second = second
 
     async def read(self, document: Document, model: CountedModel) -> Said:
-        project = await access.project(self._database, "benchmark", str(new_id()))
+        project = await access_classes.project(self._database, "benchmark", str(new_id()))
         asking = CachedModel(self._database, project, model, slots=1)
         passes = 0 if self._second is Second.NEVER else 1
         reader = LLMExtractor(asking, self._wanted, passes=passes)

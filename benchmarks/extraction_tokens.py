@@ -21,17 +21,17 @@ from uuid import UUID
 from lightwell.domain.documents import ChunkDraft, Format
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.tokens import token_count
-from lightwell.ingest import rules
 from lightwell.ingest.chunking import chunks
-from lightwell.ingest.parse import parse
-from lightwell.ingest.reading import (
-    OutputForm,
+from lightwell.ingest.extract import rule_extractor
+from lightwell.ingest.extract.extraction_prompt import (
     ExtractionSpec,
-    gleaning_messages,
+    OutputForm,
     extraction_messages,
+    gleaning_messages,
 )
+from lightwell.ingest.parse import parse
 from lightwell.ports import ExtractionInput, Message
+from lightwell.text.tokens import token_count
 from lightwell.world import DOCUMENTS
 
 OVERLAP, SIZE = 100, 1200
@@ -100,7 +100,7 @@ def ours(wanted: ExtractionSpec) -> tuple[Cost, Cost]:
     for title, text in sources():
         for draft in chunks(parse(text.encode(), Format.MARKDOWN, name=f"{title}.md")):
             chunk = to_read(title, draft)
-            said = rules.extract_by_rules(chunk)
+            said = rule_extractor.extract_by_rules(chunk)
             first = first.plus(extraction_messages(chunk, wanted), our_reply(said, wanted.form))
             known = [mention.name for mention in said.mentions]
             nothing = our_reply(Extraction(mentions=(), relation_mentions=()), wanted.form)
@@ -157,7 +157,7 @@ def its(module: ModuleType) -> tuple[Cost, Cost]:
     for title, text in sources():
         for window in windows(text):
             chunk = to_read(title, chunks(parse(window.encode(), Format.TEXT, name="x.txt"))[0])
-            reply = its_reply(rules.extract_by_rules(chunk), mark, end)
+            reply = its_reply(rule_extractor.extract_by_rules(chunk), mark, end)
             asked = prompts["entity_extraction_user_prompt"].format(
                 **filled, examples=examples, input_text=window, heading_context_block=""
             )

@@ -29,7 +29,6 @@ from benchmarks.extraction_readers import (
     their_readers,
 )
 from benchmarks.scripted_reader import Quality, ScriptedReader
-from lightwell.domain.tokens import token_count
 from lightwell.models.endpoint import Endpoint
 from lightwell.models.endpoint import connect as connected_endpoint
 from lightwell.models.limiter import Priority
@@ -37,6 +36,7 @@ from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import ChatModel
 from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
+from lightwell.text.tokens import token_count
 
 SEEDS = 10
 QUALITIES = (

@@ -29,10 +29,10 @@ from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.models.local import MiniLM
 from lightwell.ports import Vectors
-from lightwell.retrieve import calibration, fusion, reading, signals
+from lightwell.retrieve import calibration, fusion, local_reranker, signals
 from lightwell.retrieve import weights as learned
-from lightwell.retrieve.asked import proper_name_terms
-from lightwell.retrieve.reading import RerankQuery
+from lightwell.retrieve.local_reranker import RerankQuery
+from lightwell.retrieve.query_entities import proper_name_terms
 from lightwell.retrieve.signals import Floats
 from lightwell.retrieve.weights import READING, Logistic
 
@@ -131,9 +131,9 @@ async def measured(
         evidence(store.passages[int(asked.places[at])], float(relevance[at]))
         for at in fusion.rank(scores, asked.candidates.keys)[:SHOWN]
     ]
-    read = await reading.rerank_locally(embedder, as_read, found)
+    read = await local_reranker.rerank_locally(embedder, as_read, found)
     rows = [
-        reading.rerank_features(as_read, replace(one, relevance=own.relevance))
+        local_reranker.rerank_features(as_read, replace(one, relevance=own.relevance))
         for one, own in zip(read, found, strict=True)
     ]
     return np.array(rows).reshape(len(rows), len(READING))

@@ -18,7 +18,7 @@ from retrieval_store import Asked, Flags, Store, opened, texts
 from scipy import optimize
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
-from lightwell.domain.measures import auroc
+from lightwell.evaluation.measures import auroc
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import Floats

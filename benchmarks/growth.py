@@ -19,18 +19,18 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.documents import NewDocument
 from lightwell.ingest.parser import Parser
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, ChangedDocument, Vectors
-from lightwell.records import access, spaces
+from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database, connect
-from lightwell.records.server import run_server, status
+from lightwell.stores.embedded.server import run_server, status
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.server import temporary_folder
 from lightwell.testing.shelf import make_document
-from lightwell.wiring import rule_ingest_context, make_retriever
+from lightwell.wiring import make_retriever, rule_ingest_context
 
 SIZES = (50, 800, 2000, 10_000)
 ADDED, ASKED = 100, 100
@@ -116,8 +116,8 @@ async def spent(database: Database, postmaster: psutil.Process) -> Spent:
 
 async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     embedder = Timed(inner=HashEmbedder(dimension=384))
-    project_id = await access.project(database, "benchmarks", "growth")
-    space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
+    project_id = await access_classes.project(database, "benchmarks", "growth")
+    space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
     way = await rule_ingest_context(database, space, embedder, Parser())
     kb = KnowledgeBase(
         database,

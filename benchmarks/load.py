@@ -12,7 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
 from lightwell.records.database import connect
-from lightwell.records.server import run_server
+from lightwell.stores.embedded.server import run_server
 from tests.flow import load
 
 

@@ -19,9 +19,9 @@ from rich.table import Table
 from benchmarks.growth import TAGS, Arriving, Timed, document, project, question
 from lightwell.domain.access import Reader
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.records import entities
 from lightwell.records.database import Database, connect
-from lightwell.records.server import run_server, status
+from lightwell.records.graph import entities
+from lightwell.stores.embedded.server import run_server, status
 from lightwell.testing.server import temporary_folder
 
 COUNTS = (0, 50, 500)

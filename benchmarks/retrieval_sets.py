@@ -17,8 +17,8 @@ from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
 from lightwell.ingest.chunking import chunks, embedded_text
+from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
-from lightwell.ingest.rules import extract_by_rules
 from lightwell.models.local import MiniLM
 from lightwell.ports import ChangedDocument, ExtractionInput
 from lightwell.retrieve.signals import Floats

@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from lightwell.domain import terms
 from lightwell.retrieve import fusion, signals
-from lightwell.retrieve.asked import match_names
+from lightwell.retrieve.query_entities import match_names
 from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
 from lightwell.retrieve.weights import Weights
+from lightwell.text import terms
 
 Flags = NDArray[np.bool_]
 

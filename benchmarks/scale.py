@@ -43,7 +43,7 @@ from lightwell.domain.ids import ChunkId
 from lightwell.records import search
 from lightwell.records.database import connect
 from lightwell.records.search import LexicalQuery, TermStatistics
-from lightwell.records.server import run_server, status
+from lightwell.stores.embedded.server import run_server, status
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.server import temporary_folder
 

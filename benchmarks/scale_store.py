@@ -13,7 +13,7 @@ from rich.progress import track
 from lightwell.domain.access import tags_of
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId
 from lightwell.ports import ChunkVector
-from lightwell.records import access, spaces
+from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database, copy_rows
 from lightwell.stores.postgres.vectors import PostgresVectors
 
@@ -118,11 +118,11 @@ class Store:
 
 
 async def store_of(database: Database, postmaster: psutil.Process, made: World) -> Store:
-    project_id = await access.project(database, "benchmarks", f"scale {made.size}")
-    space = await spaces.active(database, project_id, "synthetic", DIMENSION)
+    project_id = await access_classes.project(database, "benchmarks", f"scale {made.size}")
+    space = await embedding_spaces.active(database, project_id, "synthetic", DIMENSION)
     async with database.transaction() as connection:
         classes = [
-            await access.class_of(connection, project_id, tags_of([f"share:{at}"]))
+            await access_classes.class_of(connection, project_id, tags_of([f"share:{at}"]))
             for at in range(len(SHARES))
         ]
     return Store(database, postmaster, made, project_id, space.id, tuple(classes))

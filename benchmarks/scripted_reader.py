@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.extraction_gold import Document
-from lightwell.domain.tokens import token_count
 from lightwell.ports import Message, Reply, Usage
+from lightwell.text.tokens import token_count
 
 DESCRIPTION = "What the passage says of it, in about as many words as a model writes on the average"
 LINKS = "How the one has to do with the other, said in some ten words"

@@ -10,9 +10,9 @@ from lightwell.domain.evidence import Evidence, Highlight, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.domain.questions import Mode, make_question
-from lightwell.domain.terms import terms
-from lightwell.domain.tokens import token_count
-from lightwell.domain.units import units
+from lightwell.text.terms import terms
+from lightwell.text.tokens import token_count
+from lightwell.text.units import units
 
 MOMENT = datetime(2026, 5, 1, tzinfo=UTC)
 NOTHING = Metrics(

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from lightwell.domain.units import units
+from lightwell.text.units import units
 from training import local_reader
 from training.local_reader import Passage, Read
 

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from lightwell.domain.terms import terms
+from lightwell.text.terms import terms
 from training.evaluate import Case, Reader, auroc, cases
 
 _KINDS = (

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
 from lightwell.domain.calibration import sigmoid
-from lightwell.domain.units import units
-from lightwell.models.local import verified
+from lightwell.models.local import read_verified
+from lightwell.text.units import units
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -144,7 +144,7 @@ class Encoder:
 
 def load_encoder() -> Encoder:
     """Return the encoder for the bundled vocabulary; raise `ModelFailed` when it is missing or another."""
-    verified(_VOCABULARY, _VOCABULARY_SHA256)
+    read_verified(_VOCABULARY, _VOCABULARY_SHA256)
     return Encoder(BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True))
 
 
@@ -281,7 +281,7 @@ def _softmax(logits: Floats) -> Floats:
 
 
 def _load() -> _Network:
-    weights = verified(_WEIGHTS, _WEIGHTS_SHA256)
+    weights = read_verified(_WEIGHTS, _WEIGHTS_SHA256)
     options = cast("_Options", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
     return _Network(

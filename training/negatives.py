@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sparse
 
-from lightwell.domain.terms import STOP_WORDS
+from lightwell.text.terms import STOP_WORDS
 
 _WORD = re.compile(r"[a-z0-9]{2,}")
 _K, _B = 1.2, 0.75

@@ -16,7 +16,7 @@ from lightwell.connectors.files import Files
 from lightwell.domain.access import tags_of
 from lightwell.domain.evidence import Evidence
 from lightwell.settings import Settings
-from lightwell.wiring import opened
+from lightwell.wiring import open_knowledge_base
 
 TAGS = ("public",)
 
@@ -39,7 +39,7 @@ def _row(evidence: Evidence) -> dict[str, object]:
 
 
 async def write(given: argparse.Namespace) -> None:
-    async with opened(Settings(data=given.store)) as kb:
+    async with open_knowledge_base(Settings(data=given.store)) as kb:
         await kb.ingest(Files(root=given.documents.resolve(), default_tags=tags_of(TAGS)))
         reader = await kb.reader(TAGS)
         with gzip.open(given.out, "wt") as out:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lightwell.domain.sentences import sentence_spans
+from lightwell.text.sentences import sentence_spans
 from training import questions, sources
 from training.local_reader import Encoder, load_encoder
 from training.negatives import Index

@@ -3,7 +3,7 @@
 import random
 import re
 
-from lightwell.domain.terms import STOP_WORDS
+from lightwell.text.terms import STOP_WORDS
 
 _WORD = re.compile(r"\w[\w'’.-]*")
 _ASKS = re.compile(

@@ -1,7 +1,7 @@
 """Answers with verified citations, only from what the asking person may see.
 
     settings = Settings()
-    async with opened(settings) as kb:
+    async with open_knowledge_base(settings) as kb:
         await kb.ingest(files(Path("handbook"), frozenset({"team:us"}), settings))
         answer = await kb.ask("How many days of leave are there?", await kb.reader(["team:us"]))
 
@@ -101,7 +101,7 @@ _HOMES = {
     "Settings": "settings",
     "delete_project": "wiring",
     "files": "wiring",
-    "opened": "wiring",
+    "open_knowledge_base": "wiring",
 }
 
 

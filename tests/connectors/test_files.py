@@ -11,11 +11,11 @@ from lightwell.connectors.files import MAX_BYTES, Files
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import SourceFailed
 from lightwell.ports import (
-    UnreadableDocument,
     Change,
     ChangedDocument,
     RemovedDocument,
     UnchangedDocument,
+    UnreadableDocument,
 )
 
 DEFAULT = frozenset({"team:default"})

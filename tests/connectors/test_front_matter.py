@@ -9,7 +9,7 @@ from lightwell.connectors._file_settings import parse_front_matter
 from lightwell.connectors.files import Files
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid
-from lightwell.ports import UnreadableDocument, Change, ChangedDocument
+from lightwell.ports import Change, ChangedDocument, UnreadableDocument
 
 DEFAULT = frozenset({"team:v"})
 

@@ -17,7 +17,7 @@ import pytest
 
 from lightwell import open_knowledge_base
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.records.server import run_server
+from lightwell.stores.embedded.server import run_server
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from tests.patience import PATIENCE
 

@@ -8,10 +8,10 @@ from shutil import rmtree
 
 import pytest
 
-from lightwell.records.server import run_server
+from lightwell.stores.embedded.server import run_server
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from tests.entrypoints import program
-from tests.flow.reading_model import content, names
+from tests.flow.extraction_model import content, names
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Metrics
 from lightwell.domain.ids import QueryId, new_id
-from lightwell.entrypoints.cli.demo import temporary_store, check_answer
+from lightwell.entrypoints.cli.demo import check_answer, temporary_store
 from lightwell.settings import Settings
 from lightwell.world import DEMO, Question
 

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from lightwell.records.server import run_server
+from lightwell.stores.embedded.server import run_server
 from lightwell.testing.endpoint import FakeEndpoint
 from tests.entrypoints.program import Ended, run
 

@@ -10,7 +10,7 @@ from shutil import rmtree
 import openpyxl
 import pytest
 
-from lightwell.records.server import run_server
+from lightwell.stores.embedded.server import run_server
 from tests.entrypoints.program import run
 
 

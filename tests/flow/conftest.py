@@ -7,15 +7,15 @@ from functools import cache
 
 import pytest
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.ingest.context import IngestContext
 from lightwell.ingest.parser import Parser
-from lightwell.ingest.way import IngestContext
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
-from lightwell.records import access, spaces
+from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
-from lightwell.wiring import rule_ingest_context, make_retriever
+from lightwell.wiring import make_retriever, rule_ingest_context
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def shared_parser() -> Parser:
 
 async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
-    project_id = await access.project(database, "tenant", name)
-    space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
+    project_id = await access_classes.project(database, "tenant", name)
+    space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
     way = await rule_ingest_context(database, space, embedder, shared_parser())
     answers = AnswerGenerator(model=None)
     kb = KnowledgeBase(database, project_id, way, make_retriever(way), answers)

@@ -5,9 +5,9 @@ import signal
 import sys
 from dataclasses import replace
 
-from lightwell.ingest import work
+from lightwell.ingest import worker as work
 from lightwell.records.database import connect
-from lightwell.records.jobs import Worker
+from lightwell.records.jobs.queue import Worker
 from tests.flow.conftest import project_on
 
 LEASE_SECONDS = 20.0

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.graph import Extraction, Mention, Predicate, RelationMention
 from lightwell.ingest.summaries import Summarizer
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ChatModel, ExtractionInput
-from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
+from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.testing.shelf import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lightwell.ingest import work
+from lightwell.ingest import worker
 from lightwell.ports import Vectors
 from lightwell.records.database import connect
-from lightwell.records.jobs import Worker
+from lightwell.records.jobs.queue import Worker
 from lightwell.testing.models import HashEmbedder
 from tests.flow.conftest import project_on
 
@@ -46,11 +46,11 @@ async def main(url: str, diary: Path, lease: float) -> None:
         way = replace(
             project.way,
             embedder=SlowEmbedder(project.embedder.inner, diary),
-            worker=Worker(name=work.new_worker().name, seconds=lease),
+            worker=Worker(name=worker.new_worker().name, seconds=lease),
         )
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
+        await worker.run_until_done(way, project.kb.project_id, lambda outcome: None)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 
-from lightwell.answer.compose import EXTRACTS, AnswerGenerator
+from lightwell.answer.pipeline import EXTRACTS, AnswerGenerator
 from lightwell.answer.time_limit import TimeLimitedModel
 from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import ModelFailed
@@ -14,7 +14,7 @@ from lightwell.models.endpoint import Endpoint, connect
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
-from lightwell.retrieve import followups
+from lightwell.retrieve import query_rewriting
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import InMemorySource, make_document
@@ -74,7 +74,7 @@ async def test_in_a_chat_a_follow_up_and_its_answer_share_the_time(hanging: Know
         "And what is Nordwind Energie?", reader, conversation=first.conversation_id
     )
     assert "18 percent" in first.response.response
-    assert followups.UNANSWERED in then.notes
+    assert query_rewriting.UNANSWERED in then.notes
 
 
 BUSY = Behaviour(status=429, headers={"retry-after": "9"})

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
-from lightwell.answer.compose import QUOTED_INSTEAD, AnswerGenerator
+from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid

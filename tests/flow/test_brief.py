@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from lightwell.answer import brief as briefing
-from lightwell.answer.brief import Library
+from lightwell.answer.brief import brief as briefing
+from lightwell.answer.brief.brief import Library
 from lightwell.domain.briefs import Brief, BriefLine
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import NotFound

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
@@ -14,8 +14,8 @@ from lightwell.domain.chat import (
     ChatMessage,
     ChatTurn,
     ConversationId,
-    Role,
     GraphClaim,
+    Role,
     chat_response_json,
 )
 from lightwell.domain.documents import NewDocument
@@ -26,7 +26,7 @@ from lightwell.domain.questions import Mode
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records import conversations
 from lightwell.records.database import Database
-from lightwell.retrieve.followups import UNANSWERED, UNUSABLE
+from lightwell.retrieve.query_rewriting import UNANSWERED, UNUSABLE
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import InMemorySource, make_document
 

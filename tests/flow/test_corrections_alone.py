@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from lightwell.domain.graph import ManualEdit
-from lightwell.ingest.way import finish_derived
+from lightwell.ingest.context import finish_derived
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.shelf import InMemorySource, make_document
 
+from .extraction_model import read_by_model
 from .notes import Noted, noted
-from .reading_model import read_by_model
 from .test_merging import A
 from .test_profile_vectors import embedded, rows
 from .test_settings_reach import Sizes

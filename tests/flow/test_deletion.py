@@ -6,7 +6,7 @@ import pytest
 
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import NotFound
-from lightwell.domain.graph import MergeStrategy, Predicate, RelationMention, ManualEdit
+from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, RelationMention
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import InMemorySource, make_document

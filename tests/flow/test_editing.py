@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import Predicate, RelationMention, ManualEdit
+from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
 from lightwell.records.database import Database
 from tests.generation import examples
 

@@ -27,8 +27,8 @@ from lightwell.domain.exports import (
     ExportTable,
 )
 from lightwell.domain.ids import ProjectId, new_id
-from lightwell.records import documents
 from lightwell.records.database import Database
+from lightwell.records.documents import documents
 from lightwell.testing.shelf import InMemorySource, make_document
 from tests.generation import examples
 from tests.patience import PATIENCE

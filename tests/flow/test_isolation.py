@@ -11,16 +11,17 @@ from dataclasses import dataclass, field, replace
 import docx
 import pytest
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.documents import DocumentState, Format, NewDocument
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import Extraction, Mention
-from lightwell.ingest import rules, work
-from lightwell.ingest.way import Outcome, Progress, Step
+from lightwell.ingest import worker
+from lightwell.ingest.context import Outcome, Progress, Step
+from lightwell.ingest.extract import rule_extractor
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ExtractionInput, Vectors
-from lightwell.records import jobs
-from lightwell.records.jobs import Worker
+from lightwell.records.jobs import queue
+from lightwell.records.jobs.queue import Worker
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.shelf import InMemorySource, make_document
 from lightwell.wiring import make_retriever
@@ -201,7 +202,7 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
         return (await project.database.rows("SELECT attempts FROM ingestion_jobs", {}))[0][0]
 
     with pytest.raises(ModelFailed):
-        await work.run_until_done(
+        await worker.run_until_done(
             replace(project.way, extractor=Extracting(failing)), project.kb.project_id, ignore
         )
     assert await attempts() == 0
@@ -211,7 +212,7 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
         stop.set()
         return await losing(chunks)
 
-    await work.run_worker(
+    await worker.run_worker(
         replace(project.way, extractor=Extracting(once)), project.kb.project_id, ignore, stop
     )
     assert await attempts() == 1
@@ -222,10 +223,10 @@ async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Proj
         InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
     )
     await project.database.execute(
-        "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": jobs.MAX_ATTEMPTS}
+        "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": queue.MAX_ATTEMPTS}
     )
     told: list[Outcome] = []
-    await work.run_until_done(project.way, project.kb.project_id, told.append)
+    await worker.run_until_done(project.way, project.kb.project_id, told.append)
     assert ["set aside" in outcome.error for outcome in told] == [True]
 
 
@@ -248,7 +249,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
 ) -> None:
     """Rules once ran on the event loop: no lease was renewed meanwhile, and all was read again, for ever."""
     lease = 2.0
-    read, reads = rules.extract_by_rules, Counter[str]()
+    read, reads = rule_extractor.extract_by_rules, Counter[str]()
 
     def slow(chunk: ExtractionInput) -> Extraction:
         reads[chunk.draft.text] += 1
@@ -257,13 +258,13 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
         time.sleep(lease * 1.5)
         return read(chunk)
 
-    monkeypatch.setattr(rules, "read", slow)
+    monkeypatch.setattr(rule_extractor, "read", slow)
     await project.kb.enqueue(
         InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),))
     )
     way = replace(project.way, worker=Worker(name="slow", seconds=lease))
     told: list[Outcome] = []
-    await work.run_until_done(way, project.kb.project_id, told.append)
+    await worker.run_until_done(way, project.kb.project_id, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 
@@ -275,7 +276,7 @@ async def test_progress_within_one_document_is_told(
     told: list[Progress] = []
     await project.kb.enqueue(InMemorySource(documents=(make_document("long.txt", text, TAGS),)))
     way = replace(project.way, progress=told.append, embedded_at_once=3)
-    await work.run_until_done(way, project.kb.project_id, ignore)
+    await worker.run_until_done(way, project.kb.project_id, ignore)
     for step in (Step.EMBEDDING, Step.EXTRACTING):
         done = [each.done for each in told if each.step is step]
         assert len(done) > 2

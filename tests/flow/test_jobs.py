@@ -12,8 +12,8 @@ from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import JobId, RunId, new_id
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.runs import RunState
-from lightwell.ingest.rules import RuleExtractor
-from lightwell.ingest.way import IngestContext
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, ChangedDocument, ExtractionInput, Vectors
 from lightwell.records.database import Database

@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.graph import MergeStrategy, ManualEdit
+from lightwell.domain.graph import ManualEdit, MergeStrategy
 from lightwell.domain.usage import OperationType
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import InMemorySource, make_document
 
+from .extraction_model import read_by_model
 from .notes import Noted, dump, noted
-from .reading_model import read_by_model
 from .test_summaries import note, reply_on_both, summaries
 
 A, B, AB = ["team:a"], ["team:b"], ["team:a", "team:b"]

@@ -7,13 +7,13 @@ from structlog.testing import capture_logs
 
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import BudgetSpent, ModelFailed
-from lightwell.ingest.reading import ExtractionSpec
+from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
 from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
-from .reading_model import Options, names, passage, read_by_model
+from .extraction_model import Options, names, passage, read_by_model
 
 TAGS = ["team:a"]
 ACME = make_document("acme.md", "Acme Corp buys pumps from Nordwind.", TAGS, title="Acme note")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.briefs import BriefLine, RelatedEntity
@@ -22,9 +22,9 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
-from lightwell.domain.graph import Predicate, RelationMention, ProfileSubject, ManualEdit
+from lightwell.domain.graph import ManualEdit, Predicate, ProfileSubject, RelationMention
 from lightwell.ingest import sync as following
-from lightwell.ingest.reading import ExtractionSpec
+from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
 from lightwell.stores.postgres.vectors import PostgresVectors
@@ -34,8 +34,8 @@ from lightwell.wiring import make_retriever
 from tests.generation import examples
 
 from .conftest import Project, project_on
+from .extraction_model import Options, names, read_by_model
 from .notes import Noted, Notes, noted
-from .reading_model import Options, names, read_by_model
 from .test_merging import seen as seen_of_the_graph
 
 TAGS = ("team:a", "team:b", "team:c", "user:d")

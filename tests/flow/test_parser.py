@@ -17,10 +17,10 @@ import pytest
 from lightwell.domain.documents import DocumentState, Format
 from lightwell.domain.errors import ParserFailed, TooCostly, Unreadable
 from lightwell.ingest import parser as parsing
-from lightwell.ingest import work
+from lightwell.ingest import worker
+from lightwell.ingest.context import Outcome
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ChunkedDocument, ParserLimits
-from lightwell.ingest.way import Outcome
 from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
@@ -126,7 +126,7 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
     good = make_document("good.md", "The pump is blue.", TAGS)
     await project.kb.enqueue(InMemorySource(documents=(hostile, good)))
     told: list[Outcome] = []
-    await work.run_until_done(
+    await worker.run_until_done(
         replace(project.way, parser=parser), project.kb.project_id, told.append
     )
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
@@ -169,7 +169,7 @@ async def test_the_documents_of_a_batch_are_parsed_side_by_side(project: Project
     await project.kb.enqueue(InMemorySource(documents=documents))
     with closing(Parser(processes=2)) as parser:
         way = replace(project.way, parser=parser)
-        await work.run_until_done(way, project.kb.project_id, lambda _: None)
+        await worker.run_until_done(way, project.kb.project_id, lambda _: None)
         assert len(parser.process_ids) == 2
 
 
@@ -252,11 +252,11 @@ async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
     with monkeypatch.context() as patched:
         patched.setattr(where, value)
         with pytest.raises(ParserFailed, match="did not start"):
-            await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
+            await worker.run_until_done(way, project.kb.project_id, lambda outcome: None)
     rows = await project.database.rows("SELECT status, attempts FROM ingestion_jobs", {})
     assert rows == [("chunking", 0)]
     told: list[Outcome] = []
-    await work.run_until_done(way, project.kb.project_id, told.append)
+    await worker.run_until_done(way, project.kb.project_id, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 

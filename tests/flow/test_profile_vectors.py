@@ -8,17 +8,17 @@ from dataclasses import dataclass, field, replace
 import psycopg
 import pytest
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.graph import (
+    ManualEdit,
     MergeStrategy,
     Predicate,
-    RelationMention,
     ProfileSubject,
-    ManualEdit,
+    RelationMention,
 )
-from lightwell.ingest.describing import MAX_CHARACTERS
-from lightwell.ingest.way import IngestContext
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.profile_embedding import MAX_CHARACTERS
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records.database import Database, connect
@@ -29,8 +29,8 @@ from lightwell.testing.shelf import InMemorySource
 from lightwell.wiring import make_retriever
 
 from .conftest import CountingEmbedder, Project
+from .extraction_model import read_by_model
 from .notes import Noted, noted
-from .reading_model import read_by_model
 from .test_ingestion import LONG, ingest, make_document
 from .test_merging import AB, A, B
 from .test_summaries import note, reply

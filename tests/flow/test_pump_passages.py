@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.briefs import LONGEST_NAME
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase

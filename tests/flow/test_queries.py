@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.evidence import Answer
 from lightwell.domain.ids import QueryId, new_id
 from lightwell.domain.questions import Channel, Mode, Strategy
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
-from lightwell.records import queries
+from lightwell.records import query_log
 from lightwell.records.database import Database
-from lightwell.records.queries import QuestionContext
+from lightwell.records.query_log import QuestionContext
 from lightwell.testing.models import HashEmbedder, ScriptedModel
 from lightwell.testing.shelf import InMemorySource, make_document
 
@@ -45,8 +45,8 @@ async def test_the_threshold_is_met_by_the_best_score_whatever_was_said(
         metrics=replace(answer.metrics, rerank_top=top),
     )
     reader = await project.kb.reader(TAGS)
-    log = queries.make_query_log(Strategy.HYBRID, other)
-    await queries.record(project.database, QuestionContext(reader=reader, started_at=0.0), log)
+    log = query_log.make_query_log(Strategy.HYBRID, other)
+    await query_log.record(project.database, QuestionContext(reader=reader, started_at=0.0), log)
     rows = await project.database.rows(
         "SELECT confidence_threshold_met FROM retrieval_metrics WHERE query_id = %(query)s",
         {"query": other.query_id},

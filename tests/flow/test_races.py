@@ -10,13 +10,16 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.graph import Extraction, Mention
 from lightwell.domain.ids import ChunkId, DocumentId, JobId, SpaceId
 from lightwell.domain.jobs import JobState
-from lightwell.ingest import deletion, work
+from lightwell.ingest import deletion
 from lightwell.ingest import sync as following
-from lightwell.ingest.way import sync_index
+from lightwell.ingest import worker as work
+from lightwell.ingest.context import sync_index
 from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument, Vectors
-from lightwell.records import chunks as staging
-from lightwell.records import documents, jobs, mentions, profiles, publishing
 from lightwell.records.database import Connection, Database, connect, repeatable
+from lightwell.records.documents import chunks as staging
+from lightwell.records.documents import documents, publishing
+from lightwell.records.graph import mentions, profiles
+from lightwell.records.jobs import queue
 from lightwell.records.locks import lock_project
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
@@ -158,9 +161,9 @@ async def test_whoever_registers_waits_for_a_worker_and_does_not_lock_it_out(
     """The worker holds a job and wants its document: nobody may hold the document and want the job."""
     await project.kb.enqueue(shelf(A))
     worker = work.new_worker()
-    [claim] = await jobs.claim(database, project.kb.project_id, worker, limit=1)
+    [claim] = await queue.claim(database, project.kb.project_id, worker, limit=1)
     async with database.transaction() as connection:
-        await jobs.add_processed(connection, {claim.job_id: 0})
+        await queue.add_processed(connection, {claim.job_id: 0})
         registering = asyncio.create_task(project.kb.enqueue(shelf(replace(A, content_hash="2"))))
         await waiting_for_a_lock(database)
         await advance(connection, [claim.job_id], worker)
@@ -173,7 +176,7 @@ async def test_jobs_are_locked_in_one_order(database: Database, project: Project
     await project.kb.enqueue(shelf(*names))
     worker = work.new_worker()
     first, second = sorted(
-        await jobs.claim(database, project.kb.project_id, worker, limit=2),
+        await queue.claim(database, project.kb.project_id, worker, limit=2),
         key=lambda claim: claim.job_id,
     )
     # rows that were written again lie elsewhere: without an order, a statement meets the second first
@@ -181,10 +184,10 @@ async def test_jobs_are_locked_in_one_order(database: Database, project: Project
         "UPDATE ingestion_jobs SET progress = 1 WHERE id = %(id)s", {"id": first.job_id}
     )
     async with database.transaction() as connection:
-        await jobs.add_processed(connection, {first.job_id: 0})
-        beat = asyncio.create_task(jobs.renew_leases(database, worker))
+        await queue.add_processed(connection, {first.job_id: 0})
+        beat = asyncio.create_task(queue.renew_leases(database, worker))
         await waiting_for_a_lock(database)
-        await jobs.add_processed(connection, {second.job_id: 0})
+        await queue.add_processed(connection, {second.job_id: 0})
     assert await beat == 2
 
 
@@ -219,9 +222,9 @@ async def waiting_for_a_lock(database: Database) -> None:
         await asyncio.sleep(0.01)
 
 
-async def advance(connection: Connection, ids: Sequence[JobId], worker: jobs.Worker) -> None:
+async def advance(connection: Connection, ids: Sequence[JobId], worker: queue.Worker) -> None:
     state = JobState.EMBEDDING
-    await jobs.advance(connection, ids, worker, state=state, step="embed", progress=25)
+    await queue.advance(connection, ids, worker, state=state, step="embed", progress=25)
 
 
 # ── registering ───────────────────────────────────────────────────────────────────────────────────────

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from lightwell.connectors.files import Files
-from lightwell.connectors.requested import RequestedFile
+from lightwell.connectors.single_document import RequestedFile
 from lightwell.domain.documents import Format
+from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import Invalid, LightwellError, NotFound, Unreadable
-from lightwell.domain.graph import text_ref
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest
 from lightwell.records.database import Database

@@ -14,15 +14,15 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
-from lightwell.domain.graph import Predicate, RelationMention, ManualEdit
+from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
 from lightwell.domain.sources import SourceIdStrategy
 from lightwell.records.database import Database, migrations
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import InMemorySource, make_document
 
+from .extraction_model import read_by_model
 from .notes import Noted, noted
-from .reading_model import read_by_model
 from .test_model_extraction import LIST
 from .test_rows_s1 import ORDERS, QUESTION, reply
 

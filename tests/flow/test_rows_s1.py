@@ -20,15 +20,15 @@ from lightwell import (
 )
 from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import MergeStrategy, Predicate, ManualEdit, relation_key
+from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, relation_key
 from lightwell.domain.usage import NO_USAGE, summary
 from lightwell.records.database import Database
 from lightwell.stores.postgres.graph import ENTITIES_OF
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.shelf import InMemorySource, make_document
 
+from .extraction_model import content, names
 from .notes import noted
-from .reading_model import content, names
 
 QUESTION = "What does Acme Corp buy from Nordwind?"
 ORDERS = tuple(

@@ -14,7 +14,7 @@ from lightwell.testing.models import HashEmbedder
 from lightwell.testing.shelf import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
 
-from .reading_model import content
+from .extraction_model import content
 from .test_model_extraction import LIST
 from .test_summaries import note, reply, summaries
 

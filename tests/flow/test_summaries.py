@@ -10,14 +10,14 @@ import pytest
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import ProjectId
 from lightwell.ingest.summaries import Summarizer
-from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
+from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint, Request
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project
-from .reading_model import Options, content, passage, read_by_model
+from .extraction_model import Options, content, passage, read_by_model
 from .test_ingestion import residue
 
 WORDS = "orders pumps and valves and pays late and complains often and then buys more of them again"

@@ -6,8 +6,8 @@ import pytest
 
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId
-from lightwell.records import documents
 from lightwell.records.database import Connection, Database
+from lightwell.records.documents import documents
 
 from .notes import Noted, noted
 

@@ -13,14 +13,14 @@ import pytest
 from lightwell.domain.errors import StoreFailed
 from lightwell.domain.exports import ExportConfig, ExportFormat, ExportTable
 from lightwell.domain.graph import Extraction
-from lightwell.ingest import work
-from lightwell.ingest.rules import RuleExtractor
-from lightwell.ingest.way import Outcome, IngestContext
+from lightwell.ingest import worker
+from lightwell.ingest.context import IngestContext, Outcome
+from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ports import ExtractionInput
-from lightwell.records import jobs
 from lightwell.records.database import Database, connect
-from lightwell.records.jobs import Worker
-from lightwell.records.server import run_server
+from lightwell.records.jobs import queue
+from lightwell.records.jobs.queue import Worker
+from lightwell.stores.embedded.server import run_server
 from lightwell.testing.shelf import InMemorySource, make_document
 
 from .conftest import Project, project_on
@@ -94,7 +94,7 @@ async def test_a_heartbeat_survives_a_connection_that_breaks(
     database: Database, database_url: str, project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
     way = await holding_a_job(project)
-    async with work.heartbeat(way):
+    async with worker.heartbeat(way):
         await database.execute(_LEASE_ENDS, {"seconds": 5})
         async with await psycopg.AsyncConnection.connect(database_url) as other:
             await other.execute(_TERMINATE)
@@ -119,7 +119,7 @@ async def test_a_heartbeat_that_ends_is_told_at_once_and_raised(
     way = await holding_a_job(project)
 
     async def work_on() -> None:
-        async with work.heartbeat(way):
+        async with worker.heartbeat(way):
             await database.execute("ALTER TABLE ingestion_jobs RENAME TO jobs_gone", {})
             await until(lambda: "the heartbeat ended" in caplog.text)
 
@@ -131,7 +131,7 @@ async def holding_a_job(project: Project) -> IngestContext:
     """Return a way whose worker holds a job, and beats a few times a second."""
     await project.kb.enqueue(note(0))
     way = replace(project.way, worker=Worker(name="beating", seconds=0.6))
-    assert len(await jobs.claim(way.database, project.kb.project_id, way.worker, limit=1)) == 1
+    assert len(await queue.claim(way.database, project.kb.project_id, way.worker, limit=1)) == 1
     return way
 
 
@@ -152,14 +152,14 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
 
     class Replacing(RuleExtractor):
         async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
-            if len(replaced) < jobs.MAX_ATTEMPTS + 2 and len(chunks) > 1:
+            if len(replaced) < queue.MAX_ATTEMPTS + 2 and len(chunks) > 1:
                 await replace_first()
             return await super().extract(chunks)
 
     way = replace(project.way, extractor=Replacing())
     outcomes: list[Outcome] = []
-    await work.run_until_done(way, project.kb.project_id, outcomes.append)
-    assert len(replaced) == jobs.MAX_ATTEMPTS + 2
+    await worker.run_until_done(way, project.kb.project_id, outcomes.append)
+    assert len(replaced) == queue.MAX_ATTEMPTS + 2
     assert {outcome.error for outcome in outcomes} == {""}
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from lightwell.ingest.reading import OutputForm, ExtractionSpec
+from lightwell.ingest.extract.extraction_prompt import ExtractionSpec, OutputForm
 from lightwell.models.endpoint import Endpoint, connect
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
 from lightwell.records.database import Database, Row
 from lightwell.testing.shelf import InMemorySource, make_document
-from tests.flow.reading_model import Options, read_by_model
+from tests.flow.extraction_model import Options, read_by_model
 
 READY_SECONDS = 120
 READ_SECONDS = 1200

@@ -3,7 +3,7 @@
 import pytest
 
 from lightwell.domain.errors import Lost
-from lightwell.records import access
+from lightwell.records import access_classes
 from lightwell.records.database import Connection, Database
 
 
@@ -34,7 +34,7 @@ async def retire_one(database: Database) -> None:
 
 
 async def test_a_step_that_fails_is_taken_back(database: Database) -> None:
-    await access.project(database, "tenant", "project")
+    await access_classes.project(database, "tenant", "project")
     with pytest.raises(Lost):
         await retire_one(database)
     assert await database.rows("SELECT count(*) FROM index_changes", {}) == [(0,)]

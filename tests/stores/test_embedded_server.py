@@ -19,8 +19,8 @@ import pytest
 from psycopg import conninfo
 
 from lightwell.domain.errors import ServerFailed
-from lightwell.records import _presence
-from lightwell.records.server import run_server, status
+from lightwell.stores.embedded import _presence
+from lightwell.stores.embedded.server import run_server, status
 from lightwell.testing.server import temporary_folder
 from tests.patience import PATIENCE
 

@@ -8,7 +8,7 @@ import pytest
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ClassId, EntityId, ProjectId, RelationId, new_id
-from lightwell.records import access
+from lightwell.records import access_classes
 from lightwell.records.database import Database
 from lightwell.stores.postgres.graph import PostgresGraph
 
@@ -27,7 +27,7 @@ class Store:
     classes: dict[frozenset[str], ClassId]
 
     async def reader(self, tags: frozenset[str]) -> Reader:
-        return await access.reader(self.database, self.project_id, tags)
+        return await access_classes.reader(self.database, self.project_id, tags)
 
     async def entity(self) -> EntityId:
         made = new_id()
@@ -108,9 +108,11 @@ class Store:
 
 @pytest.fixture
 async def store(database: Database) -> Store:
-    project_id = await access.project(database, "tenant", "project")
+    project_id = await access_classes.project(database, "tenant", "project")
     async with database.transaction() as connection:
-        classes = {tags: await access.class_of(connection, project_id, tags) for tags in (A, B)}
+        classes = {
+            tags: await access_classes.class_of(connection, project_id, tags) for tags in (A, B)
+        }
     return Store(
         database=database,
         project_id=project_id,

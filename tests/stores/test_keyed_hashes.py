@@ -9,7 +9,7 @@ import pytest
 from psycopg import conninfo, sql
 
 from lightwell.domain.ids import ProjectId
-from lightwell.records import access
+from lightwell.records import access_classes
 from lightwell.records.database import Database, connect, migrations
 
 
@@ -27,7 +27,7 @@ async def _keyed(database: Database, project: ProjectId, digest: str) -> str:
 
 
 async def test_each_project_has_a_key_of_its_own(database: Database) -> None:
-    one, two = [await access.project(database, "tenant", name) for name in ("one", "two")]
+    one, two = [await access_classes.project(database, "tenant", name) for name in ("one", "two")]
     hashes = [await keyed(database, one, "x"), await keyed(database, two, "x"), sha256("x")]
     assert len(set(hashes)) == 3
     assert await keyed(database, one, "x") == hashes[0]

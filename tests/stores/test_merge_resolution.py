@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID, uuid5
 
 from lightwell.domain.ids import ProjectId
-from lightwell.records import access
+from lightwell.records import access_classes
 from lightwell.records.database import Database
 
 SPACE = UUID(int=7)
@@ -82,7 +82,7 @@ async def write(database: Database, project: ProjectId, edges: Sequence[Edge]) -
 
 
 async def test_each_entity_stands_for_what_the_rule_says(database: Database) -> None:
-    project = await access.project(database, "tenant", "project")
+    project = await access_classes.project(database, "tenant", "project")
     for number, pairs in enumerate(graphs()):
         space = uuid5(SPACE, str(number))
         edges = [
@@ -106,7 +106,7 @@ async def test_a_query_does_not_plan_the_resolution_anew(database: Database) -> 
 
 async def test_a_few_merges_do_not_read_all_that_the_reader_sees(database: Database) -> None:
     """Each side of a merge is looked up by itself, however many profiles the reader's classes have."""
-    project = await access.project(database, "tenant", "project")
+    project = await access_classes.project(database, "tenant", "project")
     ids = [uuid5(SPACE, str(number)) for number in range(5000)]
     await write(
         database,

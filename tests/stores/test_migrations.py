@@ -6,9 +6,10 @@ import psycopg
 import pytest
 from psycopg import conninfo, sql
 
-from lightwell.records import access, entities
+from lightwell.records import access_classes
 from lightwell.records.database import connect, migrations
-from lightwell.records.profiles import refresh_all
+from lightwell.records.graph import entities
+from lightwell.records.graph.profiles import refresh_all
 
 OLDER = """
 INSERT INTO tenants (tenant_id, name) VALUES ('01900000-0000-7000-8000-000000000001', 'tenant');
@@ -85,10 +86,10 @@ def older(server: str) -> Iterator[str]:
 
 async def test_merges_and_ids_of_an_older_store_are_carried_over(older: str) -> None:
     async with connect(older) as database:
-        project_id = await access.project(database, "tenant", "project")
+        project_id = await access_classes.project(database, "tenant", "project")
         async with database.transaction() as connection:
             await refresh_all(connection, project_id)
-        told = await access.reader(database, project_id, frozenset({"team:a", "team:b"}))
+        told = await access_classes.reader(database, project_id, frozenset({"team:a", "team:b"}))
         (acme, tarn) = await entities.list_page(database, told, after="", limit=10)
         assert (acme.name, acme.chunk_count, tarn.name) == ("Acme", 2, "Tarn")
         assert (acme.id.version, tarn.id.version) == (8, 8)
@@ -98,7 +99,7 @@ async def test_merges_and_ids_of_an_older_store_are_carried_over(older: str) -> 
             "Tarn",
             (acme.id, tarn.id),
         )
-        untold = await access.reader(database, project_id, frozenset({"team:b"}))
+        untold = await access_classes.reader(database, project_id, frozenset({"team:b"}))
         names = [
             each.name for each in await entities.list_page(database, untold, after="", limit=10)
         ]

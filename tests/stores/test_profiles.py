@@ -12,8 +12,9 @@ from lightwell.domain.access import Reader
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ClassId, ProjectId, SpaceId, new_id
 from lightwell.ports import ProfileClaim, ProfileVector
-from lightwell.records import access, descriptions, spaces
+from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database
+from lightwell.records.graph import profile_queue
 from lightwell.stores.postgres.profiles import PostgresProfiles
 
 A, B = frozenset({"team:a"}), frozenset({"team:b"})
@@ -56,10 +57,10 @@ class Store:
 
     async def mark(self, *keys: tuple[UUID, ClassId]) -> None:
         async with self.database.transaction() as connection:
-            await descriptions.mark_changed(connection, keys)
+            await profile_queue.mark_changed(connection, keys)
 
-    async def take(self) -> list[descriptions.ChangedProfile]:
-        return await descriptions.take_changed(self.database, self.project_id, limit=10, most=100)
+    async def take(self) -> list[profile_queue.ChangedProfile]:
+        return await profile_queue.take_changed(self.database, self.project_id, limit=10, most=100)
 
     async def place(
         self,
@@ -85,7 +86,7 @@ class Store:
         return ProfileClaim(subject_id=key[0], class_id=key[1], until=until)
 
     async def reader(self, tags: frozenset[str]) -> Reader:
-        return await access.reader(self.database, self.project_id, tags)
+        return await access_classes.reader(self.database, self.project_id, tags)
 
     async def nearest(
         self,
@@ -111,12 +112,12 @@ def vector(
 
 
 async def store_on(database: Database, index: PostgresProfiles) -> Store:
-    project_id = await access.project(database, "tenant", "project")
-    space = await spaces.active(database, project_id, "model", 3)
+    project_id = await access_classes.project(database, "tenant", "project")
+    space = await embedding_spaces.active(database, project_id, "model", 3)
     await index.prepare(space.id, 3)
     async with database.transaction() as connection:
-        a = await access.class_of(connection, project_id, A)
-        b = await access.class_of(connection, project_id, B)
+        a = await access_classes.class_of(connection, project_id, A)
+        b = await access_classes.class_of(connection, project_id, B)
     return Store(database=database, project_id=project_id, space=space.id, index=index, a=a, b=b)
 
 
@@ -207,7 +208,7 @@ async def test_what_is_taken_is_nobody_elses_for_a_while(store: Store) -> None:
     taken = await store.take()
     assert [profile.key for profile in taken] == keys
     assert await store.take() == []
-    await descriptions.give_back(store.database, [taken[0].claim])
+    await profile_queue.give_back(store.database, [taken[0].claim])
     assert [profile.key for profile in await store.take()] == keys[:1]
     await store.database.execute("UPDATE described_profiles SET taken_until = now()", {})
     assert [profile.key for profile in await store.take()] == keys
@@ -221,9 +222,9 @@ async def test_only_what_says_what_it_said_is_done(store: Store) -> None:
     newer = await store.take()
     assert [profile.key for profile in newer] == keys[:2]
     hashes = dict.fromkeys(keys, b"old")
-    await descriptions.mark_embedded(store.database, newer[:1], dict.fromkeys(keys, b"new"))
-    await descriptions.mark_embedded(store.database, taken, hashes)
-    await descriptions.give_back(store.database, [each.claim for each in taken])
+    await profile_queue.mark_embedded(store.database, newer[:1], dict.fromkeys(keys, b"new"))
+    await profile_queue.mark_embedded(store.database, taken, hashes)
+    await profile_queue.give_back(store.database, [each.claim for each in taken])
     assert await store.take() == []
     rows = await store.database.rows(
         "SELECT subject_id, changed, text_hash FROM described_profiles ORDER BY 1", {}
@@ -243,10 +244,10 @@ async def test_a_profile_that_falls_silent_is_handed_out_once_to_be_removed(stor
     )
     await store.mark(gone, emptied)
     assert [profile.key for profile in await store.take()] == [said]
-    claims = await descriptions.take_silent(store.database, store.project_id, limit=10)
+    claims = await profile_queue.take_silent(store.database, store.project_id, limit=10)
     assert [(claim.subject_id, claim.class_id) for claim in claims] == [gone, emptied]
-    assert await descriptions.take_silent(store.database, store.project_id, limit=10) == []
-    await descriptions.delete_vector_records(store.database, claims)
+    assert await profile_queue.take_silent(store.database, store.project_id, limit=10) == []
+    await profile_queue.delete_vector_records(store.database, claims)
     rows = await store.database.rows("SELECT subject_id FROM described_profiles", {})
     assert rows == [(said[0],)]
 
@@ -256,12 +257,12 @@ async def test_a_profile_that_speaks_again_keeps_its_vector(store: Store) -> Non
     key = await store.profile(store.a)
     await store.database.execute("UPDATE profiles SET description = ''", {})
     await store.mark(key)
-    silent = await descriptions.take_silent(store.database, store.project_id, limit=10)
+    silent = await profile_queue.take_silent(store.database, store.project_id, limit=10)
     await store.database.execute("UPDATE profiles SET description = 'sells'", {})
     await store.mark(key)
     await store.place(key, 1, 0, 0)
     await store.index.remove(store.space, silent)
-    await descriptions.delete_vector_records(store.database, silent)
+    await profile_queue.delete_vector_records(store.database, silent)
     assert await store.nearest(A) == [(key[0], 1.0)]
     assert len(await store.database.rows("SELECT FROM described_profiles", {})) == 1
 
@@ -273,9 +274,9 @@ async def test_a_late_worker_does_not_overwrite_a_newer_vector(store: Store) -> 
     await store.mark(key)
     [newer] = await store.take()
     await store.index.put(store.space, [vector(newer.claim, 1, 0, 0)])
-    await descriptions.mark_embedded(store.database, [newer], {key: b"new"})
+    await profile_queue.mark_embedded(store.database, [newer], {key: b"new"})
     await store.index.put(store.space, [vector(older.claim, 0, 1, 0)])
-    await descriptions.mark_embedded(store.database, [older], {key: b"old"})
+    await profile_queue.mark_embedded(store.database, [older], {key: b"old"})
     assert await store.nearest(A) == [(key[0], 1.0)]
 
 
@@ -283,7 +284,7 @@ async def test_a_worker_that_died_between_putting_and_noting_leaves_no_hash(stor
     """Else what says the old again would be shown with the vector of what it said meanwhile."""
     key = await store.profile(store.a)
     [taken] = await store.take()
-    await descriptions.mark_embedded(store.database, [taken], {key: b"old"})
+    await profile_queue.mark_embedded(store.database, [taken], {key: b"old"})
     await store.mark(key)
     [taken] = await store.take()
     assert taken.text_hash == b"old"

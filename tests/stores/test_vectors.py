@@ -12,9 +12,9 @@ from psycopg.conninfo import make_conninfo
 
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
-from lightwell.ingest.work import run_until_done
+from lightwell.ingest.worker import run_until_done
 from lightwell.ports import ChunkVector
-from lightwell.records import access, spaces
+from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.shelf import InMemorySource, make_document
@@ -81,12 +81,14 @@ class Filled:
 async def filled(database: Database, counts: Sequence[int], *, apart: bool = False) -> Filled:
     """Return a space with so many chunks per class; classes that lie apart have each its own direction."""
     source = np.random.default_rng(0)
-    project = await access.project(database, "tenant", "project")
-    space = await spaces.active(database, project, "random", DIMENSION)
+    project = await access_classes.project(database, "tenant", "project")
+    space = await embedding_spaces.active(database, project, "random", DIMENSION)
     of_class: dict[ClassId, dict[ChunkId, NDArray[np.float32]]] = {}
     for place, count in enumerate(counts):
         async with database.transaction() as connection:
-            class_id = await access.class_of(connection, project, tags_of([f"class:{place}"]))
+            class_id = await access_classes.class_of(
+                connection, project, tags_of([f"class:{place}"])
+            )
         centre = 5 * np.eye(DIMENSION)[place] if apart else np.zeros(DIMENSION)
         of_class[class_id] = {
             ChunkId(new_id()): half(centre + source.standard_normal(DIMENSION))

@@ -3,7 +3,7 @@
 import pytest
 
 from lightwell.answer.active import active_parts, are_quoted
-from lightwell.answer.writing import verify_reply
+from lightwell.answer.generation import verify_reply
 from tests.passages import chunk, passage
 
 TERMS = (

@@ -5,20 +5,20 @@ from uuid import UUID
 
 import pytest
 
+from lightwell.answer.answer_types import answer_types_in, expected_answer
 from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
-from lightwell.answer.compose import EXTRACTS, QUOTED_INSTEAD, AnswerGenerator
 from lightwell.answer.context import Budget, select_context
-from lightwell.answer.extracts import extract_statements
-from lightwell.answer.kinds import answer_types_in, expected_answer
+from lightwell.answer.extractive import extract_statements
+from lightwell.answer.generation import build_messages
+from lightwell.answer.pipeline import EXTRACTS, QUOTED_INSTEAD, AnswerGenerator
 from lightwell.answer.quotes import LONGEST_SNIPPET, make_citation, narrow, split_into_quotes
-from lightwell.answer.writing import build_messages
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import INSUFFICIENT, Confidence, Evidence, Retrieval, confidence
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Mode, make_question
-from lightwell.domain.units import units
 from lightwell.testing.models import ScriptedModel
+from lightwell.text.units import units
 from tests.passages import chunk, found, passage
 
 TEXT = (

@@ -5,23 +5,23 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.bearers import address_matches_name
-from lightwell.answer.lines import (
+from lightwell.answer.brief.cues import (
+    definition_score,
+    entity_names,
+    has_content,
+    is_plausible_name,
+    news_score,
+    open_issue_score,
+)
+from lightwell.answer.brief.namesakes import address_matches_name
+from lightwell.answer.brief.selection import (
     DraftLine,
     Part,
-    extract_lines,
     build_messages,
     candidate_sentences,
-    limit_citations,
+    extract_lines,
     generate_lines,
-)
-from lightwell.answer.telling import (
-    definition_score,
-    is_plausible_name,
-    entity_names,
-    open_issue_score,
-    has_content,
-    news_score,
+    limit_citations,
 )
 from lightwell.domain.briefs import BriefLine, EntityPassage
 from lightwell.domain.documents import Chunk, Layout, Locator, Section

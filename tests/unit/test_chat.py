@@ -10,13 +10,13 @@ import pytest
 
 from lightwell.answer.chat import (
     TokenCountingModel,
+    build_response,
     cited_documents,
     recent_messages,
-    build_response,
 )
-from lightwell.answer.compose import EXTRACTS
 from lightwell.answer.context import Budget
-from lightwell.answer.graph import graph_facts
+from lightwell.answer.graph_answer import graph_facts
+from lightwell.answer.pipeline import EXTRACTS
 from lightwell.answer.quotes import make_citation, make_quote
 from lightwell.domain.chat import (
     GRAPH_SOURCE,

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from lightwell.domain.documents import ChunkDraft, Format, Page, ParsedDocument
 from lightwell.domain.errors import Invalid, Unreadable
-from lightwell.domain.tokens import token_count
-from lightwell.ingest.chunking import validate_chunk, chunk_hash, chunks, embedded_text
-from lightwell.ingest.language import language_of
+from lightwell.ingest.chunking import chunk_hash, chunks, embedded_text, validate_chunk
 from lightwell.ingest.parse import parse
+from lightwell.ingest.parse.language import language_of
+from lightwell.text.tokens import token_count
 from tests.generation import examples
 
 SENTENCE = "The pump in the old harbour runs at five bar and nobody knows why. "

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.answer.context import Budget, Context, select_context, entity_line, relation_line
+from lightwell.answer.context import Budget, Context, entity_line, relation_line, select_context
+from lightwell.answer.generation import build_messages
 from lightwell.answer.quotes import make_citation, split_into_quotes
-from lightwell.answer.writing import build_messages
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import EntityId, RelationId, new_id
-from lightwell.domain.tokens import token_count
+from lightwell.text.tokens import token_count
 from tests.generation import examples
 from tests.passages import chunk, found, passage
 

@@ -6,7 +6,7 @@ import pytest
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.formats import format_of
+from lightwell.ingest.parse.formats import format_of
 
 
 def archive(member: str) -> bytes:

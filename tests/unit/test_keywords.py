@@ -8,11 +8,11 @@ from lightwell.domain.fences import fence
 from lightwell.retrieve.keywords import (
     LONGEST_KEYWORD,
     MAX_KEYWORDS,
-    extract_keywords,
     build_messages,
+    extract_keywords,
     names,
-    rule_keywords,
     parse_keywords,
+    rule_keywords,
 )
 
 QUESTION = "What discount does Nordwind Energie receive on the Tarn 4?"

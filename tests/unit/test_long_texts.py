@@ -4,18 +4,19 @@ from collections.abc import Callable
 
 import pytest
 
-from lightwell.answer import active, bearers, facts, sentences, telling, ties
-from lightwell.answer.orders import is_injection
-from lightwell.answer.senses import changes_modality
-from lightwell.domain import lookalikes, terms
+from lightwell.answer import active, reply_sentences
+from lightwell.answer.brief import cues, namesakes, related
+from lightwell.answer.verification.injection import is_injection
+from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
-from lightwell.domain.sentences import sentence_spans
-from lightwell.domain.units import units
-from lightwell.ingest import marks, names
-from lightwell.ingest.rows import parse_rows
+from lightwell.ingest.extract import names, patterns
+from lightwell.ingest.extract.reply_rows import parse_rows
+from lightwell.text import facts, lookalikes, terms
+from lightwell.text.sentences import sentence_spans
+from lightwell.text.units import units
 from tests.growth import Timed
 
-JANE = telling.entity_names(["Jane Smith"])
+JANE = cues.entity_names(["Jane Smith"])
 BODIES = (
     "_", "-", ".", "+", "#", "*", "/", "|", "[", "(", "<", "@", "a", "A", "1", " ", "\n", "`", "~", "$", '"', "\u0301",
     "a ", "A ", "A.", "1 ", "1.1 ", "| a ", "- a\n", "> a\n", "[1]", "a. ", "A b. ", "x_", "a@b.de ", "Jane Smith ", "not a, ",
@@ -25,21 +26,22 @@ BODIES = (
 
 READERS: dict[str, Callable[[str], object]] = {
     "active.active_parts": active.active_parts,
-    "bearers.picked": bearers.parse_name_with_address,
+    "bearers.picked": namesakes.parse_name_with_address,
     "bearers.addresses": lambda text: (
-        bearers.split_by_address(["Jane Smith"], (), ()) or bearers.parse_name_with_address(text)
+        namesakes.split_by_address(["Jane Smith"], (), ())
+        or namesakes.parse_name_with_address(text)
     ),
     "facts.figures": facts.figures,
     "facts.placed": facts.facts_with_context,
     "facts.dates_named": facts.find_date_texts,
     "facts.names": facts.names,
     "facts.clauses": facts.clauses,
-    "sentences.cited": sentences.split_citation_marks,
-    "telling.defining": lambda text: telling.definition_score(f"Jane Smith {text}", JANE),
-    "telling.telling": lambda text: telling.news_score(text, JANE),
-    "telling.says_something": telling.has_content,
-    "telling.openness": lambda text: telling.open_issue_score(text, text),
-    "ties.is_proper": lambda text: ties.is_proper("Jane", text),
+    "sentences.cited": reply_sentences.split_citation_marks,
+    "telling.defining": lambda text: cues.definition_score(f"Jane Smith {text}", JANE),
+    "telling.telling": lambda text: cues.news_score(text, JANE),
+    "telling.says_something": cues.has_content,
+    "telling.openness": lambda text: cues.open_issue_score(text, text),
+    "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_injection(text, len(text) - 1),
     "senses.is_altered": lambda text: changes_modality(text, text, denies=False),
     "lookalikes.as_read": lookalikes.as_read,
@@ -47,8 +49,8 @@ READERS: dict[str, Callable[[str], object]] = {
     "graph.normalized": normalize_name,
     "units.units": units,
     "sentences.sentence_spans": sentence_spans,
-    "marks.marks": marks.find_patterns,
-    "marks.defined_terms": lambda text: list(marks.defined_terms(text)),
+    "marks.marks": patterns.find_patterns,
+    "marks.defined_terms": lambda text: list(patterns.defined_terms(text)),
     "names.names": names.find_names,
     "rows.rows": parse_rows,
 }

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
-from lightwell.domain.measures import (
+from lightwell.evaluation.measures import (
     QuestionTime,
     Trial,
     auroc,
-    split_by,
     percentile,
     recall,
     reciprocal_rank,
     relevances,
+    split_by,
     summary,
 )
 

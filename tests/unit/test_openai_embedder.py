@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.tokens import token_count
 from lightwell.models.endpoint import Endpoint, connect
 from lightwell.models.openai_embedder import OpenAIEmbedder, Space, truncate_to_tokens
 from lightwell.testing.clock import HurriedClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
+from lightwell.text.tokens import token_count
 
 TEXTS = [f"note {number} about the budget" for number in range(10)]
 SMALL = Space(dimension=64, batch=4)

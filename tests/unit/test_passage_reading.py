@@ -12,7 +12,12 @@ from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.ports import Vectors
-from lightwell.retrieve.reading import MAX_COMPARED, RerankQuery, rerank_features, rerank_locally
+from lightwell.retrieve.local_reranker import (
+    MAX_COMPARED,
+    RerankQuery,
+    rerank_features,
+    rerank_locally,
+)
 from lightwell.retrieve.weights import READING, load_weights
 from lightwell.testing.models import HashEmbedder
 

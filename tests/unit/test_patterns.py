@@ -20,12 +20,12 @@ MAX_PUMPS = 40
 WALKS = frozenset(("finditer", "findall", "sub", "subn", "split"))
 ONCE = frozenset(("match", "fullmatch", "search"))
 MADE_AT_RUN_TIME = {
-    "answer.telling._defining": "an entity's name between words of the text; in `test_long_texts.py`",
-    "answer.ties.is_proper": "one word of a text; in `test_long_texts.py`",
+    "answer.brief.cues._definition_score_for": "an entity's name between words of the text; in `test_long_texts.py`",
+    "answer.brief.related.is_proper": "one word of a text; in `test_long_texts.py`",
     "connectors._file_settings._segment": "one part of a glob; `test_files.py` tests it",
     "ingest.parse.pdf._headings": "the title of a bookmark, white space between its words: nothing overlaps",
     "ingest.parse._text._long_run_of_marks": "combining marks, a fixed number of them: nothing overlaps",
-    "ingest.replies._count": "an entity's name, literally: nothing is repeated",
+    "ingest.extract.reply_parser._count": "an entity's name, literally: nothing is repeated",
 }
 """Functions that make a pattern out of words, all escaped, and why they may."""
 

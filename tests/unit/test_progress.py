@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.show import file_name
-from lightwell.ingest.way import Outcome, Progress, Step
+from lightwell.ingest.context import Outcome, Progress, Step
 
 LONG = "file:///x/long.txt"
 

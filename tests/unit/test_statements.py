@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lightwell.answer.compose import EXTRACTS, AnswerGenerator
-from lightwell.answer.statements import MAX_STATEMENTS, paraphrase_question, merge_retrievals
+from lightwell.answer.pipeline import EXTRACTS, AnswerGenerator
+from lightwell.answer.statements import MAX_STATEMENTS, merge_retrievals, paraphrase_question
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Confidence, Retrieval
 from lightwell.domain.statements import Statements
-from lightwell.domain.terms import terms
 from lightwell.testing.models import ScriptedModel
+from lightwell.text.terms import terms
 from tests.passages import chunk, found, passage
 
 PROMISES = "What did we promise about deadlines?"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.domain.terms import MAX_COUNTED, frequencies, terms, words
+from lightwell.text.terms import MAX_COUNTED, frequencies, terms, words
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lightwell.domain.units import units
+from lightwell.text.units import units
 
 PAGE = """Figures
 First quarter 2026 Plan First quarter 2025

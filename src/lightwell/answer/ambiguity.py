@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from lightwell.answer.bearers import address_matches_name, likely_address_prefixes
-from lightwell.answer.candidates import Subject, list_candidates, possible_subjects
+from lightwell.answer.brief.namesakes import address_matches_name, likely_address_prefixes
+from lightwell.answer.brief.subjects import Subject, list_candidates, possible_subjects
 from lightwell.domain.access import Reader
 from lightwell.domain.candidates import MAX_CANDIDATES, Candidates
 from lightwell.domain.graph import Entity, normalize_name
-from lightwell.domain.terms import STOP_WORDS
-from lightwell.records import briefs, fitting
 from lightwell.records.database import Database
+from lightwell.records.graph import entity_lookup, entity_passages
+from lightwell.text.terms import STOP_WORDS
 
 MAX_NAMES = 4
 """Names of one question that are looked up."""
@@ -57,7 +57,7 @@ def names_in(question: str) -> list[str]:
 
 
 async def _possible_entities(database: Database, reader: Reader, name: str) -> list[Subject]:
-    found = await fitting.match_entities(database, reader, name)
+    found = await entity_lookup.match_entities(database, reader, name)
     fits = found.entities if found.exactly else _named_by_part(name, found.entities)
     if len(fits) == 1 and not await _may_be_several_people(database, reader, fits[0]):
         return []
@@ -70,14 +70,18 @@ def _named_by_part(name: str, entities: Sequence[Entity]) -> list[Entity]:
     return [
         each
         for each in entities
-        if each.kind not in fitting.TITLES and words <= {*normalize_name(each.name).split()}
+        if each.kind not in entity_lookup.TITLES and words <= {*normalize_name(each.name).split()}
     ]
 
 
 async def _may_be_several_people(database: Database, reader: Reader, entity: Entity) -> bool:
     """Return whether the reader's passages hold several e-mail addresses that are made of the entity's name."""
     likely = likely_address_prefixes(entity.name)
-    known = await briefs.find_addresses(database, reader, sorted(set(likely))) if likely else []
+    known = (
+        await entity_passages.find_addresses(database, reader, sorted(set(likely)))
+        if likely
+        else []
+    )
     return len([each for each in known if address_matches_name(each, entity.name)]) > 1
 
 

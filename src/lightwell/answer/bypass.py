@@ -3,9 +3,9 @@
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from lightwell.answer.sentences import SentenceBuffer, strip_citation_marks
-from lightwell.answer.streaming import Part
-from lightwell.answer.writing import Prompt
+from lightwell.answer.generation import Prompt
+from lightwell.answer.reply_sentences import SentenceBuffer, strip_citation_marks
+from lightwell.answer.stream_events import Part
 from lightwell.domain.evidence import Answer, Confidence, Retrieval
 from lightwell.ports import Message
 

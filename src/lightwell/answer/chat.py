@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lightwell.answer.compose import EXTRACTS
-from lightwell.answer.graph import GraphFact
+from lightwell.answer.graph_answer import GraphFact
+from lightwell.answer.pipeline import EXTRACTS
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
     NO_INFORMATION,
@@ -19,8 +19,8 @@ from lightwell.domain.chat import (
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Retrieval
 from lightwell.domain.ids import DocumentId
-from lightwell.domain.tokens import token_count
 from lightwell.ports import ChatModel, Message, Reply
+from lightwell.text.tokens import token_count
 
 FROM_GRAPH = "Based on the knowledge graph:"
 

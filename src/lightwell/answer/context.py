@@ -9,9 +9,9 @@ from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence, Highlight, Retrieval
 from lightwell.domain.graph import Entity, Relation
-from lightwell.domain.terms import terms, words
-from lightwell.domain.tokens import token_count
-from lightwell.domain.units import Unit, units
+from lightwell.text.terms import terms, words
+from lightwell.text.tokens import token_count
+from lightwell.text.units import Unit, units
 
 _FRAME = 12
 """Tokens of the number and the fences around a passage, at most."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Citation, Evidence
-from lightwell.domain.terms import terms
-from lightwell.domain.units import units
+from lightwell.text.terms import terms
+from lightwell.text.units import units
 
 LONGEST_SNIPPET = 400
 _RUN = re.compile(r"\S+")

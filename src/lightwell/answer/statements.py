@@ -6,18 +6,18 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from lightwell.answer.composition import CitationNumbers, nearest_citations
-from lightwell.answer.days import first_date
-from lightwell.answer.extracts import Candidate, quotable_candidates
-from lightwell.answer.facts import find_date_texts
-from lightwell.answer.kinds import speech_act_terms
-from lightwell.answer.quotes import Quote, weighted_coverage, narrow, split_into_quotes
-from lightwell.answer.sentences import strip_bullet
-from lightwell.answer.shown import render_quote
-from lightwell.answer.writing import VerifiedSentence
+from lightwell.answer.answer_builder import CitationNumbers, nearest_citations
+from lightwell.answer.answer_types import speech_act_terms
+from lightwell.answer.extractive import Candidate, quotable_candidates
+from lightwell.answer.generation import VerifiedSentence
+from lightwell.answer.quotes import Quote, narrow, split_into_quotes, weighted_coverage
+from lightwell.answer.rendering import render_quote
+from lightwell.answer.reply_sentences import strip_bullet
 from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidence
 from lightwell.domain.statements import CitedStatement, Statements
-from lightwell.domain.terms import terms, words
+from lightwell.text.dates import first_date
+from lightwell.text.facts import find_date_texts
+from lightwell.text.terms import terms, words
 
 MAX_STATEMENTS = 20
 READ_IN_OTHER_WORDS = 5

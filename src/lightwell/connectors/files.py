@@ -13,8 +13,8 @@ from stat import S_ISREG
 from typing import BinaryIO
 
 from lightwell.connectors._file_settings import (
-    FolderSettings,
     FileSettingsLayer,
+    FolderSettings,
     parse_folder_settings,
     parse_front_matter,
     resolve_settings,
@@ -22,16 +22,21 @@ from lightwell.connectors._file_settings import (
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FileSettings, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
-from lightwell.ingest.formats import format_of, known_ending, unsupported
-from lightwell.ingest.front_matter import LONGEST_YAML, front_matter, unique_mapping, yaml_mapping
 from lightwell.ingest.isolation import document_failure
+from lightwell.ingest.parse.formats import format_of, known_ending, unsupported
+from lightwell.ingest.parse.front_matter import (
+    LONGEST_YAML,
+    front_matter,
+    unique_mapping,
+    yaml_mapping,
+)
 from lightwell.ownership import reason_to_distrust
 from lightwell.ports import (
-    UnreadableDocument,
     Change,
     ChangedDocument,
     RemovedDocument,
     UnchangedDocument,
+    UnreadableDocument,
 )
 
 SETTINGS_NAME = ".lightwell.yaml"

@@ -9,23 +9,25 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from lightwell.curate.desk import CurationContext
+from lightwell.curate.context import CurationContext
 from lightwell.domain.access import Reader, Tags, tags_of
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
     MIN_CONFIDENCE,
     Entity,
+    ManualEdit,
     Predicate,
     Relation,
     RelationKey,
     RelationMention,
-    ManualEdit,
     normalize_name,
 )
 from lightwell.domain.ids import EntityId
-from lightwell.records import access, edits, entities, published_chunks
+from lightwell.records import access_classes
 from lightwell.records.database import Database
-from lightwell.records.entities import ResolvedName
+from lightwell.records.documents import published_chunks
+from lightwell.records.graph import edits, entities
+from lightwell.records.graph.entities import ResolvedName
 
 _LONGEST_NAME, _LONGEST_DESCRIPTION = 200, 8000
 _MAX_SOURCES = 1000
@@ -234,7 +236,9 @@ async def _audiences(
     """Return who is to see a word about these: those it is said for, or else whoever knows all of them by name."""
     if audience:
         return [audience]
-    known = await access.tags_of_classes(database, reader, [each.entity_id for each in about])
+    known = await access_classes.tags_of_classes(
+        database, reader, [each.entity_id for each in about]
+    )
     if not known:
         raise Invalid(
             "No group of yours sees both entities; name the access tags that may see this (--acl)"
@@ -257,7 +261,7 @@ async def _word(database: Database, reader: Reader, called: ResolvedName) -> Man
 
 async def _get_edited(context: CurationContext, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity with what has just been said, which may stand in a class that is new."""
-    fresh = await access.reader(context.database, reader.project_id, reader.tags)
+    fresh = await access_classes.reader(context.database, reader.project_id, reader.tags)
     return await entities.get(context.database, fresh, entity_id)
 
 
@@ -267,7 +271,7 @@ async def _relation(
     ends: tuple[ResolvedName, ResolvedName],
     predicate: Predicate,
 ) -> Relation:
-    fresh = await access.reader(database, reader.project_id, reader.tags)
+    fresh = await access_classes.reader(database, reader.project_id, reader.tags)
     found = await entities.relation(
         database, fresh, (ends[0].entity_id, ends[1].entity_id), predicate
     )

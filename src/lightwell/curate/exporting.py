@@ -28,8 +28,8 @@ from lightwell.domain.exports import (
 from lightwell.domain.graph import Entity
 from lightwell.ports import VectorIndex
 from lightwell.records.database import Database
-from lightwell.records.exporting import Snapshot, snapshot
-from lightwell.records.spaces import Space
+from lightwell.records.embedding_spaces import Space
+from lightwell.records.export_snapshot import Snapshot, snapshot
 
 P = ParamSpec("P")
 T = TypeVar("T")

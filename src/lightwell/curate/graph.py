@@ -4,28 +4,30 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from lightwell.curate import editing, merging, proposals, splitting
-from lightwell.curate.desk import CurationContext
+from lightwell.curate import editing, merge_proposals, merging, splitting
+from lightwell.curate.context import CurationContext
 from lightwell.domain.access import Reader
 from lightwell.domain.descriptions import with_separator
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import (
+    ActiveMerge,
     Entity,
+    EntityDetails,
+    ManualEdit,
     MergeProposal,
     MergeResult,
     MergeStrategy,
-    EntityDetails,
     Predicate,
     Relation,
     RelationKey,
-    ActiveMerge,
     RelationMention,
-    ManualEdit,
 )
 from lightwell.domain.ids import MergeId, SplitId
 from lightwell.domain.splits import SplitResult, StandingSplit
-from lightwell.records import entities, exporting, merges, published_chunks, splits
+from lightwell.records import export_snapshot
 from lightwell.records.database import Database
+from lightwell.records.documents import published_chunks
+from lightwell.records.graph import entities, merges, splits
 
 _LARGEST_PAGE = 1000
 
@@ -75,7 +77,7 @@ class Graph:
         """Yield up to `limit` of the reader's relations by the references of their ends, those after the key `after`."""
         while limit > 0:
             wanted = min(limit, _LARGEST_PAGE)
-            page = await exporting.relations_page(self._database, reader, after, limit=wanted)
+            page = await export_snapshot.relations_page(self._database, reader, after, limit=wanted)
             for each in page:
                 yield self._with_separator(each)
             if len(page) < wanted:
@@ -155,7 +157,9 @@ class Graph:
         self, reader: Reader, *, about: str = "", limit: int = 20
     ) -> list[MergeProposal]:
         """Return which entities may be one, the surest first: of those spoken of last, or with the one named."""
-        found = await proposals.propose_merges(self._database, reader, about=about, limit=limit)
+        found = await merge_proposals.propose_merges(
+            self._database, reader, about=about, limit=limit
+        )
         return [
             replace(
                 each, one=self._with_separator(each.one), other=self._with_separator(each.other)
@@ -165,7 +169,7 @@ class Graph:
 
     async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
         """Remember that two entities are two, so that nobody is asked again; raise `NotFound`."""
-        first, second = await proposals.reject(self._database, reader, one, other)
+        first, second = await merge_proposals.reject(self._database, reader, one, other)
         return self._with_separator(first), self._with_separator(second)
 
     async def create(

@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from uuid import UUID
 
-from lightwell.curate.desk import CurationContext, Summarize
+from lightwell.curate.context import CurationContext, Summarize
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.graph import Entity, MergeResult, MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId, new_id
 from lightwell.metering import record_usage
-from lightwell.records import entities, merges
 from lightwell.records.database import Database
-from lightwell.records.entities import ResolvedName
-from lightwell.records.merge_trees import MergeTree, described_entities, inputs_hash
-from lightwell.records.merges import RelationEnds, NewMerge, NewSummary
+from lightwell.records.graph import entities, merges
+from lightwell.records.graph.entities import ResolvedName
+from lightwell.records.graph.merge_trees import MergeTree, described_entities, inputs_hash
+from lightwell.records.graph.merges import NewMerge, NewSummary, RelationEnds
 
 
 async def merge(

@@ -7,16 +7,17 @@ text. It holds within the access classes that the documents have when it is made
 from collections.abc import Sequence
 from uuid import UUID
 
-from lightwell.curate.desk import CurationContext
+from lightwell.curate.context import CurationContext
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity, normalize_name
 from lightwell.domain.ids import SplitId, new_id
 from lightwell.domain.splits import SplitResult
 from lightwell.domain.texts import require_text
-from lightwell.records import documents as stored_documents
-from lightwell.records import entities, published_chunks, splits
-from lightwell.records.splits import NewSplit
+from lightwell.records.documents import documents as stored_documents
+from lightwell.records.documents import published_chunks
+from lightwell.records.graph import entities, splits
+from lightwell.records.graph.splits import NewSplit
 
 _LONGEST_NAME = 200
 

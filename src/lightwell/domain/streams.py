@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from lightwell.domain.evidence import Answer, Citation, Confidence
 from lightwell.domain.ids import QueryId
-from lightwell.domain.tokens import token_count
+from lightwell.text.tokens import token_count
 
 
 class StreamType(StrEnum):

@@ -21,8 +21,8 @@ from lightwell.domain.documents import (
     SpanKind,
 )
 from lightwell.domain.errors import Invalid
-from lightwell.domain.tokens import token_count
-from lightwell.ingest.language import language_of
+from lightwell.ingest.parse.language import language_of
+from lightwell.text.tokens import token_count
 
 _LEAST, _MOST = TARGET_CHUNK
 _LONGEST_WHOLE = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50

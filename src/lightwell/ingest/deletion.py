@@ -7,10 +7,10 @@ from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId
-from lightwell.ingest.way import IngestContext, apply_pending_changes
-from lightwell.records import deletions, documents, erasures
+from lightwell.ingest.context import IngestContext, apply_pending_changes
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.deletions import AffectedGraph
+from lightwell.records.documents import deletion, documents, erasure
+from lightwell.records.documents.deletion import AffectedGraph
 from lightwell.records.locks import lock_project
 
 Tombstone = Callable[[Connection, ProjectId, Sequence[DocumentId]], Awaitable[None]]
@@ -30,9 +30,9 @@ async def erase(
 
     A document that is ingested again meanwhile stays; the report's errors name it.
     """
-    report = await _delete(context, reader, document_ids, erasures.tombstone)
-    await erasures.finish_requested(context.database, reader.project_id)
-    back = await deletions.list_urls(context.database, reader, document_ids)
+    report = await _delete(context, reader, document_ids, erasure.tombstone)
+    await erasure.finish_requested(context.database, reader.project_id)
+    back = await deletion.list_urls(context.database, reader, document_ids)
     said = tuple(
         f"{url} was ingested again meanwhile, so it is there; delete it again" for url in back
     )
@@ -43,7 +43,7 @@ async def _delete(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
 ) -> Deletion:
     known = await context.vectors.vectors(
-        context.space.id, await deletions.chunks(context.database, reader, document_ids)
+        context.space.id, await deletion.chunks(context.database, reader, document_ids)
     )
     touched = await _hide(context.database, reader, document_ids, tombstone)
     errors: list[str] = []
@@ -61,7 +61,7 @@ async def _hide(
 ) -> AffectedGraph:
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        touched = await deletions.affected_by(connection, reader, document_ids)
+        touched = await deletion.affected_by(connection, reader, document_ids)
         await tombstone(connection, reader.project_id, document_ids)
         return touched
 
@@ -74,7 +74,7 @@ async def _report(
     outcome: tuple[int, tuple[str, ...]],
 ) -> Deletion:
     vectors, errors = outcome
-    left = await deletions.still_visible(
+    left = await deletion.still_visible(
         context.database, reader, [*touched.entities, *touched.relations]
     )
     names = touched.entities.items()

@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, new_id
-from lightwell.domain.tokens import token_count
-from lightwell.ingest.extract import LLMExtractor
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import chunk_to_read, name_of, title_of
-from lightwell.ingest.way import IngestContext
-from lightwell.ports import ChangedDocument, ExtractionInput, Connector
-from lightwell.records import access, documents, replies
-from lightwell.records import chunks as staging
-from lightwell.records.replies import ExtractionStatistics, CacheKey
+from lightwell.ports import ChangedDocument, Connector, ExtractionInput
+from lightwell.records import access_classes
+from lightwell.records.documents import chunks as staging
+from lightwell.records.documents import documents
+from lightwell.records.llm_cache import cache
+from lightwell.records.llm_cache.cache import CacheKey, ExtractionStatistics
+from lightwell.text.tokens import token_count
 
 _AT_ONCE = 200
 _DOCUMENTS_AT_ONCE = 50
@@ -71,17 +73,15 @@ async def estimate(
         if isinstance(context.extractor, LLMExtractor):
             tags = document.acl_tags
             if tags not in audiences:
-                audiences[tags] = await access.reader(context.database, project_id, tags)
+                audiences[tags] = await access_classes.reader(context.database, project_id, tags)
             for start in range(0, len(read), _AT_ONCE):
                 part = read[start : start + _AT_ONCE]
                 found = await _calls_for(
                     context, audiences[tags], context.extractor, part, seen, found
                 )
     everyone = frozenset[str]().union(*audiences)
-    reader = await access.reader(context.database, project_id, everyone)
-    seen_before = await replies.extraction_statistics(
-        context.database, reader, least=_MIN_EXPERIENCE
-    )
+    reader = await access_classes.reader(context.database, project_id, everyone)
+    seen_before = await cache.extraction_statistics(context.database, reader, least=_MIN_EXPERIENCE)
     return _with_second_looks(found, context, seen_before or _AT_FIRST)
 
 
@@ -98,9 +98,7 @@ async def estimate_again(
         found = replace(found, chunks=found.chunks + len(read))
         if isinstance(context.extractor, LLMExtractor):
             found = await _calls_for(context, reader, context.extractor, read, seen, found)
-    seen_before = await replies.extraction_statistics(
-        context.database, reader, least=_MIN_EXPERIENCE
-    )
+    seen_before = await cache.extraction_statistics(context.database, reader, least=_MIN_EXPERIENCE)
     return _with_second_looks(found, context, seen_before or _AT_FIRST)
 
 
@@ -136,7 +134,7 @@ async def _calls_for(
 ) -> Estimate:
     asked = {tuple(reader.first_cache_key(chunk)): chunk for chunk in read}
     every = [sought for each in asked for sought in each]
-    known = seen | await replies.has_extractions(context.database, audience, every)
+    known = seen | await cache.has_extractions(context.database, audience, every)
     fresh = [chunk for each, chunk in asked.items() if known.isdisjoint(each)]
     seen.update(every)
     sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))

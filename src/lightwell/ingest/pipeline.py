@@ -17,20 +17,21 @@ from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, chunk_id
 from lightwell.domain.jobs import JobState
-from lightwell.domain.terms import frequencies
 from lightwell.ingest.chunking import chunk_hash, embedded_text
+from lightwell.ingest.concurrency import gather_or_cancel
+from lightwell.ingest.context import IngestContext, Outcome, Progress, Step, refresh, sync_index
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
 from lightwell.ingest.titles import title_from_url
-from lightwell.ingest.together import gather_or_cancel
-from lightwell.ingest.way import Outcome, Progress, Step, IngestContext, refresh, sync_index
 from lightwell.ports import ExtractionInput
-from lightwell.records import chunks as staging
-from lightwell.records import jobs, publishing
-from lightwell.records.chunks import StagedChunk
-from lightwell.records.jobs import Claim
+from lightwell.records.documents import chunks as staging
+from lightwell.records.documents import publishing
+from lightwell.records.documents.chunks import StagedChunk
+from lightwell.records.documents.publishing import PublishedTerms, PublishedText
+from lightwell.records.jobs import queue
+from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
-from lightwell.records.publishing import PublishedTerms, PublishedText
+from lightwell.text.terms import frequencies
 
 _EXTRACTED_AT_ONCE = 200
 """Chunks between two words on progress; a model has at most as many calls under way for one batch."""
@@ -141,7 +142,7 @@ async def _chunk_documents(
     if not cut:
         return []
     async with context.database.relaxed_transaction() as connection:
-        await jobs.advance(
+        await queue.advance(
             connection,
             [each.claim.job_id for each in cut],
             context.worker,
@@ -154,10 +155,10 @@ async def _chunk_documents(
             {each.claim.document_id: each.claim.ref for each in cut},
             [chunk for each in cut for chunk in each.chunks],
         )
-        await jobs.record_chunking(
+        await queue.record_chunking(
             connection,
             [
-                jobs.ChunkedJob(
+                queue.ChunkedJob(
                     job_id=each.claim.job_id,
                     chunks=len(each.chunks),
                     title=each.title,
@@ -180,7 +181,7 @@ async def _parsed_or_failed(
         failure = document_failure(error, claim.url)
         if failure is None:
             raise
-        await jobs.fail(
+        await queue.fail(
             context.database,
             claim.job_id,
             context.worker,
@@ -212,14 +213,14 @@ async def _embed(
         vectors = dict(zip(distinct, await context.embedder.documents(texts), strict=True))
         counted = Counter(by_document[chunk.document_id] for chunk in part)
         async with context.database.relaxed_transaction() as connection:
-            await jobs.renew(connection, list(counted), context.worker)
-            await jobs.add_processed(connection, counted)
+            await queue.renew(connection, list(counted), context.worker)
+            await queue.add_processed(connection, counted)
             await staging.stage_vectors(
                 connection, context.space.id, {chunk.id: vectors[chunk.hash] for chunk in part}
             )
         counting.add(part)
     async with context.database.relaxed_transaction() as connection:
-        await jobs.advance(
+        await queue.advance(
             connection,
             [claim.job_id for claim in batch],
             context.worker,
@@ -243,7 +244,7 @@ async def _reuse(
     vectors = await context.vectors.vectors(context.space.id, list(same.values()))
     found = {hash_: vectors[chunk] for hash_, chunk in same.items() if chunk in vectors}
     async with context.database.relaxed_transaction() as connection:
-        await jobs.renew(connection, [claim.job_id for claim in batch], context.worker)
+        await queue.renew(connection, [claim.job_id for claim in batch], context.worker)
         await staging.stage_vectors(
             connection,
             context.space.id,
@@ -270,7 +271,7 @@ async def _read_and_publish(context: IngestContext, prepared: _PreparedBatch) ->
     project_id = batch[0].project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
-        await jobs.advance(
+        await queue.advance(
             connection,
             [claim.job_id for claim in batch],
             context.worker,
@@ -340,11 +341,10 @@ async def _index(context: IngestContext, batch: Sequence[Claim]) -> None:
 async def _finish(
     context: IngestContext, prepared: _PreparedBatch, on_outcome: Callable[[Outcome], None]
 ) -> None:
+    documents = [claim.document_id for claim in prepared.batch]
     async with context.database.transaction() as connection:
-        await jobs.complete(connection, [claim.job_id for claim in prepared.batch], context.worker)
-        await staging.delete_staged_vectors(
-            connection, [claim.document_id for claim in prepared.batch]
-        )
+        await queue.complete(connection, [claim.job_id for claim in prepared.batch], context.worker)
+        await staging.delete_staged_vectors(connection, documents)
     counted = Counter(chunk.document_id for chunk in prepared.chunks)
     for claim in prepared.batch:
         on_outcome(Outcome(url=claim.url, chunks=counted[claim.document_id], error=""))
@@ -362,11 +362,7 @@ async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
         lambda: [_stage(claim, title, draft) for draft in document.chunks]
     )
     return _ChunkedDocument(
-        claim=claim,
-        title=title,
-        author=document.author,
-        dated=document.updated_at,
-        chunks=staged,
+        claim=claim, title=title, author=document.author, dated=document.updated_at, chunks=staged
     )
 
 

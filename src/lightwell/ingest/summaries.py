@@ -17,14 +17,14 @@ from lightwell.domain.fences import fence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.summaries import DescriptionSummary, Summary
-from lightwell.domain.tokens import token_count
-from lightwell.ingest.together import gather_or_cancel
+from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.logs import logger
 from lightwell.ports import Message
-from lightwell.records import summaries
-from lightwell.records.asking import ModelRequest, CachedModel
-from lightwell.records.replies import CacheType, CachedReply
-from lightwell.records.summaries import LongProfile
+from lightwell.records.graph import summaries
+from lightwell.records.graph.summaries import LongProfile
+from lightwell.records.llm_cache.cache import CachedReply, CacheType
+from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
+from lightwell.text.tokens import token_count
 
 WINDOW_TOKENS = 6000
 """What one call is shown of the descriptions; more are summarised part by part."""

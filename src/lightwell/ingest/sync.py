@@ -13,16 +13,17 @@ from lightwell.domain.runs import RunChange
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import (
-    UnreadableDocument,
     Change,
     ChangedDocument,
     Connector,
     RemovedDocument,
     UnchangedDocument,
+    UnreadableDocument,
 )
-from lightwell.records import documents, renames, runs
 from lightwell.records.database import Database, repeatable
-from lightwell.records.documents import KnownDocument
+from lightwell.records.documents import documents, renames
+from lightwell.records.documents.documents import KnownDocument
+from lightwell.records.jobs import runs
 
 _AT_ONCE = 50
 _LARGEST_BATCH = 16_000_000

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, S
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.curate import exporting
-from lightwell.curate.desk import CurationContext
+from lightwell.curate.context import CurationContext
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, tags_of
 from lightwell.domain.briefs import Brief
@@ -26,32 +26,25 @@ from lightwell.domain.questions import Channel, Keywords, Mode, QueryRequest, ma
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk
-from lightwell.ingest.estimate import Estimate
-from lightwell.ingest.summaries import Summarizer
-from lightwell.ingest.sync import SyncResult
-from lightwell.ingest.way import (
+from lightwell.ingest.context import (
+    IngestContext,
     Outcome,
     Progress,
-    IngestContext,
     apply_pending_changes,
     finish_derived,
 )
+from lightwell.ingest.estimate import Estimate
+from lightwell.ingest.summaries import Summarizer
+from lightwell.ingest.sync import SyncResult
 from lightwell.knowledge_base.analytics import Analytics
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
 from lightwell.ports import Connector
-from lightwell.records import (
-    access,
-    conversations,
-    documents,
-    holdings,
-    job_control,
-    jobs,
-    published_chunks,
-    search,
-)
+from lightwell.records import access_classes, conversations, search
 from lightwell.records.database import Database
+from lightwell.records.documents import counts, documents, published_chunks
+from lightwell.records.jobs import control, queue
 from lightwell.retrieve.pipeline import Retriever
 
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
@@ -130,7 +123,7 @@ class KnowledgeBase:
 
         `user` is the person's id, for analytics only; without it the one that a single `user:` tag names.
         """
-        return await access.reader(self._database, self.project_id, tags_of(tags), user)
+        return await access_classes.reader(self._database, self.project_id, tags_of(tags), user)
 
     # ── in ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -360,17 +353,17 @@ class KnowledgeBase:
 
     async def job(self, reader: Reader, job_id: JobId) -> Job:
         """Return the job of one of the reader's documents; raise `NotFound`."""
-        return await job_control.get(self._database, reader, job_id)
+        return await control.get(self._database, reader, job_id)
 
     async def status(self, reader: Reader) -> Status:
         """Return what the reader's part of the store holds."""
-        held = await holdings.count_visible(self._database, reader)
+        held = await counts.count_visible(self._database, reader)
         return Status(
-            documents=await holdings.count_by_state(self._database, reader),
+            documents=await counts.count_by_state(self._database, reader),
             chunks=held.chunks,
             entities=held.entities,
             relations=held.relations,
-            open_jobs=await jobs.count_open_for(self._database, reader),
+            open_jobs=await queue.count_open_for(self._database, reader),
         )
 
     async def export(

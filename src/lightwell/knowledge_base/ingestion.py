@@ -11,22 +11,24 @@ from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
-from lightwell.ingest import deletion, handmade, work
+from lightwell.ingest import deletion, supplied_chunks, worker
 from lightwell.ingest import estimate as estimating
 from lightwell.ingest import sync as following
-from lightwell.ingest.estimate import Estimate
-from lightwell.ingest.pipeline import REEXTRACT
-from lightwell.ingest.sync import SyncResult, DocumentProblem
-from lightwell.ingest.way import (
+from lightwell.ingest.context import (
+    IngestContext,
     Outcome,
     Progress,
-    IngestContext,
     apply_pending_changes,
     finish_derived,
 )
+from lightwell.ingest.estimate import Estimate
+from lightwell.ingest.pipeline import REEXTRACT
+from lightwell.ingest.sync import DocumentProblem, SyncResult
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
-from lightwell.records import documents, jobs, retention
+from lightwell.records.documents import documents
+from lightwell.records.graph import source_limits
+from lightwell.records.jobs import queue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ class DocumentWriter:
             found = await self.enqueue(connector, system)
             database, scope = self.context.database, connector.scope
             own = await documents.known_by_url(database, self.project_id, system, scope)
-            opened = await jobs.open_urls(database, self.project_id)
+            opened = await queue.open_urls(database, self.project_id)
             on_start(found, len(own.keys() & opened))
 
             def tell_own(outcome: Outcome) -> None:
@@ -106,7 +108,9 @@ class DocumentWriter:
             document = await documents.get(self.context.database, reader, name)
         except NotFound as error:
             raise NotFound("Document not found") from error
-        return await handmade.enqueue_document(self.context, self.project_id, document, chunks)
+        return await supplied_chunks.enqueue_document(
+            self.context, self.project_id, document, chunks
+        )
 
     async def finish_jobs(
         self, only: Sequence[DocumentId] | None, on_outcome: Callable[[Outcome], None]
@@ -123,7 +127,9 @@ class DocumentWriter:
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
         again = await self._resolve_documents(reader, names)
-        return await jobs.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
+        return await queue.enqueue_reextraction(
+            self.context.database, reader, again, step=REEXTRACT
+        )
 
     async def reread(
         self,
@@ -133,14 +139,14 @@ class DocumentWriter:
         on_outcome: Callable[[Outcome], None],
     ) -> tuple[Outcome, ...]:
         again = await self._resolve_documents(reader, names)
-        await jobs.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
+        await queue.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
         own = replace(self.context, only=tuple(again))
-        on_start(await jobs.count_open(self.context.database, self.project_id, again))
+        on_start(await queue.count_open(self.context.database, self.project_id, again))
         return await _drain(own, self.project_id, on_outcome)
 
     async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
         await self._keep_sources()
-        await work.run_worker(self.context, self.project_id, on_outcome, stop)
+        await worker.run_worker(self.context, self.project_id, on_outcome, stop)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
         report = await deletion.delete(
@@ -167,7 +173,7 @@ class DocumentWriter:
 
     async def _keep_sources(self) -> None:
         """Let the project list sources as the settings say."""
-        await retention.write(self.context.database, self.project_id, self.context.sources)
+        await source_limits.write(self.context.database, self.project_id, self.context.sources)
 
 
 async def _drain(
@@ -179,6 +185,6 @@ async def _drain(
         done.append(outcome)
         on_outcome(outcome)
 
-    await retention.write(context.database, project_id, context.sources)
-    await work.run_until_done(context, project_id, remember)
+    await source_limits.write(context.database, project_id, context.sources)
+    await worker.run_until_done(context, project_id, remember)
     return tuple(done)

@@ -6,8 +6,9 @@ from lightwell.domain.access import Reader
 from lightwell.domain.ids import JobId, RunId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.runs import Cursor, Run
-from lightwell.records import documents, job_control, runs
 from lightwell.records.database import Database
+from lightwell.records.documents import documents
+from lightwell.records.jobs import control, runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class Jobs:
     ) -> tuple[Job, ...]:
         """Return up to `limit` jobs, the latest first, those older than `before`; raise `NotFound` for the document."""
         shown = await documents.get(self.database, reader, document) if document else None
-        found = await job_control.list_page(
+        found = await control.list_page(
             self.database,
             reader,
             state=state,
@@ -39,15 +40,15 @@ class Jobs:
 
     async def show(self, reader: Reader, job: JobId) -> Job:
         """Return a job; raise `NotFound`."""
-        return await job_control.get(self.database, reader, job)
+        return await control.get(self.database, reader, job)
 
     async def retry(self, reader: Reader, job: JobId) -> Job:
         """Queue a failed or cancelled job again, at the step where it ended; raise `NotFound` or `Invalid`."""
-        return await job_control.retry(self.database, reader, job)
+        return await control.retry(self.database, reader, job)
 
     async def cancel(self, reader: Reader, job: JobId) -> Job:
         """End a job that is under way or waits; what its document showed before stays. Raises `NotFound` or `Invalid`."""
-        return await job_control.cancel(self.database, reader, job)
+        return await control.cancel(self.database, reader, job)
 
     async def runs(
         self, reader: Reader, *, before: RunId | None = None, limit: int = 100

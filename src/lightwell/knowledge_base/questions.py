@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from lightwell.answer import brief as briefing
 from lightwell.answer import chat as chatting
-from lightwell.answer import graph as telling
+from lightwell.answer import graph_answer as telling
 from lightwell.answer import statements as stating
 from lightwell.answer.ambiguity import ambiguous_names
-from lightwell.answer.compose import AnswerGenerator
+from lightwell.answer.brief import brief as briefing
 from lightwell.answer.courtesies import courteous_reply, is_courtesy
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Brief, RelatedEntity
 from lightwell.domain.candidates import Candidates
@@ -38,10 +38,10 @@ from lightwell.domain.streams import StreamChunk
 from lightwell.domain.usage import OperationType
 from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
-from lightwell.records import analytics, conversations, queries
+from lightwell.records import analytics, conversations, query_log
 from lightwell.records.database import Database
-from lightwell.records.queries import QuestionContext, QueryLog
-from lightwell.retrieve import followups
+from lightwell.records.query_log import QueryLog, QuestionContext
+from lightwell.retrieve import query_rewriting
 from lightwell.retrieve.pipeline import Retriever
 
 
@@ -94,7 +94,7 @@ class QuestionAnswerer:
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._evidence(question, reader)
             answer = await self.generator.answer(retrieval)
-        await self._log(asking, queries.make_query_log(question.strategy, answer))
+        await self._log(asking, query_log.make_query_log(question.strategy, answer))
         several = await self._ambiguous(question, reader)
         return replace(answer, usage=usage.summary, ambiguous_names=several)
 
@@ -111,7 +111,7 @@ class QuestionAnswerer:
                 if event.answer is None:
                     yield event
                     continue
-                await self._log(asking, queries.make_query_log(question.strategy, event.answer))
+                await self._log(asking, query_log.make_query_log(question.strategy, event.answer))
                 answer = replace(event.answer, usage=usage.summary, ambiguous_names=several)
                 yield replace(event, answer=answer)
 
@@ -125,7 +125,7 @@ class QuestionAnswerer:
                 again = make_question(other, topic=question.topic, limit=few, mode=Mode.NAIVE)
                 retrieval = stating.merge_retrievals(retrieval, await self._search(again, reader))
             listed = await self.generator.statements(retrieval)
-        await self._log(asking, queries.make_query_log(question.strategy, listed))
+        await self._log(asking, query_log.make_query_log(question.strategy, listed))
         several = await self._ambiguous(question, reader)
         return replace(listed, usage=usage.summary, ambiguous_names=several)
 
@@ -178,7 +178,7 @@ class QuestionAnswerer:
             return await self._courtesy(asking, courtesy, mode)
         model = chatting.TokenCountingModel(self.generator.model) if self.generator.model else None
         with record_usage(OperationType.QUERY) as usage:
-            alone = await followups.rewrite_followup(said.content, _questions(history), model)
+            alone = await query_rewriting.rewrite_followup(said.content, _questions(history), model)
             asked = make_question(alone.text, topic=topic, mode=mode)
             retrieval = await self._evidence(asked, reader)
             answer = await replace(self.generator, model=model).answer(retrieval)
@@ -196,7 +196,7 @@ class QuestionAnswerer:
             told=[] if answer.citations else [each for line in graph for each in line.sayings],
         )
         asking = QuestionContext(reader=reader, started_at=began, conversation=own)
-        await self._log(asking, queries.make_query_log(mode.strategy, answer))
+        await self._log(asking, query_log.make_query_log(mode.strategy, answer))
         notes = (alone.note, *answer.notes) if alone.note else answer.notes
         return ChatTurn(
             conversation_id=own,
@@ -252,7 +252,7 @@ class QuestionAnswerer:
         return QuestionContext(reader=reader, started_at=began, session=session)
 
     async def _log(self, context: QuestionContext, log: QueryLog) -> None:
-        await queries.record(self.database, context, log)
+        await query_log.record(self.database, context, log)
 
     async def _evidence(self, question: Question, reader: Reader) -> Retrieval:
         """Return the evidence for an answer; raise `Invalid` where the question's mode needs a model that is not there."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lightwell.domain.errors import BudgetSpent, ModelRefused
-from lightwell.domain.tokens import token_count
 from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summary
 from lightwell.metering import current_operation, note_usage
 from lightwell.ports import ChatModel, Message, Reply
+from lightwell.text.tokens import token_count
 
 _OF_QUESTIONS = frozenset(
     {OperationType.QUERY, OperationType.KEYWORD_EXTRACTION, OperationType.RERANK}

@@ -8,11 +8,11 @@ from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import BaseModel, Field
 
 from lightwell.domain.errors import ModelFailed, ModelRefused, SchemaDeclined
-from lightwell.domain.tokens import token_count
 from lightwell.models import failures
 from lightwell.models.endpoint import Connection
 from lightwell.models.limiter import Priority
 from lightwell.ports import Message, Reply, Usage
+from lightwell.text.tokens import token_count
 
 Option = Literal["response_format", "temperature", "max_tokens"]
 _DECLINES: Mapping[Option, tuple[str, ...]] = {

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.tokens import token_count
 from lightwell.models import failures
 from lightwell.models.endpoint import Connection, gather_or_cancel
 from lightwell.models.limiter import Priority
 from lightwell.models.meter import Meter
 from lightwell.ports import Vectors
+from lightwell.text.tokens import token_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

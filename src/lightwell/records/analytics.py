@@ -20,7 +20,7 @@ from lightwell.domain.evidence import ChannelMetrics
 from lightwell.domain.ids import DocumentId, FeedbackId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Channel, Strategy
 from lightwell.records.database import Connection, Database, Row
-from lightwell.records.queries import user_hash
+from lightwell.records.query_log import user_hash
 
 _BEGIN = """
 INSERT INTO analytics_sessions (id, project_id, user_hash) VALUES (%(session)s, %(project_id)s, keyed_hash(%(project_id)s, %(user)s))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, Role, GraphClaim
+from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, GraphClaim, Role
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable

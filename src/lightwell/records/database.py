@@ -30,7 +30,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.logs import logger
-from lightwell.records.failures import explained_errors
+from lightwell.records.errors import explained_errors
 
 Connection = AsyncConnection[TupleRow]
 Row = tuple[Any, ...]

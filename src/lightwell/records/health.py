@@ -4,7 +4,7 @@ from psycopg import AsyncConnection
 
 from lightwell.domain.health import Check
 from lightwell.records.database import OLDEST, checked, pending_migrations
-from lightwell.records.failures import explained_errors
+from lightwell.records.errors import explained_errors
 
 _LETTERS = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"

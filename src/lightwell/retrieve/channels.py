@@ -17,8 +17,8 @@ from lightwell.domain.questions import Channel, Question
 from lightwell.ports import GraphIndex, ProfileHit, ProfileIndex, VectorIndex
 from lightwell.records import search
 from lightwell.records.database import Database
-from lightwell.records.search import NamedEntity, LexicalHit, LexicalQuery, TermStatistics
-from lightwell.records.spaces import Space
+from lightwell.records.embedding_spaces import Space
+from lightwell.records.search import LexicalHit, LexicalQuery, NamedEntity, TermStatistics
 from lightwell.retrieve import fusion, signals
 
 DRAWN = 100

@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 import numpy as np
 
 from lightwell.retrieve import signals
+from lightwell.retrieve.pagerank import personalized_pagerank, transitions
 from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
-from lightwell.retrieve.walk import transitions, personalized_pagerank
 from lightwell.retrieve.weights import LINKS, OPENING, Weights
 
 Titled = Callable[[int], Floats]

@@ -15,11 +15,11 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.fences import fence
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.questions import Keywords
-from lightwell.domain.terms import STOP_WORDS, words
 from lightwell.logs import logger
 from lightwell.ports import Message
-from lightwell.records.asking import ModelRequest, CachedModel
-from lightwell.records.replies import CacheType
+from lightwell.records.llm_cache.cache import CacheType
+from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
+from lightwell.text.terms import STOP_WORDS, words
 
 MAX_KEYWORDS = 16
 """Of each level, the first."""

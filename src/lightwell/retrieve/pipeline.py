@@ -4,33 +4,30 @@ question ─ keywords, words, meaning, names ─► channels ─► candidates �
 """
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from statistics import fmean
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.evidence import Evidence, Metrics, Retrieval
+from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import (
     GRAPH_CHANNELS,
-    PASSAGE_CHANNELS,
     Channel,
     Fusion,
     Keywords,
     Question,
 )
-from lightwell.domain.terms import terms
 from lightwell.ports import Embedder, Neighbourhood, Reranker, Vectors
-from lightwell.records import entities, search
-from lightwell.records.asking import CachedModel
-from lightwell.retrieve import arrays, calibration, fusion, passages, reading, rerank
-from lightwell.retrieve import asked as naming
+from lightwell.records import search
+from lightwell.records.graph import entities
+from lightwell.records.llm_cache.cached_model import CachedModel
+from lightwell.retrieve import calibration, features, fusion, local_reranker, passages, rerank
+from lightwell.retrieve import query_entities as naming
 from lightwell.retrieve.channels import (
     AnalyzedQuestion,
     ChannelResults,
@@ -40,21 +37,17 @@ from lightwell.retrieve.channels import (
 )
 from lightwell.retrieve.keywords import UNANSWERED, extract_keywords, rule_keywords
 from lightwell.retrieve.keywords import ExtractedKeywords as FoundKeywords
+from lightwell.retrieve.local_reranker import RerankQuery
+from lightwell.retrieve.metrics import StepTimer, make_metrics
 from lightwell.retrieve.passages import Passage
-from lightwell.retrieve.reading import RerankQuery
 from lightwell.retrieve.signals import Floats
 from lightwell.retrieve.weights import load_weights
+from lightwell.text.terms import terms
 
 _MAX_TERMS = 32
 _RERANKED = 20
 _SPARE = 5
 _MIN_JUDGED = 5
-_EDGES_WALKED = {
-    Channel.ENTITIES: 1,  # from what is named or described to a chunk that mentions it
-    Channel.RELATIONS: 1,  # from a relation to a chunk that states it
-    Channel.NEIGHBOURS: 2,  # from a chunk over what it mentions to another
-    Channel.LINKS: 2,  # from what is named over a link to a chunk
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +85,7 @@ class Retriever:
 
         From the event loop's time `until` on, no model is waited for: keywords are the question's own, an embedder failed.
         """
-        clock = _StepTimer()
+        clock = StepTimer()
         asked, words = await self._analyze(question, reader, until)
         clock.lap()
         found = await search_channels(self.stores, asked, reader)
@@ -112,7 +105,7 @@ class Retriever:
             weights=asked.weights,
             evidence=evidence,
             best=max((entry.relevance for entry in evidence), default=0.0),
-            metrics=_metrics(clock, found, near, evidence),
+            metrics=make_metrics(clock, found, near, evidence),
             entities=told[0],
             relations=told[1],
             notes=tuple(each for each in (words.note, failed) if each),
@@ -142,7 +135,7 @@ class Retriever:
             vector=vector[0],
             low=low[0],
             high=high[0],
-            weights=arrays.term_weights(statistics, wanted),
+            weights=features.term_weights(statistics, wanted),
             statistics=statistics,
             named=tuple(entity for entity in named if entity.name in names),
         )
@@ -185,7 +178,7 @@ class Retriever:
         self, analysis: AnalyzedQuestion, chunks: Sequence[ChunkId], reader: Reader
     ) -> Neighbourhood:
         if not analysis.question.channels & GRAPH_CHANNELS:
-            return arrays.empty_neighbourhood(chunks)
+            return features.empty_neighbourhood(chunks)
         named = [entity.id for entity in analysis.named]
         return await self.stores.graph.neighbourhood(reader, chunks, named)
 
@@ -200,8 +193,8 @@ class Retriever:
         chunks = neighbourhood.chunks
         if not chunks:
             return _Ranking(ranked=[], read={})
-        candidates = arrays.candidate_features(analysis, results, neighbourhood)
-        corpus = arrays.corpus_statistics(analysis.statistics, analysis.terms, neighbourhood)
+        candidates = features.candidate_features(analysis, results, neighbourhood)
+        corpus = features.corpus_statistics(analysis.statistics, analysis.terms, neighbourhood)
         opening = fusion.first_pass(candidates, corpus, load_weights())
         read: dict[ChunkId, Chunk] = {}
         if self.ranking.fusion is Fusion.RRF:
@@ -268,7 +261,7 @@ class Retriever:
             weights=analysis.weights,
             names=naming.proper_name_terms(analysis.question.text),
         )
-        read = await reading.rerank_locally(self.embedder, as_read, evidence)
+        read = await local_reranker.rerank_locally(self.embedder, as_read, evidence)
         if local:
             return read, note
         pairs = zip(read, evidence, strict=True)
@@ -302,29 +295,6 @@ class _Ranking:
 
     ranked: list[_RankedChunk]
     read: dict[ChunkId, Chunk]
-
-
-@dataclass(slots=True)
-class _StepTimer:
-    """Milliseconds per stage and of all, wall time."""
-
-    began: float = field(default_factory=time.perf_counter)
-    started: float = 0.0
-    graph: int = 0
-    fusion: int = 0
-    rerank: int = 0
-
-    def __post_init__(self) -> None:
-        self.started = self.began
-
-    def lap(self) -> int:
-        now = time.perf_counter()
-        passed, self.started = now - self.started, now
-        return round(passed * 1000)
-
-    @property
-    def total(self) -> int:
-        return round((self.started - self.began) * 1000)
 
 
 def _judged_count(analysis: AnalyzedQuestion) -> int:
@@ -373,41 +343,3 @@ def _evidence(
 def _distance(similarity: float | None) -> float | None:
     """Return the cosine distance clamped to [0, 1]."""
     return None if similarity is None else round(min(1.0, max(0.0, 1.0 - similarity)), 6)
-
-
-def _metrics(
-    clock: _StepTimer,
-    results: ChannelResults,
-    neighbourhood: Neighbourhood,
-    evidence: Sequence[Evidence],
-) -> Metrics:
-    dense = sorted(results.similarities.values(), reverse=True)
-    by_passage = [ranks for ranks in results.ranks.values() if PASSAGE_CHANNELS & ranks.keys()]
-    by_graph = [ranks for ranks in results.ranks.values() if GRAPH_CHANNELS & ranks.keys()]
-    took = {channel: each.ms for channel, each in results.metrics.items()}
-    return Metrics(
-        vector_ms=max((took.get(channel, 0) for channel in PASSAGE_CHANNELS), default=0),
-        vector_hits=len(by_passage),
-        vector_top=round(dense[0], 6) if dense else 0.0,
-        vector_mean=round(fmean(dense[:10]), 6) if dense else 0.0,
-        graph_ms=clock.graph
-        + took.get(Channel.NEIGHBOURS, 0)
-        + max(took.get(channel, 0) for channel in GRAPH_CHANNELS - {Channel.NEIGHBOURS}),
-        graph_hits=len(by_graph),
-        graph_depth=max(
-            (
-                _EDGES_WALKED[each]
-                for each in GRAPH_CHANNELS & results.metrics.keys()
-                if results.metrics[each].hits
-            ),
-            default=0,
-        ),
-        concepts=len(neighbourhood.entities),
-        fusion_ms=clock.fusion,
-        overlap=sum(bool(PASSAGE_CHANNELS & ranks.keys()) for ranks in by_graph),
-        fused_top=evidence[0].score if evidence else 0.0,
-        rerank_ms=clock.rerank,
-        rerank_top=max((entry.relevance for entry in evidence), default=0.0),
-        channels=results.metrics,
-        total_ms=clock.total,
-    )

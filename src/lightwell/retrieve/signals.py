@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from lightwell.domain import terms
+from lightwell.text import terms
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.intp]

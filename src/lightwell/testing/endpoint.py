@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
 from typing import cast
 
-from lightwell.domain.terms import terms
-from lightwell.domain.tokens import token_count
 from lightwell.testing.models import HashEmbedder
+from lightwell.text.terms import terms
+from lightwell.text.tokens import token_count
 
 Body = Mapping[str, object]
 

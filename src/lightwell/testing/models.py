@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.domain.terms import terms
-from lightwell.domain.tokens import token_count
 from lightwell.ports import Message, Reply, Usage, Vectors
+from lightwell.text.terms import terms
+from lightwell.text.tokens import token_count
 
 
 class HashEmbedder:

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from lightwell.records.server import run_server
+from lightwell.stores.embedded.server import run_server
 
 
 @contextmanager

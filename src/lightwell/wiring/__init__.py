@@ -5,27 +5,28 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
 
-from lightwell.answer.compose import AnswerGenerator
 from lightwell.answer.context import Budget
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.connectors.files import Files
-from lightwell.connectors.requested import RequestedFile
+from lightwell.connectors.single_document import RequestedFile
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.sources import SourceRetention
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
-from lightwell.ingest.rules import RuleExtractor
-from lightwell.ingest.way import IngestContext
-from lightwell.ingest.work import new_worker
+from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import Embedder, Reranker
-from lightwell.records import access, replies, spaces
-from lightwell.records.asking import CachedModel
+from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database
-from lightwell.records.spaces import Space
+from lightwell.records.embedding_spaces import Space
+from lightwell.records.llm_cache import cache
+from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.channels import Stores
 from lightwell.retrieve.pipeline import Ranking, Retriever
 from lightwell.settings import Settings, settings_from_environment
@@ -51,9 +52,9 @@ __all__ = [
     "delete_project",
     "examine",
     "files",
+    "make_retriever",
     "open_knowledge_base",
     "rule_ingest_context",
-    "make_retriever",
 ]
 
 
@@ -75,8 +76,8 @@ async def open_knowledge_base(
         database = await stack.enter_async_context(open_database(chosen))
         paid = meter or Meter(chosen.token_budget)
         embedder = _wrapped(await open_embedder(chosen, stack, paid), around)
-        project_id = await access.project(database, chosen.tenant, chosen.project)
-        await replies.forget_expired(database, project_id)
+        project_id = await access_classes.project(database, chosen.tenant, chosen.project)
+        await cache.forget_expired(database, project_id)
         space = await _space(database, project_id, embedder)
         chat = await open_chat_connection(chosen, stack)
         ask = ingestion_asking(chosen, database, project_id, chat, paid) if chat else None
@@ -184,7 +185,7 @@ def files(root: Path, tags: Tags, settings: Settings) -> Files:
 
 
 async def _space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
-    space = await spaces.active(database, project_id, embedder.model, embedder.dimension)
+    space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
     if (space.model, space.dimension) != (embedder.model, embedder.dimension):
         raise Invalid(
             f"This project's vectors were made by {space.model} with {space.dimension} dimensions, and the settings"

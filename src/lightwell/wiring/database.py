@@ -16,7 +16,7 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
         return
-    from lightwell.records.server import run_server
+    from lightwell.stores.embedded.server import run_server
 
     server, logged = run_server(settings.data), log_end(settings.data)
     try:
@@ -45,6 +45,6 @@ def has_store(settings: Settings) -> bool:
     """Return whether the embedded database exists; True for a named server, which only a connection can tell."""
     if settings.database_url is not None:
         return True
-    from lightwell.records.server import is_initialised
+    from lightwell.stores.embedded.server import is_initialised
 
     return is_initialised(settings.data)

@@ -11,15 +11,15 @@ from lightwell.domain.calibration import Calibration
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.usage import OperationType
-from lightwell.ingest.extract import LLMExtractor
-from lightwell.ingest.reading import OutputForm, ExtractionSpec
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.extract.extraction_prompt import ExtractionSpec, OutputForm
+from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.summaries import Summarizer
-from lightwell.ingest.way import IngestContext
-from lightwell.ingest.work import with_batches_for
+from lightwell.ingest.worker import with_batches_for
 from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import ChatModel, Embedder, Reranker
-from lightwell.records.asking import CachedModel
 from lightwell.records.database import Database
+from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking
 from lightwell.settings import Settings
 

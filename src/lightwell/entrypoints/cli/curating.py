@@ -14,16 +14,16 @@ from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import (
+    ActiveMerge,
     Entity,
+    EntityDetails,
+    ManualEdit,
     MergeProposal,
     MergeResult,
     MergeStrategy,
-    EntityDetails,
     Predicate,
     Relation,
-    ActiveMerge,
     RelationMention,
-    ManualEdit,
 )
 from lightwell.domain.ids import MergeId
 from lightwell.entrypoints.cli.costs import actual_costs

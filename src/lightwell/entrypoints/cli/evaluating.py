@@ -15,16 +15,16 @@ from rich.text import Text
 
 import lightwell
 import lightwell.entrypoints.cli.results as results
-from lightwell.connectors.datasets import Dataset, DatasetQuestion, load_dataset
 from lightwell.domain.access import Reader
 from lightwell.domain.calibration import Calibration, fit_calibration
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Retrieval
-from lightwell.domain.measures import QuestionTime, Trial, relevances
 from lightwell.domain.questions import Channel, Mode
 from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
 from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.results import EvaluationRun, Results
+from lightwell.evaluation.dataset import Dataset, DatasetQuestion, load_dataset
+from lightwell.evaluation.measures import QuestionTime, Trial, relevances
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Embedder, Vectors
 from lightwell.settings import Settings

@@ -17,8 +17,8 @@ from lightwell.domain.jobs import QueuedJob
 from lightwell.entrypoints.cli.edge import Exit, Report
 from lightwell.entrypoints.cli.show import clean, count_of, unwrapped_line
 from lightwell.entrypoints.cli.source import GuardedSource
-from lightwell.ingest.sync import DocumentChange, SyncResult, DocumentProblem
-from lightwell.ingest.way import Outcome
+from lightwell.ingest.context import Outcome
+from lightwell.ingest.sync import DocumentChange, DocumentProblem, SyncResult
 
 T = TypeVar("T")
 

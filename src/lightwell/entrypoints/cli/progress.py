@@ -9,9 +9,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from lightwell.entrypoints.cli.show import clean, count_of, file_name
+from lightwell.ingest.context import Outcome
+from lightwell.ingest.context import Progress as Moved
 from lightwell.ingest.sync import SyncResult
-from lightwell.ingest.way import Outcome
-from lightwell.ingest.way import Progress as Moved
 
 _WIDTH = 60
 """Characters beside the bar: the end of a path tells more than its beginning."""

@@ -15,7 +15,7 @@ from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestRespon
 from lightwell.entrypoints.cli.edge import Exit, Report, settings
 from lightwell.entrypoints.cli.reading import document_name
 from lightwell.entrypoints.cli.show import clean, count_of
-from lightwell.ingest.way import Outcome
+from lightwell.ingest.context import Outcome
 from lightwell.wiring import open_knowledge_base, requested
 
 

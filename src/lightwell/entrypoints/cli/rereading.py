@@ -13,8 +13,8 @@ from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.reading import document_name
 from lightwell.entrypoints.cli.show import clean, count_of
 from lightwell.entrypoints.cli.writing import STOPPED
+from lightwell.ingest.context import Outcome
 from lightwell.ingest.sync import SyncResult
-from lightwell.ingest.way import Outcome
 from lightwell.models.meter import Meter
 from lightwell.wiring import open_knowledge_base
 

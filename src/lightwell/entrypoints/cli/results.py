@@ -12,19 +12,19 @@ from rich.text import Text
 
 from lightwell.domain.calibration import Calibration
 from lightwell.domain.errors import Invalid
-from lightwell.domain.measures import (
+from lightwell.entrypoints.cli.show import clean
+from lightwell.evaluation.measures import (
     ALL_WITHIN,
     DEPTHS,
-    Summary,
     QuestionTime,
+    Summary,
     Trial,
     mean,
-    split_by,
     percentile,
     recall,
+    split_by,
     summary,
 )
-from lightwell.entrypoints.cli.show import clean
 
 Json = Mapping[str, object]
 

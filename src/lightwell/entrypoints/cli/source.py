@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import FRONT_MATTER, NewDocument
 from lightwell.ports import (
-    UnreadableDocument,
     Change,
     ChangedDocument,
     Connector,
     UnchangedDocument,
+    UnreadableDocument,
 )
 
 _NO_TAGS = (

@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.ingest_report import IngestSummary
 from lightwell.entrypoints.cli.progress import show_progress
 from lightwell.entrypoints.cli.show import clean, count_of
 from lightwell.entrypoints.cli.source import GuardedSource
-from lightwell.ingest.way import Outcome
+from lightwell.ingest.context import Outcome
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import files, open_knowledge_base

@@ -18,7 +18,7 @@ from docx.oxml.ns import qn
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, moment_in_utc, collapse_whitespace
+from lightwell.ingest.parse._text import clean, collapse_whitespace, moment_in_utc
 
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_RATIO = 200

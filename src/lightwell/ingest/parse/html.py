@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, decode, moment_in_utc, collapse_whitespace
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, moment_in_utc
 
 MAX_NESTED = 500
 """Browsers stop at about the same depth; the parser's time grows with the square of it."""

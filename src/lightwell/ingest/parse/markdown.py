@@ -10,10 +10,10 @@ from markdown_it.token import Token
 
 from lightwell.domain.documents import ParsedDocument, Span, SpanKind
 from lightwell.domain.errors import Invalid
-from lightwell.ingest.front_matter import front_matter, yaml_mapping
 from lightwell.ingest.parse._marks import formulas, sort_spans
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, decode, moment_in_utc, collapse_whitespace
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, moment_in_utc
+from lightwell.ingest.parse.front_matter import front_matter, yaml_mapping
 
 _LONGEST_HEADING = 500
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")

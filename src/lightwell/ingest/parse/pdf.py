@@ -19,10 +19,10 @@ from lightwell.ingest.parse._marks import guess_spans
 from lightwell.ingest.parse._sections import Heading, sections
 from lightwell.ingest.parse._text import (
     clean,
-    moment_in_utc,
     collapse_blanks,
-    refuse_long,
     collapse_whitespace,
+    moment_in_utc,
+    refuse_long,
 )
 
 MAX_PAGES = 5_000

@@ -7,7 +7,7 @@ from itertools import pairwise
 from lightwell.domain.documents import ParsedDocument, Span, SpanKind
 from lightwell.ingest.parse._marks import guess_spans
 from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, decode, collapse_whitespace
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode
 
 _RULE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
 _MAX_APART = 2

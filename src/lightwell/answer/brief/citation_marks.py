@@ -1,0 +1,43 @@
+"""Numbers the citations of a brief."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lightwell.answer.quotes import Quote, make_citation
+from lightwell.domain.briefs import MAX_CITATIONS, BriefLine
+from lightwell.domain.evidence import Citation
+
+
+@dataclass(slots=True)
+class CitationMarks:
+    """The numbers of a brief's citations: one for each passage, or each quote where there are too few passages."""
+
+    by_quote: bool
+    citations: list[Citation] = field(default_factory=list[Citation])
+    _known: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+
+    def key(self, quote: Quote) -> tuple[str, int]:
+        """Return what quotes under one mark have in common."""
+        return str(quote.evidence.chunk.id), quote.start if self.by_quote else -1
+
+    def knows(self, quote: Quote) -> bool:
+        """Return whether this quote's mark is given already."""
+        return self.key(quote) in self._known
+
+    @property
+    def are_left(self) -> bool:
+        return len(self._known) < MAX_CITATIONS
+
+    def line(self, text: str, quotes: Sequence[Quote], said_at: datetime) -> BriefLine:
+        """Return the line with its citations, marked as they come."""
+        return BriefLine(
+            text=text, citations=tuple(self._cited(each) for each in quotes), said_at=said_at
+        )
+
+    def _cited(self, quote: Quote) -> Citation:
+        number = self._known.setdefault(self.key(quote), len(self._known) + 1)
+        made = make_citation(number, quote)
+        if number > len(self.citations):
+            self.citations.append(made)
+        return made

@@ -1,0 +1,240 @@
+"""What a sentence, a list item or a table row tells of an entity: what it is, what happened, what is open."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lightwell.text.terms import STOP_WORDS, terms, words
+
+_MONTHS = (
+    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril"
+    "|juin|juillet|août|septembre|octobre|novembre|décembre"
+)
+_DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
+_STRONG = re.compile(
+    r"\[ \]|\bto do:|\b(?:todo|to-do|tbd|tba|pending|blocked|blockers?|waiting|awaits?|awaiting|overdue|deadlines?"
+    r"|(?<!was )(?<!were )due(?! to\b)|unresolved|undecided|outstanding|at risk|(?:still|remains?|is|are) open"
+    r"|open (?:point|question|issue|item|task|action)s?"
+    r"|next steps?|action items?|offen|offene[rns]?|ausstehend|fällig|überfällig|wartet|blockiert|en attente|à faire"
+    r"|échéance|bloquée?s?|questions? ouvertes?)\b",
+    re.IGNORECASE,
+)
+_WEAK = re.compile(
+    r"\b(?:risks?|promised|promises?|not yet|owes?|needs? to|follow[- ]?up|risiko|versprochen|noch nicht|risques?|promis)\b",
+    re.IGNORECASE,
+)
+_BY = re.compile(
+    r"\b(?:by|before|until|no later than|bis(?: zum)?|vor dem|avant(?: le)?|d’ici|d'ici)\s+(?:the\s+)?"
+    rf"(?:end of\s+)?(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+)?(?:(?:{_MONTHS})\b|\d{{4}}\b|(?:{_DAYS})day|q[1-4]\b|tomorrow"
+    r"|tonight|next (?:week|month|year)|\d{1,2}[./]\d)",
+    re.IGNORECASE,
+)
+_CLOSED = re.compile(
+    r"\[x\]|~~|✅|\b(?:done|closed|resolved|fixed|shipped|completed|finished|no longer|kept|erledigt|geschlossen|terminée?|fait)\b",
+    re.IGNORECASE,
+)
+_OPEN_HEADING = re.compile(
+    r"\b(?:open (?:point|question|issue|item|task|action|matter|end)s?|to[- ]?dos?|next steps?|action items?|risks?"
+    r"|pending|(?:we|they|he|she) promised|promises|deadlines?|offene|aufgaben|ouvertes?|à faire)\b|^(?:open|actions)\W*$",
+    re.IGNORECASE,
+)
+CUES = tuple(
+    dict.fromkeys(
+        terms(
+            "open todo tbd tba pending blocked blocker waiting await due overdue deadline unresolved undecided"
+            " outstanding risk promised owe action offen fällig ausstehend attente échéance bloqué"
+        )
+    )
+)
+"""The terms by which passages are found that say what is open."""
+
+_BYLINE = re.compile(
+    r"\W*(?:(?:written|report|reported|prepared|drafted|edited|approved|kept|valid|last changed) (?:by|from|on)"
+    r"|document [\w-]+, revision|version \d|edition\b|revision \d|(?:page|seite) \d)",
+    re.IGNORECASE,
+)
+_RUN, _LETTERS, _DIGIT = re.compile(r"\S+"), re.compile(r"[^\W\d_]+"), re.compile(r"\d")
+_QUESTION = re.compile(r"\?[\s\"'”’)*_]*$")
+_OPENS = re.compile(r"\W*\w+ (?=[^\W\d_])")
+_SMALL = frozenset(
+    """die der das den dem des zum zur von vom für mit und bei aus les des une aux pour par sur dans avec est ist""".split()
+)
+_PRONOUNS = frozenset(
+    """nobody somebody anybody everybody none someone anyone everyone nothing something anything everything whoever
+    whatever whichever whenever wherever others another each either neither both many few several yes
+    niemand jemand jeder jede jedes alle man nichts etwas wer personne quelqu'un chacun rien tout tous quiconque""".split()
+)
+_SHOUTED_HEADING = re.compile(r"(?:[^\W\d_a-zà-ÿ]{4,} ){2,}[^\W\d_]+[a-zà-ÿ]")
+_COURTESY = re.compile(
+    r"(?<=\w )(?:mr|mrs|ms|dr|prof|herr|herrn|frau|madame|monsieur|mme|sir)\b\.?", re.IGNORECASE
+)
+
+_IS = (
+    r"(?:is|are|means|denotes|describes|stands for|refers to|ist|sind|bezeichnet|est|sont|designe)"
+)
+_WAS = r"(?:is|are|was|were|became|ist|sind|war|waren|est|sont|etait)"
+_A = r"(?:a|an|the|one of|our|their|his|her|its|ein|eine|der|die|das|unser|unsere|un|une|le|la|les|notre)"
+_LABEL = re.compile(
+    r"\W*+[^\n:–—]{2,80}?\*{0,3}(?:\s{0,3}[:–—]|\s{1,4}-\s)\*{0,3}\s+(?=\S+\s+\S+\s+\S)"
+)
+_CELLS = re.compile(r"\|([^|\n]+)\|([^|\n]*)\|")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_HASHES, _FIRST_LETTER = re.compile(r"#{1,6}\s"), re.compile(r"\w")
+_COLON_LAST = re.compile(r"\w[^\w:]*(:)\W*$")
+_LONGEST_HEADING = 60
+_SHORT, _LONG = 30, 400
+_SHORTEST = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityNames:
+    """What an entity is called, each name as folded words, and the `longer` names that are not its own."""
+
+    folded: tuple[str, ...]
+    longer: tuple[str, ...] = ()
+
+    def occur_in(self, text: str) -> bool:
+        """Return whether one of the names stands in the text as whole words, and not as part of a longer one."""
+        said = self.mask_longer(text)
+        return any(f" {name} " in said for name in self.folded)
+
+    def count_in(self, text: str) -> int:
+        """Return how often the name that stands in the text most often does."""
+        said = self.mask_longer(text).replace(" ", "  ")
+        return max((said.count(f" {name.replace(' ', '  ')} ") for name in self.folded), default=0)
+
+    def are_whole_of(self, text: str) -> bool:
+        """Return whether the text is one of the names and nothing else."""
+        return fold_words(text).strip() in self.folded
+
+    def mask_longer(self, text: str) -> str:
+        """Return the text's folded words with a dash for each longer name."""
+        said = fold_words(text)
+        for name in self.longer:
+            said = said.replace(f" {name} ", " - ")
+        return said
+
+
+def entity_names(given: Iterable[str], longer: Iterable[str] = ()) -> EntityNames:
+    """Return the names for looking up; those without a letter or digit are left out."""
+    return EntityNames(folded=_folded_names(given), longer=_folded_names(longer))
+
+
+def _folded_names(given: Iterable[str]) -> tuple[str, ...]:
+    each = (" ".join(words(name)) for name in given)
+    return tuple(dict.fromkeys(name for name in each if name))
+
+
+def fold_words(text: str) -> str:
+    """Return the text's words as retrieval has them, with a blank before and after each."""
+    return f" {' '.join(words(text))} "
+
+
+def definition_score(text: str, entity_names: EntityNames) -> float:
+    """Return how well the text says what it is, from 0; 4 is "NAME is a ..."."""
+    said = entity_names.mask_longer(_without_addresses(text))
+    best = max((_definition_score_for(said, name) for name in entity_names.folded), default=0.0)
+    label, cells = _LABEL.match(text), _CELLS.match(text)
+    if label and entity_names.are_whole_of(label[0]):
+        return max(best, 3.5)
+    if cells and _WORD.search(cells[2]) and entity_names.are_whole_of(cells[1]):
+        return max(best, 3.6)
+    return max(0.0, best - _readability_penalty(text))
+
+
+def news_score(text: str, entity_names: EntityNames) -> float:
+    """Return how much the text tells of what happened, from 0: it names the entity, a date or a figure."""
+    worth = (
+        2.0
+        + 2.0 * entity_names.occur_in(text)
+        + bool(_DIGIT.search(text))
+        + 0.5 * (text[-1:] in ".!")
+    )
+    return max(0.0, worth - _readability_penalty(text))
+
+
+def has_content(text: str) -> bool:
+    """Return whether the text says more than names, dates and figures: no byline, no list of names, nor a question."""
+    if _BYLINE.match(text) or _QUESTION.search(text):
+        return False
+    said = _without_addresses(text)
+    if (opening := _OPENS.match(said)) and said[opening.end()].islower():
+        said = opening[0].casefold() + said[opening.end() :]
+    return any(
+        word.islower() and len(word) > _SHORTEST and word not in STOP_WORDS | _SMALL | _PRONOUNS
+        for word in _LETTERS.findall(said)
+    )
+
+
+def is_plausible_name(name: str) -> bool:
+    """Return whether a name says whom or what it is: no pronoun, no heading that runs on to it, nor a phrase to somebody."""
+    own = words(name)
+    if len(own) == 1 and own[0] in STOP_WORDS | _PRONOUNS:
+        return False
+    return not (_COURTESY.search(name) or _SHOUTED_HEADING.match(name))
+
+
+def open_issue_score(text: str, context: str) -> int:
+    """Return how surely the text says that something is open: 0 not at all, from 2 plainly.
+
+    `context` is what it stands under; a heading such as "Open points" makes its items open.
+    """
+    if _is_heading(text) or _CLOSED.search(text):
+        return 0
+    said = 2 * bool(_STRONG.search(text)) + bool(_WEAK.search(text)) + bool(_BY.search(text))
+    return said + 2 * bool(_OPEN_HEADING.search(context))
+
+
+def _is_heading(text: str) -> bool:
+    """Return whether a text is a heading: marked as one, or a few words before a colon."""
+    if _HASHES.match(text):
+        return True
+    first, last = _FIRST_LETTER.search(text), _COLON_LAST.search(text)
+    if first is None or last is None:
+        return False
+    label = text[first.start() : last.start(1)]
+    return len(label) <= _LONGEST_HEADING and not any(sign in label for sign in "\n.!?")
+
+
+def _without_addresses(text: str) -> str:
+    """Return the text with a blank for each tag, e-mail address, URL and name with a dot inside."""
+    return _RUN.sub(_unless_address, text)
+
+
+def _unless_address(run: re.Match[str]) -> str:
+    said = run[0]
+    if "@" in said[1:-1] or "://" in said[1:-1] or _has_dot_inside(said):
+        return " "
+    before, tag, after = said.partition("#")
+    return f"{before} " if tag and after else said
+
+
+def _has_dot_inside(said: str) -> bool:
+    letters = [place for place, sign in enumerate(said) if sign.isalnum() or sign == "_"]
+    return bool(letters) and "." in said[letters[0] : letters[-1]]
+
+
+def _definition_score_for(said: str, name: str) -> float:
+    if f" {name} " not in said:
+        return 0.0
+    begins = 1.5 * said.startswith(f" {name} ")
+    near = rf" {re.escape(name)} (?:\S+ ){{0,3}}?"
+    if re.search(rf"{near}{_WAS} (?:\S+ )?{_A} ", said):
+        return 4.0 + begins
+    if re.search(rf"{near}{_IS} ", said):
+        return 2.0 + begins
+    if re.search(rf" {re.escape(name)} {_A} ", said):
+        return 2.5 + begins
+    return 1.0 + begins
+
+
+def _readability_penalty(text: str) -> float:
+    """Return what speaks against showing this by itself: a heading, a table row, a question, a scrap, a mass."""
+    return (
+        4.0 * _is_heading(text)
+        + 1.0 * text.startswith("|")
+        + 1.0 * bool(_QUESTION.search(text))
+        + 1.0 * (len(text) < _SHORT)
+        + 1.0 * (len(text) > _LONG)
+    )

@@ -1,0 +1,169 @@
+"""Which entities a name may mean, and what tells them apart."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from lightwell.answer.brief import namesakes, selection
+from lightwell.answer.brief.cues import CUES, entity_names, is_plausible_name
+from lightwell.answer.brief.namesakes import Namesake
+from lightwell.answer.brief.selection import CandidateSentence
+from lightwell.domain.access import Reader
+from lightwell.domain.briefs import EntityPassage
+from lightwell.domain.candidates import Candidate
+from lightwell.domain.evidence import Retrieval
+from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
+from lightwell.domain.ids import ChunkId
+from lightwell.records.database import Database
+from lightwell.records.graph import entities, entity_lookup, entity_passages
+
+_LONGEST_SAYING = 200
+_MAX_DOCUMENTS = 3
+_NOT_SAID = "not said"
+_SAID_BY_RULES = "name"
+_SHORTEST_LOOKED_FOR = 3
+"""Letters from which the trigram index finds part of an address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Who or what may be meant, with what is heard of it.
+
+    `called` are the entity's names, `bearer` the one of several people with them who is meant, None where they are one.
+    """
+
+    entity: Entity
+    names: tuple[str, ...]
+    passages: tuple[EntityPassage, ...]
+    sentences: Sequence[CandidateSentence]
+    namesake: Namesake | None = None
+
+
+async def possible_subjects(
+    database: Database, reader: Reader, entities: Sequence[Entity], address: str | None = None
+) -> list[Subject]:
+    """Return whom or what the entities that fit a name stand for: an entity of several people is several.
+
+    With an address, "" for none, it is the owner of that address alone.
+    """
+    return [
+        each
+        for entity in entities
+        if entity.kind != _SAID_BY_RULES or is_plausible_name(entity.name)
+        for each in split_by_person(await collect_passages(database, reader, entity), address)
+    ]
+
+
+async def collect_passages(
+    database: Database, reader: Reader, entity: Entity, retrieval: Retrieval | None = None
+) -> Subject:
+    """Return what names the entity, with what was found for its name where that says it in a longer one or a title."""
+    called = (entity.name, *await entities.aliases(database, reader, entity))
+    short = await entity_lookup.longer_names(database, reader, entity)
+    longer = [each.name for each in short.longer] if short.alone else []
+    parts = {
+        part for name in called for own in namesakes.ascii_spellings(name) for part in own[1:][-1:]
+    }
+    parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
+    also = (
+        await entity_passages.passages_with_address(database, reader, entity.id, sorted(parts))
+        if parts
+        else []
+    )
+    also += _chunks(retrieval) if retrieval else []
+    passages = await entity_passages.passages(database, reader, entity.id, CUES, also)
+    told = selection.candidate_sentences(passages, entity_names(called, longer))
+    spoken = {each.quote.evidence.chunk.id for each in told}
+    return Subject(
+        entity=entity,
+        names=called,
+        passages=tuple(each for each in passages if each.mention_count or each.chunk.id in spoken),
+        sentences=told,
+    )
+
+
+def _chunks(retrieval: Retrieval) -> list[ChunkId]:
+    return [one.id for each in retrieval.evidence for one in each.published]
+
+
+def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
+    """Return what is heard, apart for each of the people whose addresses come with the name where they are several.
+
+    With an address, "" for none, it is that of its owner alone.
+    """
+    borne = namesakes.split_by_address(subject.names, subject.passages, subject.sentences)
+    if len([each for each in borne if each.addresses]) <= 1:
+        known = {one for each in borne for one in each.addresses}
+        return [subject] if address is None or address in known else []
+    picked = [
+        each
+        for each in borne
+        if address is None or address in each.addresses or address == each.address
+    ]
+    return [_for_namesake(subject, each) for each in picked]
+
+
+def _for_namesake(subject: Subject, namesake: Namesake) -> Subject:
+    chunks = {each.quote.evidence.chunk.id for each in namesake.sentences}
+    entity = replace(
+        subject.entity,
+        ref=f"{subject.entity.ref}<{namesake.address}>",
+        description=", ".join(namesake.addresses),
+        chunk_count=len(chunks),
+    )
+    passages = tuple(each for each in subject.passages if each.chunk.id in chunks)
+    return replace(
+        subject, entity=entity, passages=passages, told=namesake.sentences, bearer=namesake
+    )
+
+
+async def list_candidates(
+    database: Database, reader: Reader, subjects: Sequence[Subject]
+) -> tuple[Candidate, ...]:
+    """Return a candidate for each, with the fields in which they differ."""
+    entity_ids = [each.entity.id for each in subjects]
+    known = await entity_passages.attributes(database, reader, entity_ids)
+    apart = [_distinguishing_fields(each, known.get(each.entity.id, {})) for each in subjects]
+    same = {
+        field
+        for field, value in apart[0].items()
+        if len(subjects) > 1 and all(each.get(field) == value for each in apart)
+    }
+    return tuple(
+        Candidate(
+            entity=heard.entity,
+            distinguishing={
+                field: value for field, value in each.items() if value and field not in same
+            },
+        )
+        for heard, each in zip(subjects, apart, strict=True)
+    )
+
+
+def _distinguishing_fields(subject: Subject, attributes: Mapping[str, str]) -> dict[str, str]:
+    latest = max((each.said_at for each in subject.passages), default=None)
+    own = {"kind": subject.entity.kind}
+    if subject.namesake is not None:
+        email = subject.entity.description or _NOT_SAID
+        attributes = {"email": email, "documents": _documents(subject)}
+    return {
+        **own,
+        **{field: value for field, value in sorted(attributes.items()) if field not in own},
+        "description": _defining_line(subject),
+        "passages": str(subject.entity.chunk_count),
+        "latest": "" if latest is None else f"{latest:%Y-%m-%d}",
+    }
+
+
+def _documents(subject: Subject) -> str:
+    titles = dict.fromkeys(each.quote.evidence.chunk.title for each in subject.sentences)
+    return "; ".join([*titles][:_MAX_DOCUMENTS]) + ("; …" if len(titles) > _MAX_DOCUMENTS else "")
+
+
+def _defining_line(subject: Subject) -> str:
+    """Return one line that says what the entity is."""
+    described = subject.entity.description if subject.namesake is None else ""
+    said = described.split(DESCRIPTION_SEPARATOR)[0] or selection.best_definition(subject.sentences)
+    plain = " ".join(said.split())
+    if len(plain) <= _LONGEST_SAYING:
+        return plain
+    return plain[:_LONGEST_SAYING].rsplit(" ", 1)[0] + "…"

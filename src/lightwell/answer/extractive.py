@@ -1,0 +1,291 @@
+"""Answers without a model: the sentences that carry the question, word for word."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from lightwell.answer.answer_types import (
+    AnswerType,
+    ExpectedAnswer,
+    answer_types_in,
+    expected_answer,
+    terms_answered_by_type,
+)
+from lightwell.answer.generation import VerifiedSentence
+from lightwell.answer.quotes import (
+    LONGEST_SNIPPET,
+    Quote,
+    narrow,
+    split_into_quotes,
+    weighted_coverage,
+)
+from lightwell.answer.rendering import render_quote
+from lightwell.answer.verification.injection import asks_for_message_content, is_injection
+from lightwell.domain.documents import Chunk
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
+from lightwell.text import facts
+from lightwell.text.terms import terms, words
+
+MAX_QUOTES = 4
+_MIN_WORTH = 0.3
+_MIN_SHARE = 0.85
+_MIN_GAIN = 0.15
+
+_CONTEXT_COUNTS = 0.5
+_FIT_COUNTS = 0.2
+_MIN_LED = 0.1
+_MIN_TERMS = 2
+_MIN_RELEVANCE = 0.5
+
+_HEADING = re.compile(r"#{1,6}\s")
+_LETTER_HEAD = re.compile(
+    r"^(?:From|To|Cc|Date|Sent|Subject|Von|An|Betreff|De|À|Objet):\s", re.MULTILINE
+)
+_LINE = 100
+_NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A unit of the evidence that may be quoted: `held` are the question's terms in it, `near` those around it.
+
+    `spoken_for` are those that it answers without having them, as a date answers `deadline`. `cover` and `similarity` lie between 0 and 1; `fits` is whether it holds what the question asks for.
+    """
+
+    quote: Quote
+    held: frozenset[str]
+    near: frozenset[str]
+    spoken_for: frozenset[str]
+    cover: float
+    similarity: float
+    fits: bool
+
+    @property
+    def around(self) -> str:
+        """The quote with what it stands under."""
+        return "\n".join((self.quote.evidence.chunk.title, self.quote.context, self.quote.text))
+
+    @property
+    def worth(self) -> float:
+        return (0.5 * self.cover + 0.5 * self.similarity) * min(
+            1.0, LONGEST_SNIPPET / len(self.quote.text)
+        ) ** 0.5
+
+    @property
+    def rank(self) -> float:
+        return self.worth + _FIT_COUNTS * self.fits
+
+
+def extract_statements(retrieval: Retrieval) -> list[VerifiedSentence]:
+    """Return up to four units of the evidence that together cover the question, the best first; [] where none stands in a passage that is enough.
+
+    A unit that holds what the question asks for (a day, a figure, a person) goes before one that does not. A further one
+    must be worth nearly as much as the best, add terms of the question that those before lack, or hold what
+    is asked for of a name that the best one brought; and it stands in a passage nearly as relevant. Where the question
+    names a day, what speaks of another is no answer.
+    """
+    heard = _without_injections(retrieval)
+    found = quotable_candidates(heard)
+    chosen = _reported_instructions(found, heard) or _select(found, heard)
+    if not any(map(_is_enough, chosen)):
+        chosen = _select([each for each in found if _is_enough(each)], heard)
+    asked = frozenset(retrieval.weights)
+    return [_statement(narrow(each.quote, asked)) for each in chosen]
+
+
+def quotable_candidates(retrieval: Retrieval) -> list[Candidate]:
+    """Return every unit of the evidence that says something by itself, in the order of the evidence.
+
+    An order to a machine does only where the question asks what a message says. Where it does not,
+    a passage that bears on the question by an order above all says nothing either.
+    """
+    asked = expected_answer(retrieval.question.text)
+    found = [
+        candidate
+        for entry in _without_injections(retrieval).evidence
+        for candidate in _candidates(entry, retrieval, asked)
+    ]
+    if asks_for_message_content(retrieval.question.text):
+        return found
+    return [each for each in found if not _is_injection(each)]
+
+
+def _without_injections(retrieval: Retrieval) -> Retrieval:
+    """Return the retrieval without the passages that bear on the question by an order above all, unless it is asked for."""
+    if asks_for_message_content(retrieval.question.text):
+        return retrieval
+    heard = (
+        entry
+        for entry in retrieval.evidence
+        if not any(is_injection(entry.chunk.text, each.start) for each in entry.highlights[:1])
+    )
+    return replace(retrieval, evidence=tuple(heard))
+
+
+def _reported_instructions(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return what an order says that the question asks about, with what else speaks of it; [] where there is no order.
+
+    What holds most of the question goes first, and of equals the order, as it stands.
+    """
+    orders = [each for each in candidates if _is_injection(each) and _is_relevant(each, retrieval)]
+    if not orders:
+        return []
+    beside = [
+        each for each in _select(candidates, retrieval) if each.held and not _is_injection(each)
+    ]
+    told = sorted(
+        (*orders, *beside), key=lambda each: -weighted_coverage(each.held, retrieval.weights)
+    )
+    return told[:MAX_QUOTES]
+
+
+def _is_injection(candidate: Candidate) -> bool:
+    return is_injection(candidate.quote.evidence.chunk.text, candidate.quote.start)
+
+
+def is_heading(quote: Quote) -> bool:
+    """Return whether the quote only says what stands below it: a heading, a table's head, a line that ends in a colon."""
+    return _is_heading(quote, _headings(quote.evidence.chunk))
+
+
+def _candidates(entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer) -> list[Candidate]:
+    likeness = {each.start: each.similarity for each in entry.highlights}
+    title = frozenset(terms(entry.chunk.title))
+    headings = _headings(entry.chunk)
+    found: list[Candidate] = []
+    for quote in split_into_quotes(entry):
+        near = title | frozenset(terms(quote.context))
+        bears = (quote.terms | near) & retrieval.weights.keys() or quote.start in likeness
+        if bears and len(quote.terms) >= _MIN_TERMS and not _is_heading(quote, headings):
+            found.append(
+                _candidate(quote, near, likeness.get(quote.start, 0.0), retrieval.weights, expected)
+            )
+    return found
+
+
+def _candidate(
+    quote: Quote,
+    around: frozenset[str],
+    similarity: float,
+    weights: Mapping[str, float],
+    expected: ExpectedAnswer,
+) -> Candidate:
+    held = quote.terms & weights.keys()
+    near = (around & weights.keys()) - held
+    kinds = answer_types_in(quote.text, expected, context=quote.context)
+    answered = terms_answered_by_type(kinds, expected)
+    covered = weighted_coverage(held | answered, weights) + _CONTEXT_COUNTS * weighted_coverage(
+        near - answered, weights
+    )
+    return Candidate(
+        quote=quote,
+        held=held,
+        near=near,
+        spoken_for=answered,
+        cover=covered,
+        similarity=similarity,
+        fits=bool(kinds),
+    )
+
+
+def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
+    text, whole = quote.text, quote.evidence.chunk.text
+    if _HEADING.match(text) or text.endswith(":"):
+        return True
+    if text.startswith("|"):
+        below = _NEXT_LINE.match(whole, quote.end)
+        return below is not None and "--" in below[1]
+    if _LETTER_HEAD.match(text):
+        return len(_LETTER_HEAD.findall(whole, max(0, quote.start - _LINE), quote.end + _LINE)) > 1
+    return " ".join(words(text)) in headings
+
+
+def _headings(chunk: Chunk) -> frozenset[str]:
+    titles = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
+    return frozenset(" ".join(words(each)) for each in titles)
+
+
+def _select(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    worthy = [
+        each
+        for each in _on_the_day(candidates, retrieval)
+        if each.worth >= _MIN_WORTH and _is_relevant(each, retrieval)
+    ]
+    if not worthy:
+        return []
+    ordered = sorted(worthy, key=lambda each: -each.rank)
+    anchor = max(worthy, key=lambda each: each.worth)
+    led_on = [] if anchor.fits else _follow_lead(anchor, candidates, retrieval)
+    chosen = [anchor, *led_on] if led_on else ordered[:1]
+    for each in ordered:
+        if len(chosen) == MAX_QUOTES:
+            break
+        covered = frozenset[str]().union(*(one.held | one.near for one in chosen))
+        adds = each.rank * weighted_coverage(each.held - covered, retrieval.weights)
+        is_near_best = each.rank >= _MIN_SHARE * ordered[0].rank and each.fits >= chosen[0].fits
+        if each not in chosen and (is_near_best or adds >= _MIN_GAIN):
+            chosen.append(each)
+    return chosen
+
+
+def _is_relevant(candidate: Candidate, retrieval: Retrieval) -> bool:
+    """Return whether a unit stands in a passage that is nearly as relevant as the best."""
+    return candidate.quote.evidence.relevance >= _MIN_RELEVANCE * retrieval.best
+
+
+def _is_enough(candidate: Candidate) -> bool:
+    return candidate.quote.evidence.relevance >= SUFFICIENT_RELEVANCE
+
+
+def _on_the_day(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return the units that may speak of the day that a question names; [] where none names it, with what it stands under.
+
+    A question that asks for another day may be answered by one.
+    """
+    text = retrieval.question.text
+    wanted_days = facts.find_dates(text)
+    if not wanted_days or expected_answer(text).kinds & {AnswerType.DAY, AnswerType.DEADLINE}:
+        return candidates
+
+    def names_it(said: str) -> bool:
+        return any(
+            facts.may_be_equal(day, each) for day in wanted_days for each in facts.find_dates(said)
+        )
+
+    if not any(names_it(each.around) for each in candidates):
+        return []
+    return [
+        each
+        for each in candidates
+        if names_it(each.quote.text) or not facts.find_dates(each.quote.text)
+    ]
+
+
+def _follow_lead(
+    best: Candidate, candidates: list[Candidate], retrieval: Retrieval
+) -> list[Candidate]:
+    """Return the unit that says what is asked for, where the best one leads to it.
+
+    It stands in the same document, or has a name which the best one brought and the question lacks; and it has terms of
+    the question that the best one lacks.
+    """
+    asked = frozenset(terms(retrieval.question.text))
+    brought = frozenset[str]().union(*facts.names(best.quote.text)) - asked - facts.MONTH_TERMS
+    document = best.quote.evidence.chunk.document_id
+
+    def adds(each: Candidate) -> float:
+        own = weighted_coverage(each.held - best.held, retrieval.weights)
+        return own + _CONTEXT_COUNTS * weighted_coverage(each.near - best.held, retrieval.weights)
+
+    led = [
+        each
+        for each in candidates
+        if each.fits
+        and adds(each) >= _MIN_LED
+        and (each.quote.terms & brought or each.quote.evidence.chunk.document_id == document)
+    ]
+    return [max(led, key=adds)] if led else []
+
+
+def _statement(quote: Quote) -> VerifiedSentence:
+    return VerifiedSentence(text=render_quote(quote), quotes=(quote,))

@@ -1,0 +1,369 @@
+"""Does what is cited carry what is said? A statement that no quotation carries is dropped.
+
+What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, another bound, duty
+or opposite word (`senses.py`), words the source does not have, and orders obeyed (`orders.py`). What it cannot find: names and roles
+exchanged within one sentence of the source, a bound or a condition left out, a duty made of a plain fact, opposites that no list has, a
+cause made of a sequence, a truth of the document that is a lie.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightwell.answer.quotes import Quote, split_into_quotes
+from lightwell.answer.verification.injection import is_injection
+from lightwell.answer.verification.modality import changes_modality
+from lightwell.domain.evidence import Evidence
+from lightwell.text import facts
+from lightwell.text.facts import Clause, Figure, PartialDate
+from lightwell.text.terms import terms
+
+MIN_SUPPORT = 0.5
+"""The share of a statement's words that one passage must have; what stands around its quote counts half.
+
+A short statement needs more: of two words one and a half, of one the whole.
+"""
+
+MIN_JOINT_SUPPORT = 0.6
+"""The same where only several passages together carry a statement."""
+
+_NEAR = 0.5
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A passage as it is checked against; `around` are the terms of its title and headings.
+
+    What orders a machine about is not among its `quotes`, unless what it says is asked for.
+    """
+
+    evidence: Evidence
+    quotes: tuple[Quote, ...]
+    around: frozenset[str]
+    terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Claim:
+    """A statement, taken apart: its `content` are its terms without numbers, where it has any.
+
+    Each figure and date comes with the terms beside it.
+    """
+
+    text: str
+    content: frozenset[str]
+    figures: tuple[tuple[Figure | PartialDate, frozenset[str]], ...]
+    names: tuple[frozenset[str], ...]
+    known: frozenset[str]
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BestQuote:
+    """The quote of a source that says most of a claim."""
+
+    source: Source
+    place: int
+
+    @property
+    def quote(self) -> Quote:
+        return self.source.quotes[self.place]
+
+    @property
+    def near(self) -> frozenset[str]:
+        return _near(self.source, self.place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _QuoteFacts:
+    """What a quote says, with what it stands under; `own` are the figures and dates of its own words."""
+
+    figures: frozenset[Figure | PartialDate]
+    own: frozenset[Figure | PartialDate]
+    terms: frozenset[str]
+
+
+def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
+    """Return a passage ready to be checked against, without the orders in it unless these are asked for."""
+    around = frozenset(terms(_heading(evidence)))
+    given = tuple(
+        each
+        for each in split_into_quotes(evidence)
+        if with_orders or not is_injection(evidence.chunk.text, each.start)
+    )
+    return Source(
+        evidence=evidence,
+        quotes=given,
+        around=around,
+        terms=around.union(*(each.terms for each in given)),
+    )
+
+
+def collect_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
+    """Return the terms of all names that the question and the passages hold."""
+    texts = [question, *(each.evidence.chunk.text for each in sources)]
+    texts.extend(_heading(each.evidence) for each in sources)
+    return frozenset[str]().union(*(name for text in texts for name in facts.names(text)))
+
+
+def supporting_quotes(
+    statement: str, sources: Sequence[Source], known: frozenset[str]
+) -> tuple[Quote, ...]:
+    """Return the quotes that carry a statement, the cited passages in order; () when they do not.
+
+    Of several passages those stay that carry it by themselves; where none does, all of them may carry it together.
+    """
+    claim = _claim(statement, known)
+    alone = [quote for each in sources for quote in _supporting(claim, [each], MIN_SUPPORT)]
+    if alone or len(sources) < 2:
+        return tuple(alone)
+    return tuple(_supporting(claim, sources, MIN_JOINT_SUPPORT))
+
+
+def supporting_quotes_elsewhere(
+    statement: str,
+    sources: Sequence[Source],
+    other_sources: Sequence[Source],
+    known: frozenset[str],
+) -> tuple[Quote, ...]:
+    """Return the quotes of the one given passage that best carries what the cited ones do not; () when none does.
+
+    It must carry it by itself, with as many words as several together need, and no cited passage may say otherwise.
+    """
+    claim = _claim(statement, known)
+    if any(_contradicts(claim, each) for each in sources):
+        return ()
+    others = [each for each in other_sources if each not in sources]
+    found = [_supporting(claim, [each], MIN_JOINT_SUPPORT) for each in others]
+    return tuple(max(found, key=lambda quotes: _shared_terms(claim, quotes), default=()))
+
+
+def _contradicts(claim: _Claim, source: Source) -> bool:
+    """Return whether a passage speaks of the same and has another figure, or denies it."""
+    pick = _best(claim, source)
+    if pick is None or _support(claim, [pick]) < MIN_SUPPORT:
+        return False
+    figures = [figure for figure, _ in claim.figures]
+    others = _facts_of(pick.quote).own.difference(figures)
+    return _is_negated_or_altered(claim, pick.quote) or any(
+        _has_conflicting_fact(others, figure) for figure in figures
+    )
+
+
+def _shared_terms(claim: _Claim, quotes: Sequence[Quote]) -> int:
+    return len(claim.content & frozenset[str]().union(*(each.terms for each in quotes)))
+
+
+def _claim(statement: str, known: frozenset[str]) -> _Claim:
+    said = frozenset(terms(statement))
+    return _Claim(
+        text=statement,
+        content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
+        figures=tuple(facts.facts_with_context(statement)),
+        names=facts.names(statement, known),
+        known=known,
+        clauses=facts.clauses(statement),
+    )
+
+
+def _supporting(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quote]:
+    picks = [pick for each in sources if (pick := _best(claim, each)) is not None]
+    if len(picks) < len(sources) or _support(claim, picks) < _least(claim, least):
+        return []
+    if not _names_are_supported(claim, picks) or any(
+        _is_negated_or_altered(claim, each.quote) for each in picks
+    ):
+        return []
+    further = _quotes_for_missing_facts(claim, picks)
+    if further is None:
+        return []
+    return list({each.place: each for each in (*(pick.quote for pick in picks), *further)}.values())
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _best(claim: _Claim, source: Source) -> _BestQuote | None:
+    """Return the quote that has most of the statement's words, and of equals most of its figures."""
+    shares = [
+        _share(claim.content, quote.terms, _near(source, place))
+        for place, quote in enumerate(source.quotes)
+    ]
+    most = max(shares, default=0.0)
+    if not most:
+        return None
+    equals = [place for place, share in enumerate(shares) if share == most]
+    held = {place: _shared_share(claim, source.quotes[place]) for place in equals}
+    return _BestQuote(source=source, place=max(equals, key=lambda place: (held[place], -place)))
+
+
+def _shared_share(claim: _Claim, quote: Quote) -> int:
+    said = _facts_of(quote)
+    return sum(_states(said.figures, figure) for figure, _ in claim.figures)
+
+
+def _support(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> float:
+    own = frozenset[str]().union(*(each.quote.terms for each in best_quotes))
+    near = frozenset[str]().union(*(each.near for each in best_quotes))
+    return _share(claim.content, own, near)
+
+
+def _least(claim: _Claim, least: float) -> float:
+    return max(least, MIN_SUPPORT + 0.5 / max(1, len(claim.content)) - 1e-9)
+
+
+def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) -> float:
+    held = len(wanted & own) + _NEAR * len((wanted & near) - own)
+    return held / len(wanted) if wanted else 0.0
+
+
+def _near(source: Source, place: int) -> frozenset[str]:
+    beside = source.quotes[max(0, place - 1) : place + 2]
+    context = frozenset(terms(source.quotes[place].context))
+    return frozenset[str]().union(source.around, context, *(quote.terms for quote in beside))
+
+
+# ── figures and dates ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _quotes_for_missing_facts(
+    claim: _Claim, best_quotes: Sequence[_BestQuote]
+) -> list[Quote] | None:
+    """Return the quotes that bring what figures and dates the picked ones lack; None when one is wrong."""
+    said = [_facts_of(each.quote) for each in best_quotes]
+    mine = frozenset(figure for figure, _ in claim.figures)
+    further: list[Quote] = []
+    for wanted, beside in claim.figures:
+        held = any(_states(each.figures, wanted) for each in said)
+        if held and any(_is_elsewhere(wanted, beside, each.quote) for each in best_quotes):
+            return None
+        if held:
+            continue
+        if any(_has_conflicting_fact(each.own - mine, wanted) for each in said):
+            return None
+        bringing = _quote_with_figure(
+            wanted, beside or claim.content, [each.source for each in best_quotes]
+        )
+        if bringing is None:
+            return None
+        further.append(bringing)
+    return further
+
+
+def _is_elsewhere(fact: Figure | PartialDate, beside: frozenset[str], quote: Quote) -> bool:
+    """Return whether it is another figure of the quote that counts what this one does, or stands beside its words."""
+    placed = facts.facts_with_context(quote.text)
+    mine = [(each, near) for each, near in placed if facts.may_be_equal(fact, each)]
+    others = [near for each, near in placed if facts.conflict(fact, each)]
+    if not mine or not others:
+        return False
+    if not any(facts.count_same_unit(fact, each) for each, _ in mine):
+        return True
+    own = frozenset[str]().union(*(near for _, near in mine))
+    theirs = frozenset[str]().union(*others)
+    return not beside & (own - theirs) and bool(beside & (theirs - own))
+
+
+def _quote_with_figure(
+    fact: Figure | PartialDate, beside: frozenset[str], sources: Sequence[Source]
+) -> Quote | None:
+    """Return the quote that holds a figure and most of the words beside it, at least half of them."""
+    holding = [
+        quote
+        for each in sources
+        for quote in each.quotes
+        if 2 * len(quote.terms & beside) >= len(beside) and _states(_facts_of(quote).figures, fact)
+    ]
+    return max(holding, key=lambda quote: len(quote.terms & beside), default=None)
+
+
+def _facts_of(quote: Quote) -> _QuoteFacts:
+    text = _quote_in_context(quote)
+    return _QuoteFacts(
+        figures=facts.figures(text).union(facts.find_dates(text)),
+        own=facts.figures(quote.text).union(facts.find_dates(quote.text)),
+        terms=quote.terms | frozenset(terms(text)),
+    )
+
+
+def _states(said: frozenset[Figure | PartialDate], fact: Figure | PartialDate) -> bool:
+    return any(facts.may_be_equal(fact, each) for each in said)
+
+
+def _has_conflicting_fact(
+    said: frozenset[Figure | PartialDate], fact: Figure | PartialDate
+) -> bool:
+    """Return whether another figure or date stands in this one's place."""
+    return any(facts.conflict(fact, each) for each in said)
+
+
+# ── names, denial ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _names_are_supported(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bool:
+    """Return whether the sources have every name, and the quotes do not give another in a name's place.
+
+    A row of a table speaks of what it names, with its head and its headings, and of nobody else.
+    German writes every noun with a capital: there only those are names that stand in a passage or the question.
+    """
+    whole = frozenset[str]().union(*(each.source.terms for each in best_quotes))
+    is_german = any(each.source.evidence.chunk.language == "de" for each in best_quotes)
+    wanted = [each for each in claim.names if not is_german or each <= claim.known]
+    if not all(name <= whole for name in wanted):
+        return False
+    said = frozenset[str]().union(*(_facts_of(each.quote).terms for each in best_quotes))
+    absent = [name for name in wanted if not name & said]
+    runs = [
+        run
+        for each in best_quotes
+        for run in facts.names(_quote_in_context(each.quote), claim.known)
+    ]
+    if any(_is_partly_different(name, run) for name in wanted if not name <= said for run in runs):
+        return False
+    if is_german or not absent:
+        return True
+    if any(each.quote.text.startswith("|") for each in best_quotes):
+        return False
+    return not any(_has_other_names(claim, each.quote) for each in best_quotes) and (
+        len(wanted) == 1 or all(_is_free(name, claim, best_quotes) for name in absent)
+    )
+
+
+def _is_partly_different(name: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two names share a part and differ in another, as Jonas Weber and Jonas Klein do."""
+    return bool(name & other and name - other and other - name)
+
+
+def _is_free(name: frozenset[str], claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bool:
+    """Return whether a name that the quotes lack stands somewhere in the passages without somebody else."""
+    naming = [
+        quote
+        for each in best_quotes
+        for quote in each.source.quotes
+        if name & _facts_of(quote).terms
+    ]
+    return any(not _has_other_names(claim, quote) for quote in naming)
+
+
+def _has_other_names(claim: _Claim, quote: Quote) -> bool:
+    mine = claim.content.union(*claim.names)
+    return any(not name & mine for name in facts.names(quote.text, claim.known))
+
+
+def _is_negated_or_altered(claim: _Claim, quote: Quote) -> bool:
+    """Return whether a quote denies what is claimed, or says it otherwise in a small word that matters."""
+    denial = facts.clauses(quote.text)
+    if facts.differ_in_negation(claim.clauses, denial):
+        return True
+    denies = any(each.denies for each in (*claim.clauses, *denial))
+    return changes_modality(claim.text, f"{quote.context}\n{quote.text}", denies=denies)
+
+
+def _quote_in_context(quote: Quote) -> str:
+    """Return a quote with what it stands under."""
+    return "\n".join((_heading(quote.evidence), quote.context, quote.text))
+
+
+def _heading(evidence: Evidence) -> str:
+    return "\n".join((evidence.chunk.title, *evidence.chunk.locator.section))

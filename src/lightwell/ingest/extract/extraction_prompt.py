@@ -1,0 +1,146 @@
+"""What a chat model is told and sent so that it reads a chunk; `replies` reads its answer."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+
+from lightwell.domain.fences import fence
+from lightwell.domain.graph import Extraction, Mention, MentionType, normalize_name
+from lightwell.ingest.extract import rule_extractor
+from lightwell.ingest.extract.reply_parser import ParsedReply, Problem
+from lightwell.ports import ExtractionInput, Message
+from lightwell.text.terms import STOP_WORDS, words
+
+DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
+MAX_KNOWN = 80
+"""Names of each sort told in a second look, in the order in which they were found."""
+
+MIN_MISSED, MIN_SHARE = 3, 0.15
+"""A second look pays from this many missed names on, when they are this share of all the rules found."""
+
+_SECTION = re.compile(r"^# (\w+)\n", re.MULTILINE)
+_ROWS = {"type": "array", "items": {"type": "string"}}
+
+
+class OutputForm(StrEnum):
+    """How the model writes: lines cost least; JSON is for endpoints that hold a model to a schema."""
+
+    LINES = "lines"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionSpec:
+    """What to look for and how to write it; `language` "" means the passage's own."""
+
+    kinds: tuple[str, ...] = DEFAULT_KINDS
+    language: str = ""
+    form: OutputForm = OutputForm.LINES
+
+
+def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
+    """Return the first pass: the instructions, equal for all chunks, and the chunk as fenced data."""
+    passage = fence(_passage(chunk))
+    return [
+        _instructions(spec),
+        Message(role="user", content=f"{passage}\n{_part('first')}"),
+    ]
+
+
+def gleaning_messages(
+    chunk: ExtractionInput, known: Sequence[str], spec: ExtractionSpec
+) -> list[Message]:
+    """Return the second pass: the same instructions, the chunk, the names found and those that rules miss; no history."""
+    told = f"{_passage(chunk)}\n\nKnown: {_bulleted(known)}"
+    if missed := _names_missed(known, rule_extractor.extract_by_rules(chunk)):
+        told += f"\nPerhaps missing: {_bulleted(missed)}"
+    passage = fence(told)
+    return [
+        _instructions(spec),
+        Message(role="user", content=f"{passage}\n{_part('again')}"),
+    ]
+
+
+def repair_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
+    """Return the first pass with a word on its form, for when the reply to it could not be used; no history."""
+    passage = fence(_passage(chunk))
+    return [
+        _instructions(spec),
+        Message(role="user", content=f"{passage}\n{_part('repair')}"),
+    ]
+
+
+def reply_schema() -> Mapping[str, object]:
+    """Return the JSON schema of `Form.JSON`: rows of strings, in the order of the prompt's fields."""
+    return {
+        "type": "object",
+        "properties": {
+            "E": {"type": "array", "items": {**_ROWS, "minItems": 3, "maxItems": 7}},
+            "R": {"type": "array", "items": {**_ROWS, "minItems": 5, "maxItems": 9}},
+        },
+        "required": ["E", "R"],
+        "additionalProperties": False,
+    }
+
+
+def worth_gleaning(parsed: ParsedReply, by_rules: Extraction) -> bool:
+    """Say whether a second look is likely to pay: the reply was cut, or names that rules see there are missing.
+
+    Names count as missing when no found name shares all their words or is contained in them.
+    """
+    if Problem.TRUNCATED in parsed.problems:
+        return True
+    found = [mention.name for mention in parsed.extraction.mentions]
+    seen = sum(_counts(mention) for mention in by_rules.mentions)
+    return len(_names_missed(found, by_rules)) >= max(MIN_MISSED, MIN_SHARE * seen)
+
+
+def _names_missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
+    told = [_is_distinctive(name) for name in found]
+    seen = [mention.name for mention in by_rules.mentions if _counts(mention)]
+    return [
+        name
+        for name in seen
+        if not any(
+            _is_distinctive(name) <= other or other <= _is_distinctive(name) for other in told
+        )
+    ]
+
+
+def _bulleted(names: Sequence[str]) -> str:
+    return "; ".join(" ".join(name.split()) for name in names[:MAX_KNOWN])
+
+
+def _counts(mention: Mention) -> bool:
+    return mention.type is MentionType.EXPLICIT and mention.kind != "domain"
+
+
+def _is_distinctive(name: str) -> frozenset[str]:
+    return frozenset(words(normalize_name(name))) - STOP_WORDS
+
+
+def _instructions(spec: ExtractionSpec) -> Message:
+    language = "in " + (spec.language or "the passage's language")
+    task = _part("task").replace("{kinds}", ", ".join(spec.kinds))
+    task = task.replace("{language}", language)
+    return Message(role="system", content=f"{task}\n{_part(spec.form)}")
+
+
+def _passage(chunk: ExtractionInput) -> str:
+    heads = [chunk.document_title, *chunk.draft.section_path]
+    head = " > ".join(" ".join(part.split()) for part in heads if part.strip())
+    return f"{head}\n\n{chunk.draft.text.strip()}" if head else chunk.draft.text.strip()
+
+
+@cache
+def _parts() -> Mapping[str, str]:
+    page = resources.files("lightwell.ingest.extract").joinpath("prompts", "extract.md")
+    sections = _SECTION.split(page.read_text(encoding="utf-8"))
+    return dict(zip(sections[1::2], map(str.strip, sections[2::2]), strict=True))
+
+
+def _part(name: str) -> str:
+    return _parts()[name]

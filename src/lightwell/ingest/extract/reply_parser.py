@@ -1,0 +1,249 @@
+"""A model's reply to `reading_messages` as an extraction, and what was wrong with it."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from lightwell.domain.graph import (
+    MIN_CONFIDENCE,
+    Extraction,
+    Mention,
+    MentionType,
+    Predicate,
+    RelationMention,
+    join_descriptions,
+    normalize_name,
+)
+from lightwell.ingest.extract import rule_extractor
+from lightwell.ingest.extract.reply_rows import ENTITY_FIELDS, RELATION_FIELDS, Problem, parse_rows
+from lightwell.ports import ExtractionInput
+from lightwell.text.terms import STOP_WORDS, words
+
+INFERRED_CONFIDENCE = 0.5
+"""The confidence of an entity that the passage does not name."""
+
+UNDECLARED_CONFIDENCE = 0.8
+"""The confidence of an entity that only a relation names, in the passage's own words."""
+
+MAX_WEIGHT = 10.0
+EXAMPLES = frozenset({"ada lovelace", "analytical engine", "charles babbage", "london"})
+"""The names in the example of `prompts/extract.md`: small models repeat them whatever the passage is about."""
+
+EXAMPLE_DESCRIPTIONS = frozenset(
+    {
+        "wrote a program for the analytical engine",
+        "machine that charles babbage designed",
+        "designed the analytical engine",
+        "where the analytical engine was designed",
+        "she wrote a program for it",
+        "he designed it",
+        "it was designed there",
+    }
+)
+"""What the example says of them, which small models say of anybody."""
+
+_LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
+_MAX_KEYWORDS = 4
+_UNSAID = frozenset({"unknown", "none", "n/a", "not specified", "not mentioned", "not given"})
+_NO_KIND = "other"
+_CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
+_WRAPPING = " \t\"'“”‘’`*<>[]{},;:"
+_KIND = re.compile(r"[^\w\- ]+")
+_GAPS = re.compile(r"[\s\-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedReply:
+    """What a reply says of its chunk, and how often it had which problem; what is not counted is kept."""
+
+    extraction: Extraction
+    problems: Mapping[Problem, int]
+
+
+def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> ParsedReply:
+    """Return what the reply says, in its order, as far as it can be read; never raises.
+
+    `complete` is false when the endpoint cut the reply at its token limit.
+    """
+    found = parse_rows(text, complete=complete)
+    hearing = _ReplyParser(chunk, Counter(found.problems))
+    for row in found.entities:
+        hearing.entity(dict(zip(ENTITY_FIELDS, row, strict=True)))
+    for row in found.relations:
+        hearing.relation(dict(zip(RELATION_FIELDS, row, strict=True)))
+    extraction = Extraction(
+        mentions=tuple(hearing.mentions.values()),
+        relation_mentions=tuple(hearing.statements.values()),
+    )
+    return ParsedReply(
+        extraction=extraction, problems={p: n for p, n in hearing.problems.items() if n}
+    )
+
+
+class _ReplyParser:
+    """Rows turned into mentions and statements, one after another."""
+
+    def __init__(self, chunk: ExtractionInput, problems: Counter[Problem]) -> None:
+        self.problems = problems
+        self.mentions: dict[str, Mention] = {}
+        self.statements: dict[tuple[str, str, Predicate], RelationMention] = {}
+        self._chunk = chunk
+        heads = " ".join([chunk.document_title, *chunk.draft.section_path])
+        self._text = normalize_name(chunk.draft.text)
+        self._words = frozenset(words(f"{heads} {chunk.draft.text}"))
+
+    def entity(self, row: Mapping[str, str]) -> None:
+        name = self._name(row["name"], Problem.EMPTY_NAME)
+        if not name:
+            return
+        mention = Mention(
+            name=name,
+            kind=_kind(row["type"]),
+            description=self._description(row["description"]),
+            count=self._count(name),
+            attributes={
+                field: _shorten(row[field], _LONGEST_FIELD)
+                for field in _CONCEPT_FIELDS
+                if row[field]
+            },
+        )
+        if not self._is_supported(name):
+            self.problems[Problem.UNSUPPORTED] += 1
+            mention = replace(mention, type=MentionType.INFERRED, confidence=INFERRED_CONFIDENCE)
+        self._add(mention)
+
+    def relation(self, row: Mapping[str, str]) -> None:
+        subject = self._name(row["subject"], Problem.EMPTY_SUBJECT)
+        target = self._name(row["object"], Problem.EMPTY_OBJECT)
+        confidence = self._number(row["confidence"], 1.0)
+        if not subject or not target:
+            return
+        if normalize_name(subject) == normalize_name(target):
+            self.problems[Problem.SELF_LOOP] += 1
+        elif confidence < MIN_CONFIDENCE:
+            self.problems[Problem.LOW_CONFIDENCE] += 1
+        else:
+            self._relate(row, self._resolve_name(subject), self._resolve_name(target), confidence)
+
+    def _relate(self, row: Mapping[str, str], subject: str, target: str, confidence: float) -> None:
+        predicate = self._predicate(row["predicate"])
+        keywords, description = _keywords_and_description(row)
+        weight = self._number(row["weight"], 1.0)
+        compared = predicate is Predicate.COMPARED_TO
+        said = RelationMention(
+            subject=subject,
+            object=target,
+            predicate=predicate,
+            keywords=_shorten(keywords, _LONGEST_FIELD),
+            description=self._description(description),
+            weight=min(weight, MAX_WEIGHT) if weight > 0 else 1.0,
+            confidence=min(confidence, 1.0),
+            comparison=_shorten(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
+            use_case=_shorten(row["use_case"], _LONGEST_DESCRIPTION) if compared else "",
+        )
+        key = (subject, target, predicate)
+        before = self.statements.get(key)
+        if before:
+            self.problems[Problem.REPEATED] += before.description == said.description
+            said = replace(
+                before, description=join_descriptions([before.description, said.description])
+            )
+        self.statements[key] = said
+
+    def _add(self, mention: Mention) -> None:
+        key = normalize_name(mention.name)
+        before = self.mentions.get(key)
+        if before:
+            self.problems[Problem.REPEATED] += before.description == mention.description
+            mention = replace(
+                before,
+                description=join_descriptions([before.description, mention.description]),
+                attributes={**mention.attributes, **before.attributes},
+            )
+        self.mentions[key] = mention
+
+    def _resolve_name(self, name: str) -> str:
+        """Return the name as the entities have it; mention it where they lack it."""
+        key = normalize_name(name)
+        if key not in self.mentions:
+            self.problems[Problem.UNDECLARED] += 1
+            supported = self._is_supported(name)
+            self.mentions[key] = Mention(
+                name=name,
+                kind=self._kinds_by_rule().get(key, _NO_KIND),
+                type=MentionType.INFERRED,
+                confidence=UNDECLARED_CONFIDENCE if supported else INFERRED_CONFIDENCE,
+                count=self._count(name),
+            )
+        return self.mentions[key].name
+
+    def _kinds_by_rule(self) -> Mapping[str, str]:
+        read = rule_extractor.extract_by_rules(self._chunk)
+        return {normalize_name(one.name): one.kind for one in read.mentions if one.kind != "name"}
+
+    def _name(self, text: str, empty: Problem) -> str:
+        name = " ".join(text.split()).strip(_WRAPPING)
+        if not normalize_name(name):
+            self.problems[empty] += 1
+            return ""
+        if len(name) > _LONGEST_NAME:
+            self.problems[Problem.TOO_LONG] += 1
+            return ""
+        if normalize_name(name) in EXAMPLES and not self._is_supported(name):
+            self.problems[Problem.ECHOED] += 1
+            return ""
+        return name
+
+    def _description(self, text: str) -> str:
+        line = _shorten(text, _LONGEST_DESCRIPTION)
+        if normalize_name(line) in EXAMPLE_DESCRIPTIONS and "engine" not in self._words:
+            self.problems[Problem.ECHOED] += 1
+            return ""
+        return "" if normalize_name(line) in _UNSAID else line
+
+    def _predicate(self, text: str) -> Predicate:
+        word = _GAPS.sub("_", text.strip(_WRAPPING)).upper()
+        if word in Predicate.__members__:
+            return Predicate(word)
+        self.problems[Problem.INVALID_PREDICATE] += 1
+        return Predicate.RELATED_TO
+
+    def _number(self, text: str, default: float) -> float:
+        bare = text.strip(_WRAPPING)
+        try:
+            number = float(bare.removesuffix("%")) / (100 if bare.endswith("%") else 1)
+        except ValueError:
+            self.problems[Problem.NOT_A_NUMBER] += bool(bare)
+            return default
+        return number if math.isfinite(number) else default
+
+    def _count(self, name: str) -> int:
+        whole = rf"(?<!\w){re.escape(normalize_name(name))}(?!\w)"
+        return max(1, len(re.findall(whole, self._text)))
+
+    def _is_supported(self, name: str) -> bool:
+        telling = frozenset(words(name)) - STOP_WORDS
+        return not self._words.isdisjoint(telling) or (
+            not telling and normalize_name(name) in self._text
+        )
+
+
+def _kind(text: str) -> str:
+    bare = " ".join(_KIND.sub(" ", text).casefold().split())
+    return bare if 0 < len(bare) <= _LONGEST_KIND else _NO_KIND
+
+
+def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:
+    """Return both; small models leave the keywords out and write the description in their place."""
+    keywords, description = row["keywords"], row["description"]
+    if description or len(keywords.split()) <= _MAX_KEYWORDS:
+        return keywords, description
+    return "", keywords
+
+
+def _shorten(text: str, longest: int) -> str:
+    """Return the text in one line, cut at a word where it is too long."""
+    line = " ".join(text.split()).strip("\"'")
+    return line if len(line) <= longest else line[:longest].rpartition(" ")[0] or line[:longest]

@@ -1,0 +1,254 @@
+"""The extractor that needs no model: what a chunk names, and what it names in one breath."""
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, combinations
+
+from lightwell.domain.graph import Extraction, Mention, MentionType, RelationMention, normalize_name
+from lightwell.ingest.extract.names import Name, common_words, find_names
+from lightwell.ingest.extract.patterns import PatternMatch, defined_terms, find_patterns, speaker
+from lightwell.ports import ExtractionInput
+from lightwell.text.sentences import sentences_of
+
+MAX_MENTIONS = 40
+MAX_STATEMENTS = 12
+CO_OCCURRENCE = 0.5
+"""The confidence of a statement that rests on nothing but a shared sentence."""
+
+_RANK = {
+    kind: rank
+    for rank, kind in enumerate(
+        ("name", "work", "term", "document", "domain", "organization", "person", "identifier")
+    )
+}
+_LONGEST_NAME = 120
+_LONGEST_HEADING = 8
+_MAX_IN_SENTENCE = 12
+"""Of a sentence that lists more names than this, the first are related; the rest is a list, not a statement."""
+
+_HEADER_ADDRESS = re.compile(
+    r"[\"”]? ?<([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})>"
+)
+_LOCAL_PARTS = re.compile(r"[._+-]|\d+")
+
+_COVER = ")"
+"""Stands where a mark stood: ends a span, and what follows it opens no sentence."""
+
+_FENCE = re.compile(
+    r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_SOFT_WRAP = re.compile(r"\n(?<=[^\n|]{50}[\w,;)]\n)(?=[^\W_][^\n|:]{2})")
+_STYLE = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|(?<!`)`(?!`)")
+_STYLED = re.compile(r"[*_`]")
+_HEADING = re.compile(r"^#{1,6} ++(.+)$", re.MULTILINE)
+_NUMBERING = re.compile(r"^(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.) +")
+_LINE_MARKS = re.compile(r"^(?:[#>*•+\-] *)+|^\d+[.)] +")
+_BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FoundMention:
+    """A mention where it was heard; `key` is its normalised name, `main` and `sure` are as in `Name`.
+
+    A title or a term counts 0: the sentences that name it count it.
+    """
+
+    key: str
+    mention: Mention
+    main: bool = True
+    sure: bool = True
+
+
+class RuleExtractor:
+    """Reads chunks by rules alone, in a thread: the event loop has leases to renew meanwhile."""
+
+    async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
+        """Return what each chunk says, in order."""
+        return await asyncio.to_thread(lambda: [extract_by_rules(chunk) for chunk in chunks])
+
+
+def extract_by_rules(chunk: ExtractionInput) -> Extraction:
+    """Return at most 40 mentions, the title first, then the most frequent, and at most 12 statements.
+
+    A function of the chunk and its title alone. A statement is a RELATED_TO of two names; its weight is
+    the number of sentences that hold both.
+    """
+    prose = _FENCE.sub("\n", chunk.draft.text)
+    sentences = _without_doubtful([*_sentences(prose)], chunk.document_title)
+    heard = [*_titles(chunk), *_terms(chunk, prose), *chain.from_iterable(sentences)]
+    mentions = _merge_mentions(heard)
+    return Extraction(
+        mentions=tuple(mentions.values()), relation_mentions=_statements(sentences, mentions)
+    )
+
+
+def _titles(chunk: ExtractionInput) -> Iterator[_FoundMention]:
+    title = " ".join(chunk.document_title.split())
+    if chunk.is_first and title:
+        yield _metadata(title)
+        if bare := _BARE_TITLE.fullmatch(title):
+            yield _metadata(bare[1])
+
+
+def _metadata(title: str) -> _FoundMention:
+    mention = Mention(name=title, kind="document", type=MentionType.METADATA, count=0)
+    return _FoundMention(key=normalize_name(title), mention=mention)
+
+
+def _terms(chunk: ExtractionInput, prose: str) -> Iterator[_FoundMention]:
+    headings = [_without_closing(match[1]) for match in _HEADING.finditer(prose)]
+    paths = [chunk.draft.section_path, *(section.path for section in chunk.draft.sections)]
+    for heading in dict.fromkeys([*headings, *(path[-1] for path in paths if path)]):
+        term = _NUMBERING.sub("", _STYLE.sub("", heading)).strip()
+        if len(term.split()) <= _LONGEST_HEADING and not term.endswith(("?", ".")):
+            yield from _term(term)
+    for term in defined_terms(prose):
+        yield from _term(term)
+
+
+def _without_closing(heading: str) -> str:
+    """Return a heading without the `##` that may close it."""
+    bare = heading.rstrip("#")
+    return bare.rstrip(" ") or heading if bare != heading and bare.endswith(" ") else heading
+
+
+def _term(term: str) -> Iterator[_FoundMention]:
+    if term.casefold() not in common_words():
+        yield _FoundMention(
+            key=normalize_name(term), mention=Mention(name=term, kind="term", count=0)
+        )
+
+
+def _sentences(prose: str) -> Iterator[list[_FoundMention]]:
+    for line in _SOFT_WRAP.sub(" ", prose).split("\n"):
+        bare = _LINE_MARKS.sub("", _without_markup(line))
+        who = speaker(bare)
+        first = [_mention_of_pattern(who)] if who else []
+        for sentence in sentences_of(bare[who.end :] if who else bare):
+            yield [*first, *_in_sentence(sentence)]
+            first = []
+
+
+def _without_markup(line: str) -> str:
+    bare = " ".join(line.split())
+    return _STYLE.sub("", bare) if _STYLED.search(bare) else bare
+
+
+def _in_sentence(sentence: str) -> Iterator[_FoundMention]:
+    rest = sentence
+    for mark in find_patterns(sentence):
+        yield _mention_of_pattern(mark)
+        rest = rest[: mark.start] + _COVER * (mark.end - mark.start) + rest[mark.end :]
+    for name in find_names(rest):
+        stated = _header_address(sentence, name)
+        mention = Mention(name=name.text, kind=name.kind, attributes=stated)
+        yield _FoundMention(
+            key=normalize_name(name.text), mention=mention, main=name.main, sure=name.sure
+        )
+
+
+def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
+    """Return the address that stands behind a name as in the head of a mail, and that is made of the name."""
+    stated = _HEADER_ADDRESS.match(sentence, name.start + len(name.text))
+    if stated is None or not name.main or not sentence.startswith(name.text, name.start):
+        return {}
+    parts = set(_LOCAL_PARTS.split(stated[1].casefold()))
+    own = normalize_name(name.text).split()
+    return {"email": f"{stated[1]}@{stated[2]}".lower()} if {own[0], own[-1]} <= parts else {}
+
+
+def _mention_of_pattern(mark: PatternMatch) -> _FoundMention:
+    mention = Mention(name=mark.text, kind=mark.kind, attributes=mark.attributes)
+    return _FoundMention(key=normalize_name(mark.text), mention=mention)
+
+
+def _without_doubtful(
+    sentences: list[list[_FoundMention]], title: str
+) -> list[list[_FoundMention]]:
+    """Return the sentences without the names that nothing but a capital at a sentence's head speaks for."""
+    known = {name.key for line in sentences for name in line if name.sure}
+    known.add(normalize_name(title))
+    return [[name for name in line if name.sure or name.key in known] for line in sentences]
+
+
+def _merge_mentions(mentions: Iterable[_FoundMention]) -> dict[str, Mention]:
+    """Return one mention for each normalised name, with the most telling kind."""
+    found: dict[str, Mention] = {}
+    main: set[str] = set()
+    addresses: dict[str, set[str]] = {}
+    for name in mentions:
+        key = name.key
+        if not _is_name(key):
+            continue
+        if name.main:
+            main.add(key)
+        if address := name.mention.attributes.get("email"):
+            addresses.setdefault(key, set()).add(address)
+        found[key] = _merge_two(found[key], name.mention) if key in found else name.mention
+    ranked = sorted(
+        found, key=lambda key: (_is_stated(found[key]), -found[key].count, key not in main)
+    )
+    return {
+        key: replace(
+            found[key],
+            count=max(1, found[key].count),
+            attributes=_certain(found[key], addresses.get(key, ())),
+        )
+        for key in ranked[:MAX_MENTIONS]
+    }
+
+
+def _certain(mention: Mention, addresses: Collection[str]) -> Mapping[str, str]:
+    """Return the attributes without an address where the passage gives the name several: it may speak of several people."""
+    if len(addresses) < 2:
+        return mention.attributes
+    return {field: value for field, value in mention.attributes.items() if field != "email"}
+
+
+def _is_stated(mention: Mention) -> bool:
+    return mention.type is not MentionType.METADATA
+
+
+def _is_name(key: str) -> bool:
+    return 1 < len(key) <= _LONGEST_NAME and any(sign.isalpha() for sign in key)
+
+
+def _merge_two(one: Mention, other: Mention) -> Mention:
+    best = max(one, other, key=lambda mention: _RANK[mention.kind])
+    return replace(
+        best,
+        count=one.count + other.count,
+        type=one.type,
+        attributes={**other.attributes, **one.attributes},
+    )
+
+
+def _statements(
+    sentences: Iterable[Iterable[_FoundMention]], mentions: Mapping[str, Mention]
+) -> tuple[RelationMention, ...]:
+    """Return the pairs of most shared sentences; among equals the rarer names, then the nearer ones."""
+    shared: Counter[tuple[str, str]] = Counter()
+    apart: dict[tuple[str, str], int] = {}
+    for line in sentences:
+        keys = dict.fromkeys(name.key for name in line if name.main and name.key in mentions)
+        for (at, one), (to, other) in combinations([*enumerate(keys)][:_MAX_IN_SENTENCE], 2):
+            pair = (other, one) if (other, one) in shared else (one, other)
+            shared[pair] += 1
+            apart[pair] = min(to - at, apart.get(pair, to))
+
+    def order(pair: tuple[str, str]) -> tuple[int, int, int]:
+        return -shared[pair], sum(mentions[key].count for key in pair), apart[pair]
+
+    return tuple(
+        _co_occurrence(mentions[one], mentions[other], shared[one, other])
+        for one, other in sorted(shared, key=order)[:MAX_STATEMENTS]
+    )
+
+
+def _co_occurrence(one: Mention, other: Mention, sentences: int) -> RelationMention:
+    return RelationMention(
+        subject=one.name, object=other.name, weight=float(sentences), confidence=CO_OCCURRENCE
+    )

@@ -1,0 +1,114 @@
+"""Profiles by meaning: what one access class says of one thing, embedded when it says something else than before.
+
+    changed profiles ─ text ─► of other words than its vector? ─► embedded ─► put ─► noted, if they say the same still
+
+The text is made of the class's own words only, and what it says is all that a vector depends on.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.graph import ProfileSubject
+from lightwell.domain.ids import ProjectId, SpaceId
+from lightwell.logs import logger
+from lightwell.ports import Embedder, ProfileIndex, ProfileVector
+from lightwell.records.database import Database
+from lightwell.records.graph import profile_queue
+from lightwell.records.graph.profile_queue import ChangedProfile, Key
+
+MAX_CHARACTERS = 2000
+"""Of a description, what is embedded: about as much as a summary may have."""
+
+_REMOVED_AT_ONCE = 500
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileEmbedder:
+    """What it takes to give profiles their places in an embedding space, `at_once` of them at a time."""
+
+    database: Database
+    index: ProfileIndex
+    space: SpaceId
+    embedder: Embedder
+    at_once: int = 32
+
+
+def profile_text(profile: ChangedProfile) -> str:
+    """Return what is embedded of a profile: `Acme Corp (organization): sells pumps`, `Acme Corp - supplies - Nordwind: ...`."""
+    if profile.subject is ProfileSubject.ENTITY:
+        about = f"{profile.name} ({profile.kind})"
+    else:
+        about = " - ".join(part for part in (profile.source, profile.name, profile.target) if part)
+    said = profile.description[:MAX_CHARACTERS]
+    return f"{about}: {said}" if about else said
+
+
+async def embed_profiles(
+    profile_embedder: ProfileEmbedder, project_id: ProjectId, since: datetime | None = None
+) -> None:
+    """Bring the index to what the project's profiles say; with `since` only those derived then or later.
+
+    Where the embedder fails, the rest waits for the next time, and is found by name until then.
+    """
+    if not await profile_queue.any_changed(profile_embedder.database, project_id):
+        return
+    await _retract(profile_embedder, project_id)
+    while waiting := await profile_queue.take_changed(
+        profile_embedder.database,
+        project_id,
+        limit=profile_embedder.at_once,
+        most=MAX_CHARACTERS,
+        since=since,
+    ):
+        try:
+            await _embed_and_store(profile_embedder, waiting)
+        except ModelFailed as error:
+            _log.warning("profiles wait for their vectors: a model failed", error=str(error))
+            return
+        finally:
+            await profile_queue.give_back(
+                profile_embedder.database, [each.claim for each in waiting]
+            )
+    await profile_embedder.index.build(profile_embedder.space)
+
+
+async def _retract(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
+    """Remove the vectors of profiles that are gone or say nothing any more."""
+    while gone := await profile_queue.take_silent(
+        profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
+    ):
+        await profile_embedder.index.remove(profile_embedder.space, gone)
+        await profile_queue.delete_vector_records(profile_embedder.database, gone)
+
+
+async def _embed_and_store(
+    profile_embedder: ProfileEmbedder, waiting: Sequence[ChangedProfile]
+) -> None:
+    """Embed what is of other words than before, put it and note it: no reader sees a vector before it is noted."""
+    texts = {profile.key: profile_text(profile) for profile in waiting}
+    hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
+    anew = [profile for profile in waiting if profile.text_hash != hashes[profile.key]]
+    vectors = await _vectors(profile_embedder, anew, texts)
+    await profile_embedder.index.put(profile_embedder.space, vectors)
+    await profile_queue.mark_embedded(profile_embedder.database, waiting, hashes)
+
+
+async def _vectors(
+    profile_embedder: ProfileEmbedder, anew: Sequence[ChangedProfile], texts: Mapping[Key, str]
+) -> list[ProfileVector]:
+    """Embed the texts of these, equal ones once."""
+    distinct = list(dict.fromkeys(texts[profile.key] for profile in anew))
+    if not distinct:
+        return []
+    found = dict(zip(distinct, await profile_embedder.embedder.documents(distinct), strict=True))
+    return [
+        ProfileVector(
+            subject=profile.subject, claim=profile.claim, vector=found[texts[profile.key]]
+        )
+        for profile in anew
+    ]

@@ -1,0 +1,111 @@
+"""Hand-made chunks: they are checked, staged in place of what cutting and embedding would make, and go on from there."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.documents import ChunkDraft, Document, Section
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ChunkId, JobId, ProjectId, new_id
+from lightwell.domain.jobs import JobState
+from lightwell.domain.requests import EmbeddedChunk, IngestResponse
+from lightwell.domain.texts import require_text
+from lightwell.ingest.chunking import chunk_hash, validate_chunk
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.parse.language import language_of
+from lightwell.records.database import repeatable
+from lightwell.records.documents import supplied_chunks
+from lightwell.records.documents.chunks import StagedChunk
+from lightwell.text.tokens import token_count
+
+_BETWEEN = "\n\n"
+
+
+@repeatable
+async def enqueue_document(
+    context: IngestContext,
+    project_id: ProjectId,
+    document: Document,
+    chunks: Sequence[EmbeddedChunk],
+) -> IngestResponse:
+    """Enqueue these chunks as all that the document says from now on; raise `Invalid` with S3's messages.
+
+    Until a worker has read and published them, what the document showed before stands.
+    """
+    if not chunks:
+        raise Invalid("Give at least one chunk; to take a document out, delete it")
+    drafts = _drafts(chunks)
+    vectors = [_vector(each, context.space.dimension) for each in chunks]
+    staged = [
+        StagedChunk(
+            id=ChunkId(new_id()),
+            document_id=document.id,
+            hash=_hash(document.title, draft, vector),
+            draft=draft,
+        )
+        for draft, vector in zip(drafts, vectors, strict=True)
+    ]
+    known = zip(staged, vectors, strict=True)
+    own = {chunk.id: vector for chunk, vector in known if vector is not None}
+    job = JobId(new_id())
+    async with context.database.transaction() as connection:
+        await supplied_chunks.enqueue(
+            connection,
+            project_id,
+            document,
+            job,
+            staged,
+            (context.space.id, own),
+        )
+    return IngestResponse(
+        job_id=job,
+        document_id=document.id,
+        status=JobState.QUEUED,
+        estimated_chunks=len(staged),
+    )
+
+
+def _drafts(chunks: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
+    drafts: list[ChunkDraft] = []
+    start = 0
+    for index, each in enumerate(chunks):
+        text = require_text(each.content, "The chunk").strip()
+        end = start + len(text)
+        draft = ChunkDraft(
+            index=index,
+            start=start,
+            end=end,
+            text=text,
+            tokens=token_count(text),
+            section_path=each.section_path,
+            sections=(Section(path=each.section_path, start=start, end=end),),
+            pages=(),
+            has_code=False,
+            has_formula=False,
+            has_table=False,
+            language=language_of(text),
+        )
+        drafts.append(validate_chunk(draft))
+        start = end + len(_BETWEEN)
+    return drafts
+
+
+def _vector(chunk: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
+    """Return the chunk's vector at length 1, None without one."""
+    if chunk.embedding is None:
+        return None
+    if len(chunk.embedding) != dimension:
+        raise Invalid(f"Embedding must be {dimension} dimensions")
+    length = math.hypot(*chunk.embedding)
+    if not 0 < length < math.inf:
+        raise Invalid("Embedding must consist of finite numbers that are not all zero")
+    return np.asarray(chunk.embedding, dtype=np.float32) / np.float32(length)
+
+
+def _hash(title: str, draft: ChunkDraft, vector: NDArray[np.float32] | None) -> bytes:
+    """Return the hash by which equal text is not embedded twice; of a given vector, too, which no other text may get."""
+    own = bytes.fromhex(chunk_hash(title, draft))
+    return own if vector is None else hashlib.sha256(own + vector.tobytes()).digest()

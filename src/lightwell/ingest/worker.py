@@ -1,0 +1,268 @@
+"""Workers: claim jobs under a lease, bring them in, give back what cannot be done now."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from math import ceil
+
+from lightwell.domain.errors import (
+    BudgetSpent,
+    Lost,
+    ModelFailed,
+    ParserFailed,
+    StoreConflict,
+    StoreFailed,
+    Unreadable,
+)
+from lightwell.domain.ids import ProjectId, new_id
+from lightwell.ingest.context import IngestContext, Outcome, finish_derived
+from lightwell.ingest.isolation import document_failure
+from lightwell.ingest.pipeline import ingest
+from lightwell.logs import logger
+from lightwell.records.jobs import queue
+from lightwell.records.jobs.queue import Claim, Worker
+
+LEASE_SECONDS = 30.0
+_FEW_JOBS = 4
+_POLL_SECONDS = 0.5
+_QUIET_SECONDS = 30.0
+_LONGEST_PAUSE_SECONDS = 60.0
+_CRASHED = (
+    f"its reading was begun {queue.MAX_ATTEMPTS} times and never ended: it may need more memory than there is."
+    " It is set aside"
+)
+
+_log = logger(__name__)
+
+
+def new_worker(seconds: float = LEASE_SECONDS) -> Worker:
+    """Return a worker with a name of its own; after `seconds` without a heartbeat others may take over."""
+    return Worker(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)
+
+
+def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
+    """Return the way with so many small batches at once that a model's slots stay full.
+
+    Two rounds of one-chunk documents wait for the model while others are prepared and published.
+    """
+    return replace(context, jobs_at_once=_FEW_JOBS, batches=2 + ceil(2 * slots / _FEW_JOBS))
+
+
+async def run_until_done(
+    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]
+) -> None:
+    """Work until the project, or what `way.only` names of it, has no open job, also waiting for what other workers hold.
+
+    Raises `ModelFailed` when a model does; the jobs then stay open for the next worker or the next command.
+    """
+    while True:
+        await _run_batches(context, project_id, on_outcome, asyncio.Event())
+        if await queue.count_open(context.database, project_id, context.only) == 0:
+            await finish_derived(context, project_id)
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def run_worker(
+    context: IngestContext,
+    project_id: ProjectId,
+    on_outcome: Callable[[Outcome], None],
+    stop: asyncio.Event,
+) -> None:
+    """Work until told to stop; while a model or the database fails, wait twice as long each time, a minute at most.
+
+    What others left to be done once is done at the beginning and after each quiet while. Raises `BudgetSpent`, since
+    waiting does not help there.
+    """
+    pause, quiet = _POLL_SECONDS, _QUIET_SECONDS
+    while not stop.is_set():
+        try:
+            if await _run_batches(context, project_id, on_outcome, stop) or quiet >= _QUIET_SECONDS:
+                await finish_derived(context, project_id)
+                quiet = 0.0
+            if pause > _POLL_SECONDS:
+                _log.warning("work goes on")
+            pause = _POLL_SECONDS
+        except BudgetSpent:
+            raise
+        except (ModelFailed, ParserFailed, StoreFailed) as error:
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            _log.warning("the jobs wait", error=str(error), seconds=pause)
+        await _wait(stop, pause)
+        quiet += pause
+
+
+async def _run_batches(
+    context: IngestContext,
+    project_id: ProjectId,
+    on_outcome: Callable[[Outcome], None],
+    stop: asyncio.Event,
+) -> bool:
+    """Bring in batch after batch, several at once, until nothing can be claimed or `stop` is set; return whether there was one.
+
+    While one batch waits for a model, the next is cut and the one before published; a slow document keeps no other
+    waiting. The first failure ends the others and is raised.
+    """
+    under_way: dict[asyncio.Task[None], IngestContext] = {}
+    worked = False
+    try:
+        while True:
+            batch = None
+            if len(under_way) < context.batches and not stop.is_set():
+                batch = await _claim(context, project_id)
+            if batch:
+                worked = True
+                under_way[asyncio.create_task(_ingest_batch(*batch, on_outcome))] = batch[0]
+                continue
+            if not under_way:
+                return worked
+            ended, _ = await asyncio.wait(
+                under_way, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            for task in ended:
+                del under_way[task]
+                task.result()
+    finally:
+        await _cancel_all(under_way)
+
+
+async def _cancel_all(under_way: Mapping[asyncio.Task[None], IngestContext]) -> None:
+    for task in under_way:
+        task.cancel()
+    await asyncio.gather(*under_way, return_exceptions=True)
+    for own in under_way.values():
+        await _undo_claim(own)
+
+
+async def _claim(
+    context: IngestContext, project_id: ProjectId
+) -> tuple[IngestContext, list[Claim]] | None:
+    """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
+    own = replace(context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}"))
+    try:
+        batch = await queue.claim(
+            context.database, project_id, own.worker, limit=context.jobs_at_once, only=context.only
+        )
+    except asyncio.CancelledError:
+        await _undo_claim(own)  # the claim may have been made all the same
+        raise
+    return (own, batch) if batch else None
+
+
+async def _ingest_batch(
+    context: IngestContext, batch: list[Claim], on_outcome: Callable[[Outcome], None]
+) -> None:
+    """Bring the batch in; what stops it for no fault of its documents does not count as an attempt at them."""
+    try:
+        async with heartbeat(context):
+            for part in _parts(batch):
+                await _ingest_part(context, part, on_outcome)
+    except (asyncio.CancelledError, ModelFailed, ParserFailed):
+        await _undo_claim(context)
+        raise
+    except (Lost, StoreConflict) as error:
+        # of several documents one may have been replaced or deleted: the others come again, and are not to blame
+        _log.warning("a batch is given back", jobs=len(batch), why=str(error))
+        await _undo_claim(context)
+    finally:
+        await _release(context)
+
+
+async def _ingest_part(
+    context: IngestContext, part: Sequence[Claim], on_outcome: Callable[[Outcome], None]
+) -> None:
+    """Bring the part in; where a document of several makes that fail, free them all, so that each comes by itself next.
+
+    A document that fails by itself has failed, and so has one that was begun too often.
+    """
+    first = part[0]
+    try:
+        _refuse_crashing(first)
+        await ingest(context, part, on_outcome)
+    except Exception as error:
+        failure = document_failure(error, first.url)
+        if failure is None:
+            raise
+        if len(part) > 1:
+            await queue.release(context.database, context.worker, [claim.job_id for claim in part])
+            return
+        await queue.fail(
+            context.database,
+            first.job_id,
+            context.worker,
+            code=failure.code,
+            message=failure.message,
+        )
+        on_outcome(Outcome(url=first.url, chunks=0, error=failure.message))
+
+
+async def _undo_claim(context: IngestContext) -> None:
+    try:
+        await queue.undo_claim(context.database, context.worker)
+    except StoreFailed as error:
+        _log.warning("jobs could not be given back; their leases run out", error=str(error))
+
+
+async def _release(context: IngestContext) -> None:
+    try:
+        await queue.release(context.database, context.worker)
+    except StoreFailed as error:
+        _log.warning("jobs could not be given back; their leases run out", error=str(error))
+
+
+def _refuse_crashing(claim: Claim) -> None:
+    if claim.attempts > queue.MAX_ATTEMPTS:
+        raise Unreadable("crashed", _CRASHED)
+
+
+def _parts(batch: list[Claim]) -> list[list[Claim]]:
+    """Return the batch with each job that was begun before on its own, last."""
+    fresh = [claim for claim in batch if claim.attempts == 1]
+    return ([fresh] if fresh else []) + [[claim] for claim in batch if claim.attempts > 1]
+
+
+@asynccontextmanager
+async def heartbeat(context: IngestContext) -> AsyncGenerator[None, None]:
+    """Keep the worker's leases fresh meanwhile; what nobody expected ends the heartbeat, is told at once and raised."""
+    beating = asyncio.create_task(_heartbeat(context))
+    beating.add_done_callback(_tell_end)
+    try:
+        yield
+    finally:
+        beating.cancel()
+        await asyncio.wait([beating])
+    if not beating.cancelled():
+        beating.result()
+
+
+def _tell_end(beating: asyncio.Task[None]) -> None:
+    if not beating.cancelled() and (error := beating.exception()) is not None:
+        _log.warning("the heartbeat ended; the leases run out", error=type(error).__name__)
+
+
+async def _heartbeat(context: IngestContext) -> None:
+    """Renew the leases three times as often as needed, and go on when the database does not answer for a while."""
+    missed = 0
+    while True:
+        await asyncio.sleep(context.worker.seconds / 3)
+        try:
+            await queue.renew_leases(context.database, context.worker)
+            missed = 0
+        except StoreFailed as error:
+            missed += 1
+            _log.warning(
+                "a heartbeat was missed",
+                error=str(error),
+                missed=missed,
+                lease=context.worker.seconds,
+            )
+
+
+async def _wait(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), seconds)
+    except TimeoutError:
+        return

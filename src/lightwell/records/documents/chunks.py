@@ -1,0 +1,236 @@
+"""Chunks on their way in: staged under class 0, with the vectors computed for them so far."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import HalfVector
+
+from lightwell.domain.documents import ChunkDraft, Layout
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef, ProjectId, SpaceId
+from lightwell.ports import ChunkVector
+from lightwell.records import chunk_layout
+from lightwell.records.database import Connection, Database, Row, copy_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedChunk:
+    """A chunk that nobody sees yet; `hash` is the SHA-256 of what is embedded for it."""
+
+    id: ChunkId
+    document_id: DocumentId
+    hash: bytes
+    draft: ChunkDraft
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexChange:
+    """A chunk that moved to another access class, or is gone (None), since its copies in the indexes were written."""
+
+    chunk_id: ChunkId
+    id: int
+    class_id: ClassId | None
+
+
+_COLUMNS = """document_chunks (
+    chunk_id, chunk_ref, document_id, chunk_index, chunk_text, chunk_hash, token_count, start_offset, end_offset,
+    page_number, last_page, section_path, layout, has_code, has_formula, has_table, language)"""
+
+_EMPTY = "DELETE FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id = 0"
+
+_STAGED = """
+SELECT chunk_id, document_id, chunk_hash, chunk_index, chunk_text, token_count, start_offset, end_offset,
+       section_path, layout, has_code, has_formula, has_table, language
+FROM document_chunks
+WHERE document_id = ANY(%(documents)s) AND class_id = 0
+ORDER BY document_id, chunk_index
+"""
+
+_PUBLISHED = _STAGED.replace("class_id = 0", "class_id <> 0")
+
+_TITLES = "SELECT document_id, title FROM source_documents WHERE document_id = ANY(%(documents)s)"
+
+_EMBEDDED = """
+SELECT chunk_id FROM staged_vectors WHERE space_id = %(space)s AND chunk_id = ANY(%(chunks)s)
+"""
+
+_SAME_HASH = """
+SELECT DISTINCT ON (chunk_hash) chunk_hash, chunk_id
+FROM document_chunks JOIN source_documents USING (document_id)
+WHERE project_id = %(project_id)s AND chunk_hash = ANY(%(hashes)s) AND document_chunks.class_id <> 0
+ORDER BY chunk_hash, chunk_id
+"""
+
+_STAGE_VECTORS = """
+INSERT INTO staged_vectors (space_id, chunk_id, embedding)
+SELECT %(space)s, given.chunk_id, given.embedding
+FROM unnest(%(chunks)s::uuid[], %(vectors)b::halfvec[]) AS given (chunk_id, embedding)
+ON CONFLICT (chunk_id, space_id) DO NOTHING
+"""
+
+_PUBLISHED_VECTORS = """
+SELECT staged.chunk_id, chunk.class_id, staged.embedding
+FROM staged_vectors AS staged JOIN document_chunks AS chunk USING (chunk_id)
+WHERE staged.space_id = %(space)s AND chunk.document_id = ANY(%(documents)s) AND chunk.class_id <> 0
+ORDER BY staged.chunk_id
+"""
+
+_UNSTAGE_VECTORS = """
+DELETE FROM staged_vectors USING document_chunks AS chunk
+WHERE staged_vectors.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)
+"""
+
+_CHANGES = """
+SELECT change.chunk_id, change.change_id, chunk.class_id
+FROM index_changes AS change LEFT JOIN document_chunks AS chunk USING (chunk_id)
+WHERE change.project_id = %(project_id)s
+ORDER BY change.chunk_id LIMIT %(limit)s
+"""
+
+_SETTLED = """
+WITH done AS (
+    SELECT change.chunk_id
+    FROM index_changes AS change
+    JOIN unnest(%(chunks)s::uuid[], %(changes)s::bigint[]) AS given (chunk_id, change_id) USING (chunk_id, change_id)
+    ORDER BY change.chunk_id FOR UPDATE OF change
+)
+DELETE FROM index_changes USING done WHERE index_changes.chunk_id = done.chunk_id
+"""
+
+
+async def stage(
+    connection: Connection, refs: Mapping[DocumentId, GlobalRef], chunks: Sequence[StagedChunk]
+) -> None:
+    """Write these documents' chunks down where no reader looks; what was staged for them before goes."""
+    await connection.execute(_EMPTY, {"documents": list(refs)})
+    await copy_rows(
+        connection, _COLUMNS, (_row(chunk, refs[chunk.document_id]) for chunk in chunks)
+    )
+
+
+async def list_staged(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
+    """Return the staged chunks of these documents, by document and index."""
+    return [_staged(row) for row in await database.rows(_STAGED, {"documents": list(documents)})]
+
+
+async def list_published(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
+    """Return the published chunks of these documents, by document and index."""
+    return [_staged(row) for row in await database.rows(_PUBLISHED, {"documents": list(documents)})]
+
+
+async def titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:
+    """Return the titles of these documents."""
+    rows = await database.rows(_TITLES, {"documents": list(documents)})
+    return {DocumentId(row[0]): row[1] for row in rows}
+
+
+async def chunks_with_vector(
+    database: Database, space: SpaceId, chunks: Sequence[ChunkId]
+) -> set[ChunkId]:
+    """Return those of the chunks whose vector is already there."""
+    rows = await database.rows(_EMBEDDED, {"space": space, "chunks": list(chunks)})
+    return {ChunkId(row[0]) for row in rows}
+
+
+async def published_by_hash(
+    database: Database, project_id: ProjectId, hashes: Sequence[bytes]
+) -> dict[bytes, ChunkId]:
+    """Return, for each hash the project has published, one chunk that has it: equal hash, equal text."""
+    rows = await database.rows(_SAME_HASH, {"project_id": project_id, "hashes": list(hashes)})
+    return {bytes(row[0]): ChunkId(row[1]) for row in rows}
+
+
+async def stage_vectors(
+    connection: Connection, space: SpaceId, vectors: Mapping[ChunkId, NDArray[np.float32]]
+) -> None:
+    """Keep these vectors until their chunks are published."""
+    if vectors:
+        halves = [HalfVector(vector) for vector in vectors.values()]
+        given = {"space": space, "chunks": list(vectors), "vectors": halves}
+        await connection.execute(_STAGE_VECTORS, given)
+
+
+async def published_vectors(
+    database: Database, space: SpaceId, documents: Sequence[DocumentId]
+) -> list[ChunkVector]:
+    """Return the kept vectors of chunks that are published by now."""
+    rows = await database.rows(_PUBLISHED_VECTORS, {"space": space, "documents": list(documents)})
+    return [
+        ChunkVector(
+            chunk_id=ChunkId(row[0]),
+            class_id=ClassId(row[1]),
+            vector=row[2].to_numpy().astype(np.float32),
+        )
+        for row in rows
+    ]
+
+
+async def delete_staged_vectors(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Let go of the kept vectors of these documents."""
+    await connection.execute(_UNSTAGE_VECTORS, {"documents": list(documents)})
+
+
+async def index_changes(
+    database: Database, project_id: ProjectId, *, limit: int
+) -> list[IndexChange]:
+    """Return up to `limit` changes that the indexes have still to follow."""
+    rows = await database.rows(_CHANGES, {"project_id": project_id, "limit": limit})
+    return [IndexChange(chunk_id=ChunkId(row[0]), id=row[1], class_id=row[2]) for row in rows]
+
+
+async def delete_index_changes(database: Database, changes: Sequence[IndexChange]) -> None:
+    """Forget index changes that have been carried out; what changed again since is kept."""
+    await database.execute(
+        _SETTLED,
+        {
+            "chunks": [change.chunk_id for change in changes],
+            "changes": [change.id for change in changes],
+        },
+    )
+
+
+def _row(chunk: StagedChunk, ref: GlobalRef) -> tuple[object, ...]:
+    draft = chunk.draft
+    ids: tuple[UUID, str, UUID] = (chunk.id, f"{ref}#{draft.index}", chunk.document_id)
+    return (
+        *ids,
+        draft.index,
+        draft.text,
+        chunk.hash,
+        draft.tokens,
+        draft.start,
+        draft.end,
+        draft.pages[0].number if draft.pages else None,
+        draft.pages[-1].number if draft.pages else None,
+        list(draft.section_path),
+        chunk_layout.to_json(Layout(sections=draft.sections, pages=draft.pages)),
+        draft.has_code,
+        draft.has_formula,
+        draft.has_table,
+        draft.language,
+    )
+
+
+def _staged(row: Row) -> StagedChunk:
+    layout = chunk_layout.from_json(row[9])
+    return StagedChunk(
+        id=ChunkId(row[0]),
+        document_id=DocumentId(row[1]),
+        hash=bytes(row[2]),
+        draft=ChunkDraft(
+            index=row[3],
+            text=row[4],
+            tokens=row[5],
+            start=row[6],
+            end=row[7],
+            section_path=tuple(row[8]),
+            sections=layout.sections,
+            pages=layout.pages,
+            has_code=row[10],
+            has_formula=row[11],
+            has_table=row[12],
+            language=row[13],
+        ),
+    )

@@ -1,0 +1,101 @@
+"""What a deletion will touch, and what is left of it afterwards."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.entity_refs import shown_ref
+from lightwell.domain.ids import ChunkId, DocumentId
+from lightwell.records.database import Connection, Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffectedGraph:
+    """What the documents' chunks fed, of what the reader sees; `entities` are ids with references."""
+
+    chunks: tuple[ChunkId, ...]
+    entities: dict[UUID, str]
+    relations: tuple[UUID, ...]
+    mentions: int
+    relation_mentions: int
+
+
+_CHUNKS = """
+SELECT chunk_id FROM document_chunks
+WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s)
+"""
+
+_ENTITIES = """
+SELECT entity.entity_id, coalesce(profile.entity_ref, entity.entity_ref) AS ref, profile.entity_kind, count(*)
+FROM document_entity_mentions AS mention
+JOIN document_chunks AS chunk USING (chunk_id)
+LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
+JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, mention.entity_id)
+CROSS JOIN LATERAL (
+    SELECT profile.entity_ref, profile.entity_kind FROM profiles AS profile
+    WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+    ORDER BY profile.class_id = mention.class_id DESC, profile.mention_count DESC, profile.entity_kind COLLATE "C"
+    LIMIT 1
+) AS profile
+WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
+GROUP BY entity.entity_id, ref, profile.entity_kind
+ORDER BY ref
+"""
+
+_RELATIONS = """
+SELECT mention.relation_id, count(*)
+FROM relation_mentions AS mention JOIN document_chunks AS chunk USING (chunk_id)
+WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classes)s)
+GROUP BY mention.relation_id
+"""
+
+_LEFT = """
+SELECT DISTINCT subject_id FROM profiles
+WHERE subject_id = ANY(%(subjects)s) AND class_id = ANY(%(classes)s)
+"""
+
+_STANDING = """
+SELECT source_url FROM source_documents
+WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
+ORDER BY source_url
+"""
+
+
+async def affected_by(
+    connection: Connection, reader: Reader, documents: Sequence[DocumentId]
+) -> AffectedGraph:
+    """Return what these documents fed, before they go."""
+    keys = {"documents": list(documents), "classes": list(reader.classes)}
+    chunks = await (await connection.execute(_CHUNKS, keys)).fetchall()
+    entities = await (await connection.execute(_ENTITIES, keys)).fetchall()
+    relations = await (await connection.execute(_RELATIONS, keys)).fetchall()
+    return AffectedGraph(
+        chunks=tuple(ChunkId(row[0]) for row in chunks),
+        entities={row[0]: shown_ref(row[1], row[2]) for row in entities},
+        relations=tuple(row[0] for row in relations),
+        mentions=sum(row[3] for row in entities),
+        relation_mentions=sum(row[1] for row in relations),
+    )
+
+
+async def still_visible(database: Database, reader: Reader, subjects: Sequence[UUID]) -> set[UUID]:
+    """Return those of the entities or relations of which something the reader sees still speaks."""
+    rows = await database.rows(_LEFT, {"subjects": list(subjects), "classes": list(reader.classes)})
+    return {row[0] for row in rows}
+
+
+async def chunks(
+    database: Database, reader: Reader, documents: Sequence[DocumentId]
+) -> list[ChunkId]:
+    """Return the documents' chunks that the reader sees."""
+    keys = {"documents": list(documents), "classes": list(reader.classes)}
+    return [ChunkId(row[0]) for row in await database.rows(_CHUNKS, keys)]
+
+
+async def list_urls(
+    database: Database, reader: Reader, documents: Sequence[DocumentId]
+) -> list[str]:
+    """Return the URLs of those of the documents that the reader sees."""
+    keys = {"documents": list(documents), "classes": list(reader.classes)}
+    return [row[0] for row in await database.rows(_STANDING, keys)]

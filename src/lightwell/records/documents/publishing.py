@@ -1,0 +1,295 @@
+"""How a document becomes visible, changes hands and goes: one transaction each.
+
+Publishing is one at a time per project (an advisory lock, held for some milliseconds), so the counts that
+full text needs are exact and two workers never wait for each other in a circle.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.graph import Extraction
+from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId
+from lightwell.records.database import Connection
+from lightwell.records.graph import mentions, resolution, same_names
+from lightwell.records.locks import PUBLISHING_LOCK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedText:
+    """What a document's row shows once it is published; `chunks` is how many it has."""
+
+    document_id: DocumentId
+    text: str
+    language: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedTerms:
+    """A chunk's terms with their frequencies; `length` counts all its terms."""
+
+    chunk_id: ChunkId
+    length: int
+    frequencies: Mapping[str, int]
+
+
+_PUBLISH_CHUNKS = """
+UPDATE document_chunks SET class_id = document.class_id
+FROM source_documents AS document
+WHERE document_chunks.document_id = document.document_id
+  AND document.document_id = ANY(%(documents)s) AND document_chunks.class_id = 0
+"""
+
+_PUBLISH_DOCUMENTS = """
+UPDATE source_documents
+SET text_content = given.text, language = given.language, chunk_count = given.chunks, ingested_at = now()
+FROM unnest(%(documents)s::uuid[], %(texts)s::text[], %(languages)s::text[], %(chunks)s::integer[])
+    AS given (document_id, text, language, chunks)
+WHERE source_documents.document_id = given.document_id
+"""
+
+_PUBLISH_TERMS = """
+INSERT INTO chunk_terms (chunk_id, class_id, topic_tag, length, terms)
+SELECT given.chunk_id, document.class_id, document.topic_tag, given.length, given.terms::tsvector
+FROM unnest(%(chunks)s::uuid[], %(lengths)s::integer[], %(terms)s::text[]) AS given (chunk_id, length, terms)
+JOIN document_chunks USING (chunk_id)
+JOIN source_documents AS document USING (document_id)
+"""
+
+_COUNT_TERMS = """
+INSERT INTO term_counts (class_id, term, chunks)
+SELECT chunk_terms.class_id, entry.lexeme, %(sign)s * count(*)
+FROM chunk_terms
+JOIN document_chunks USING (chunk_id)
+CROSS JOIN LATERAL unnest(chunk_terms.terms) AS entry
+WHERE document_id = ANY(%(documents)s)
+GROUP BY chunk_terms.class_id, entry.lexeme
+ON CONFLICT (class_id, term) DO UPDATE SET chunks = term_counts.chunks + excluded.chunks
+"""
+
+_COUNT_TOTALS = """
+INSERT INTO class_totals (class_id, documents, chunks, length)
+SELECT chunk_terms.class_id, %(sign)s * count(DISTINCT document_id), %(sign)s * count(*),
+       %(sign)s * sum(chunk_terms.length)
+FROM chunk_terms JOIN document_chunks USING (chunk_id)
+WHERE document_id = ANY(%(documents)s)
+GROUP BY chunk_terms.class_id
+ON CONFLICT (class_id) DO UPDATE
+SET documents = class_totals.documents + excluded.documents,
+    chunks = class_totals.chunks + excluded.chunks,
+    length = class_totals.length + excluded.length
+"""
+
+_DROP_UNCOUNTED = """
+DELETE FROM term_counts
+USING (
+    SELECT DISTINCT chunk_terms.class_id, entry.lexeme
+    FROM chunk_terms
+    JOIN document_chunks USING (chunk_id)
+    CROSS JOIN LATERAL unnest(chunk_terms.terms) AS entry
+    WHERE document_id = ANY(%(documents)s)
+) AS gone
+WHERE term_counts.class_id = gone.class_id AND term_counts.term = gone.lexeme AND term_counts.chunks = 0
+"""
+
+_STALE = """
+WITH counted AS (
+    SELECT entity_id AS subject_id, mention.class_id, 'entity' AS subject, count(DISTINCT chunk_id) AS mentions
+    FROM document_entity_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s) AND entity_id IS NOT NULL
+    GROUP BY entity_id, mention.class_id
+    UNION ALL
+    SELECT named_as, mention.class_id, 'entity', 0
+    FROM document_entity_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s) AND entity_id IS DISTINCT FROM named_as
+    UNION ALL
+    SELECT relation_id, mention.class_id, 'relation', count(DISTINCT chunk_id)
+    FROM relation_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s) AND relation_id IS NOT NULL
+    GROUP BY relation_id, mention.class_id
+    UNION ALL
+    SELECT stated_as, mention.class_id, 'relation', 0
+    FROM relation_mentions AS mention JOIN document_chunks USING (chunk_id)
+    WHERE document_id = ANY(%(documents)s) AND relation_id IS DISTINCT FROM stated_as
+    UNION ALL
+    SELECT subject_id, class_id, subject, 0 FROM profiles
+    WHERE source_ids && ARRAY(SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s))
+      AND 'sources' = ANY(by_hand)
+)
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM counted
+GROUP BY subject_id, class_id, subject
+ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
+RETURNING subject_id
+"""
+
+_RETIRE_CHUNKS = """
+WITH gone AS (
+    DELETE FROM document_chunks
+    WHERE document_id = ANY(%(documents)s) AND (class_id <> 0 OR %(staged)s)
+    RETURNING chunk_id, class_id
+)
+INSERT INTO index_changes (chunk_id, project_id)
+SELECT chunk_id, %(project_id)s FROM gone WHERE class_id <> 0 ORDER BY chunk_id
+ON CONFLICT (chunk_id) DO UPDATE SET change_id = DEFAULT
+"""
+
+_UNSAY: tuple[LiteralString, ...] = (
+    "DELETE FROM document_entity_mentions AS said USING document_chunks AS chunk"
+    " WHERE said.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    "DELETE FROM relation_mentions AS said USING document_chunks AS chunk"
+    " WHERE said.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+)
+
+_RECLASSIFY: tuple[LiteralString, ...] = (
+    "UPDATE chunk_terms SET class_id = %(class_id)s FROM document_chunks AS chunk"
+    " WHERE chunk_terms.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    "UPDATE document_entity_mentions SET class_id = %(class_id)s FROM document_chunks AS chunk"
+    " WHERE document_entity_mentions.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    "UPDATE relation_mentions SET class_id = %(class_id)s FROM document_chunks AS chunk"
+    " WHERE relation_mentions.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    """
+    WITH moved AS (
+        UPDATE document_chunks SET class_id = %(class_id)s
+        WHERE document_id = ANY(%(documents)s) AND class_id <> 0
+        RETURNING chunk_id
+    )
+    INSERT INTO index_changes (chunk_id, project_id)
+    SELECT chunk_id, %(project_id)s FROM moved ORDER BY chunk_id
+    ON CONFLICT (chunk_id) DO UPDATE SET change_id = DEFAULT
+    """,
+)
+
+
+async def publish(
+    connection: Connection,
+    project_id: ProjectId,
+    documents: Sequence[PublishedText],
+    terms: Sequence[PublishedTerms],
+    extractions: Mapping[ChunkId, Extraction],
+) -> None:
+    """Replace what these documents showed by their staged chunks, with terms and mentions.
+
+    The old chunks go in the same transaction, so a reader sees the old version or the new one.
+    """
+    async with connection.pipeline():
+        ids = [document.document_id for document in documents]
+        known, _ = await _retire(connection, project_id, ids, staged=False)
+        await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
+        await connection.execute(
+            _PUBLISH_DOCUMENTS,
+            {
+                "documents": ids,
+                "texts": [document.text for document in documents],
+                "languages": [document.language for document in documents],
+                "chunks": [document.chunks for document in documents],
+            },
+        )
+        await connection.execute(
+            _PUBLISH_TERMS,
+            {
+                "chunks": [entry.chunk_id for entry in terms],
+                "lengths": [entry.length for entry in terms],
+                "terms": [_tsvector(entry.frequencies) for entry in terms],
+            },
+        )
+        await mentions.write(connection, project_id, extractions)
+        await resolution.apply_splits(connection, ids)
+        await _count(connection, project_id, ids, sign=1)
+        known |= await same_names.names_with_attributes(connection, ids)
+        await resolution.settle_bearers(connection, project_id, known)
+
+
+async def republish_extractions(
+    connection: Connection,
+    project_id: ProjectId,
+    documents: Sequence[DocumentId],
+    extractions: Mapping[ChunkId, Extraction],
+) -> None:
+    """Replace what these documents' published chunks say of entities and relations; the chunks stay as they are."""
+    async with connection.pipeline():
+        await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+        keys: dict[str, object] = {"documents": list(documents), "project_id": project_id}
+        known = await same_names.names_with_attributes(connection, documents)
+        await connection.execute(_STALE, {**keys, "sign": -1})
+        for statement in _UNSAY:
+            await connection.execute(statement, keys)
+        await mentions.write(connection, project_id, extractions)
+        await resolution.apply_splits(connection, documents)
+        await connection.execute(_STALE, {**keys, "sign": 1})
+        known |= await same_names.names_with_attributes(connection, documents)
+        await resolution.settle_bearers(connection, project_id, known)
+
+
+async def retire(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
+) -> set[UUID]:
+    """Take away what these documents show, with its terms, mentions and counts; staged chunks on request.
+
+    Returns the entities and relations whose profiles are stale now.
+    """
+    known, stale = await _retire(connection, project_id, documents, staged=staged)
+    await resolution.settle_bearers(connection, project_id, known)
+    return stale
+
+
+async def _retire(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
+) -> tuple[set[UUID], set[UUID]]:
+    """Return the names whose bearers have to be settled again, since the documents stated them, and the stale subjects."""
+    await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+    known = await same_names.names_with_attributes(connection, documents)
+    stale = await _count(connection, project_id, documents, sign=-1)
+    await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
+    await connection.execute(
+        _RETIRE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
+    )
+    return known, stale
+
+
+async def reclassify(
+    connection: Connection, project_id: ProjectId, document_id: DocumentId, class_id: ClassId
+) -> set[UUID]:
+    """Move all that a document shows to another access class; return the subjects whose profiles are stale now."""
+    await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+    documents = [document_id]
+    stale = await _count(connection, project_id, documents, sign=-1)
+    await connection.execute(_DROP_UNCOUNTED, {"documents": documents})
+    for statement in _RECLASSIFY:
+        await connection.execute(
+            statement, {"documents": documents, "class_id": class_id, "project_id": project_id}
+        )
+    await resolution.resolve_documents(connection, documents)
+    stale |= await _count(connection, project_id, documents, sign=1)
+    known = await same_names.names_with_attributes(connection, documents)
+    await resolution.settle_bearers(connection, project_id, known)
+    return stale
+
+
+async def mark_profiles_stale(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
+) -> None:
+    """Have the profiles refreshed that these documents feed; their counts stay as they are."""
+    keys = {"documents": list(documents), "project_id": project_id, "sign": 0}
+    await connection.execute(_STALE, keys)
+
+
+async def _count(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, sign: int
+) -> set[UUID]:
+    parameters = {"documents": list(documents), "project_id": project_id, "sign": sign}
+    for statement in (_COUNT_TERMS, _COUNT_TOTALS):
+        await connection.execute(statement, parameters)
+    stale = await connection.execute(_STALE, parameters)
+    return {row[0] for row in await stale.fetchall()}
+
+
+def _tsvector(frequencies: Mapping[str, int]) -> str:
+    """Return a tsvector's text in which a term's frequency is the number of its positions."""
+    entries: list[str] = []
+    for term, count in frequencies.items():
+        quoted = term.replace("\\", "\\\\").replace("'", "''")
+        entries.append(f"'{quoted}':" + ",".join(str(place) for place in range(1, count + 1)))
+    return " ".join(entries)

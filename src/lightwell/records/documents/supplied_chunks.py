@@ -1,0 +1,49 @@
+"""Hand-made chunks of a document on their way in, in the place of those that cutting would make."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lightwell.domain.documents import Document
+from lightwell.domain.ids import ChunkId, JobId, ProjectId, SpaceId
+from lightwell.records.database import Connection
+from lightwell.records.documents import chunks as staging
+from lightwell.records.documents import documents
+from lightwell.records.documents.chunks import StagedChunk
+from lightwell.records.locks import lock_project
+
+_ENQUEUE = """
+INSERT INTO ingestion_jobs (id, project_id, document_id, current_step, progress, total_chunks, processed_chunks)
+SELECT %(job)s, project_id, document_id, 'embed', 25, %(chunks)s, %(embedded)s
+FROM source_documents WHERE document_id = %(document)s
+"""
+
+# Without a content hash, the next sync of the source finds the document changed and reads it anew.
+_PENDING = """
+UPDATE source_documents SET status = 'pending', content_hash = '', error_code = '', error_message = ''
+WHERE document_id = %(document)s
+"""
+
+
+async def enqueue(
+    connection: Connection,
+    project_id: ProjectId,
+    document: Document,
+    job: JobId,
+    chunks: Sequence[StagedChunk],
+    vectors: tuple[SpaceId, Mapping[ChunkId, NDArray[np.float32]]],
+) -> None:
+    """Write the chunks and the vectors down where no reader looks, with the job that publishes them."""
+    await lock_project(connection, project_id)
+    keys = {
+        "document": document.id,
+        "job": job,
+        "chunks": len(chunks),
+        "embedded": len(vectors[1]),
+    }
+    await documents.end_jobs(connection, [document.id])
+    await connection.execute(_PENDING, keys)
+    await staging.stage(connection, {document.id: document.ref}, chunks)
+    await staging.stage_vectors(connection, *vectors)
+    await connection.execute(_ENQUEUE, keys)

@@ -1,0 +1,307 @@
+"""A person's word about entities and relations: written down in one access class, and kept whatever texts say.
+
+Deleting by hand hides what texts say from all classes that meet the person's tags, and leaves other classes alone.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from lightwell.domain.access import Reader, Tags
+from lightwell.domain.entity_refs import text_ref
+from lightwell.domain.errors import NotFound
+from lightwell.domain.graph import ManualEdit, RelationMention, normalize_name
+from lightwell.domain.ids import EntityId
+from lightwell.records import access_classes
+from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.graph import merge_trees, resolution
+from lightwell.records.graph.entities import ResolvedName
+from lightwell.records.graph.profiles import refresh_all
+from lightwell.records.locks import PUBLISHING_LOCK
+
+_MAKE = """
+INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
+VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
+ON CONFLICT (project_id, entity_ref)
+DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
+                            FROM unnest(entities.hidden_for) AS tag WHERE tag <> ALL(%(shown)s))
+RETURNING entity_id
+"""
+
+_HERE = """
+SELECT profile.display_name, profile.entity_kind FROM profiles AS profile
+WHERE profile.subject_id = %(named_as)s AND profile.class_id = %(class_id)s
+"""
+
+_SAY = """
+INSERT INTO entity_edits AS edit (
+    named_as, class_id, name, entity_kind, description, source_ids, known_name, known_kind, normalized_name, said_by)
+VALUES (%(named_as)s, %(class_id)s, nullif(%(name)s, ''), nullif(%(kind)s, ''), nullif(%(description)s, ''),
+        nullif(%(sources)s::uuid[], '{}'), %(known_name)s, %(known_kind)s, %(normalized)s, %(by)s)
+ON CONFLICT (named_as, class_id) DO UPDATE
+SET name = coalesce(excluded.name, edit.name), entity_kind = coalesce(excluded.entity_kind, edit.entity_kind),
+    description = coalesce(excluded.description, edit.description),
+    source_ids = coalesce(excluded.source_ids, edit.source_ids),
+    normalized_name = CASE WHEN excluded.name IS NULL THEN edit.normalized_name ELSE excluded.normalized_name END,
+    said_by = excluded.said_by, said_at = now()
+"""
+
+_TAKE_BACK = """
+DELETE FROM entity_edits WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
+"""
+
+_TAKE_BACK_RELATIONS = """
+DELETE FROM relation_edits USING relations AS relation
+WHERE relation.relation_id = relation_edits.relation_id AND relation_edits.class_id = ANY(%(classes)s)
+  AND (relation.source_id = ANY(%(entities)s) OR relation.target_id = ANY(%(entities)s))
+"""
+
+_HIDE = """
+UPDATE entities SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_for, '{}') || %(tags)s::text[]) ORDER BY 1)
+WHERE entity_id = ANY(%(entities)s)
+  AND EXISTS (SELECT FROM document_entity_mentions AS mention
+              WHERE mention.entity_id = entities.entity_id AND mention.class_id = ANY(%(classes)s))
+"""
+
+# What was merged with it, as the reader was told, was deleted with it.
+_HIDDEN = """
+WITH RECURSIVE told AS MATERIALIZED (
+    SELECT source.source_id, merge.target_id
+    FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
+    WHERE merge.project_id = %(project_id)s AND source.undone_at IS NULL
+      AND source.source_classes && %(classes)s::integer[] AND merge.target_classes && %(classes)s::integer[]
+), hidden AS (
+    SELECT named.entity_id FROM entities AS named
+    WHERE named.project_id = %(project_id)s AND named.normalized_name = %(name)s AND {is_hidden}
+    UNION
+    SELECT named.entity_id
+    FROM hidden JOIN told ON hidden.entity_id IN (told.source_id, told.target_id)
+    JOIN entities AS named
+      ON named.entity_id IN (told.source_id, told.target_id) AND named.entity_id <> hidden.entity_id
+    WHERE {is_hidden}
+)
+SELECT hidden.entity_id FROM hidden JOIN entities AS named USING (entity_id)
+ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
+""".replace(
+    "{is_hidden}",
+    """named.hidden_for && %(tags)s
+      AND (EXISTS (SELECT FROM document_entity_mentions AS mention
+                   WHERE mention.named_as = named.entity_id AND mention.entity_id IS NULL
+                     AND mention.class_id = ANY(%(classes)s))
+           OR EXISTS (SELECT FROM entity_splits AS split JOIN split_passages AS passage USING (split_id)
+                      JOIN document_entity_mentions AS mention
+                        ON mention.named_as = passage.source_id AND mention.class_id = passage.class_id
+                      WHERE split.part_id = named.entity_id AND passage.undone_at IS NULL
+                        AND mention.entity_id IS NULL AND mention.class_id = ANY(%(classes)s)))""",
+)
+
+_SHOW = """
+UPDATE entities SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
+                                  FROM unnest(hidden_for) AS tag WHERE tag <> ALL(%(tags)s))
+WHERE entity_id = ANY(%(entities)s)
+"""
+
+_RELATE = """
+INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
+VALUES (relation_key(%(project_id)s, %(source)s, %(target)s, %(predicate)s), %(project_id)s, %(source)s, %(target)s,
+        %(predicate)s)
+ON CONFLICT (source_id, target_id, predicate)
+DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
+                            FROM unnest(relations.hidden_for) AS tag WHERE tag <> ALL(%(shown)s))
+RETURNING relation_id
+"""
+
+_SAY_RELATED = """
+INSERT INTO relation_edits (stated_as, class_id, keywords, description, weight, comparison, use_case, said_by)
+VALUES (%(relation)s, %(class_id)s, %(keywords)s, %(description)s, %(weight)s, %(comparison)s, %(use_case)s, %(by)s)
+ON CONFLICT (stated_as, class_id) DO UPDATE
+SET keywords = excluded.keywords, description = excluded.description, weight = excluded.weight,
+    comparison = excluded.comparison, use_case = excluded.use_case,
+    said_by = excluded.said_by, said_at = now()
+"""
+
+_RELATED = """
+SELECT relation_id, source_id FROM relations
+WHERE source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
+  AND target_id = ANY((SELECT with_merged(%(targets)s, %(classes)s))::uuid[]) AND predicate = %(predicate)s
+  AND EXISTS (SELECT FROM profiles WHERE subject_id = relation_id AND class_id = ANY(%(classes)s))
+"""
+
+_UNRELATE = """
+DELETE FROM relation_edits WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s)
+"""
+
+_HIDE_RELATION = """
+UPDATE relations SET hidden_for = ARRAY(SELECT DISTINCT unnest(coalesce(hidden_for, '{}') || %(tags)s::text[]) ORDER BY 1)
+WHERE relation_id = ANY(%(relations)s)
+  AND EXISTS (SELECT FROM relation_mentions AS mention
+              WHERE mention.relation_id = relations.relation_id AND mention.class_id = ANY(%(classes)s))
+"""
+
+
+@repeatable
+async def create(
+    database: Database, reader: Reader, manual_edit: ManualEdit, tags: Tags
+) -> EntityId:
+    """Make an entity of a person's word, seen by those who share one of the tags; return its id."""
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "ref": text_ref(manual_edit.name),
+        "normalized": normalize_name(manual_edit.name),
+        "shown": sorted(reader.tags | tags),
+    }
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        made = await (await connection.execute(_MAKE, facts)).fetchone()
+        assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
+        named_as = EntityId(made[0])
+        await _write_edit(connection, reader, named_as, (manual_edit, manual_edit), tags)
+        await _follow(connection, reader, [named_as])
+    return named_as
+
+
+@repeatable
+async def edit_entity(
+    database: Database,
+    reader: Reader,
+    named_as: EntityId,
+    words: tuple[ManualEdit, ManualEdit],
+    audiences: Sequence[Tags],
+) -> None:
+    """Write down for each audience what a person says of an entity, and what the person knows where that says nothing."""
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
+        for tags in audiences:
+            await _write_edit(connection, reader, named_as, words, tags)
+        await _follow(connection, reader, [named_as])
+
+
+@repeatable
+async def delete(database: Database, reader: Reader, entity_id: EntityId) -> None:
+    """Take back what people said of an entity in the reader's classes, and hide what texts say there."""
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
+        grouped = await merge_trees.members(connection, reader, [entity_id])
+        members = grouped.get(entity_id, [entity_id])
+        facts = {**_reading(reader), "entities": members}
+        for statement in (_HIDE, _TAKE_BACK_RELATIONS, _TAKE_BACK):
+            await connection.execute(statement, facts)
+        await _follow(connection, reader, members)
+
+
+@repeatable
+async def restore(database: Database, reader: Reader, name: str) -> EntityId:
+    """Show again what was deleted by hand; raise `NotFound` when nothing hidden is called so."""
+    facts = {**_reading(reader), "name": normalize_name(name)}
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        hidden = await (await connection.execute(_HIDDEN, facts)).fetchall()
+        if not hidden:
+            raise NotFound(f"There is no deleted entity {name!r} that you may see")
+        ids = [EntityId(row[0]) for row in hidden]
+        await connection.execute(_SHOW, {**facts, "entities": ids})
+        await _follow(connection, reader, ids)
+    return ids[0]
+
+
+@repeatable
+async def relate(
+    database: Database,
+    reader: Reader,
+    ends: Mapping[EntityId, ManualEdit],
+    relation_mention: RelationMention,
+    audiences: Sequence[Tags],
+) -> None:
+    """Write down for each audience that the first end is related to the second; `ends`: how the person knows them."""
+    source, target = ends
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "source": source,
+        "target": target,
+        "predicate": relation_mention.predicate.value,
+        "keywords": relation_mention.keywords,
+        "description": relation_mention.description,
+        "weight": relation_mention.weight,
+        "comparison": relation_mention.comparison,
+        "use_case": relation_mention.use_case,
+        "shown": sorted(reader.tags.union(*audiences)),
+        "by": sorted(reader.tags),
+    }
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        made = await (await connection.execute(_RELATE, facts)).fetchone()
+        assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
+        facts["relation"] = made[0]
+        for tags in audiences:
+            for end, known in ends.items():
+                await _write_edit(connection, reader, end, (ManualEdit(), known), tags)
+            facts["class_id"] = await access_classes.class_of(connection, reader.project_id, tags)
+            await connection.execute(_SAY_RELATED, facts)
+        await _follow(connection, reader, list(ends))
+
+
+@repeatable
+async def hide_relation(
+    database: Database, reader: Reader, source: ResolvedName, target: ResolvedName, predicate: str
+) -> None:
+    """Take back what people said of a relation in the reader's classes, and hide what texts say there.
+
+    Raises `NotFound` when the reader sees no such relation.
+    """
+    facts: dict[str, object] = {
+        **_reading(reader),
+        "sources": [source.entity_id],
+        "targets": [target.entity_id],
+        "predicate": predicate,
+    }
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        found = await (await connection.execute(_RELATED, facts)).fetchall()
+        if not found:
+            raise NotFound(f"There is no relation {predicate} between these two that you may see")
+        facts["relations"] = [row[0] for row in found]
+        for statement in (_HIDE_RELATION, _UNRELATE):
+            await connection.execute(statement, facts)
+        await _follow(connection, reader, [EntityId(row[1]) for row in found])
+
+
+async def _write_edit(
+    connection: Connection,
+    reader: Reader,
+    named_as: EntityId,
+    words: tuple[ManualEdit, ManualEdit],
+    tags: Tags,
+) -> None:
+    """Write a word down with what its class calls the entity, or else, where it names it first, what the person does."""
+    said, known = words
+    class_id = await access_classes.class_of(connection, reader.project_id, tags)
+    place: dict[str, object] = {"named_as": named_as, "class_id": class_id}
+    here = await (await connection.execute(_HERE, place)).fetchone()
+    if here and said == ManualEdit():
+        return
+    known_name, known_kind = here or (said.name or known.name, said.kind or known.kind)
+    await connection.execute(
+        _SAY,
+        {
+            **place,
+            "name": said.name,
+            "kind": said.kind,
+            "description": said.description,
+            "sources": list(said.sources),
+            "known_name": known_name,
+            "known_kind": known_kind,
+            "normalized": normalize_name(said.name or known_name),
+            "by": sorted(reader.tags),
+        },
+    )
+
+
+async def _follow(connection: Connection, reader: Reader, entities: Sequence[EntityId]) -> None:
+    await resolution.resolve(connection, reader.project_id, entities)
+    await refresh_all(connection, reader.project_id)
+
+
+def _reading(reader: Reader) -> dict[str, object]:
+    return {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "tags": sorted(reader.tags),
+    }

@@ -1,0 +1,304 @@
+"""What a brief reads of one entity: what speaks of it, who and what is tied to it.
+
+All of it is filtered by the reader inside its own query, and no order depends on an id.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from lightwell.domain.access import Reader
+from lightwell.domain.briefs import EntityPassage
+from lightwell.domain.graph import (
+    DESCRIPTION_SEPARATOR,
+    Entity,
+    join_descriptions,
+)
+from lightwell.domain.ids import ChunkId, EntityId
+from lightwell.records import search
+from lightwell.records.database import Database
+from lightwell.records.graph import entities
+
+_NEWEST, _OFTENEST, _OPEN, _LOOKED_THROUGH = 24, 12, 24, 500
+_MAX_TIED = 60
+_MAX_ADDRESSED = 40
+# The day in a document's name or title, else when it was changed: a copied folder keeps names, not times.
+_SAID_AT = """
+CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz ELSE document.updated_at END
+"""
+
+_DAY = (
+    "(?:^|[^0-9])((?:(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9])|(?:[0-3]?[0-9] (?:January|February|March|April|May|June|July"
+    "|August|September|October|November|December) (?:19|20)[0-9]{2}))(?:[^0-9]|$)"
+)
+
+# The newest, those that name it most often, and the newest of those that speak of something open.
+_PASSAGES = f"""
+WITH spoken AS (
+    SELECT chunk.chunk_id, mention.often, {_SAID_AT} AS said_at, document.source_url, chunk.chunk_index
+    FROM (
+        SELECT chunk_id, sum(often) AS often FROM (
+            SELECT chunk_id, frequency AS often FROM document_entity_mentions
+            WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+              AND class_id = ANY(%(classes)s)
+            UNION ALL
+            SELECT chunk_id, 0 FROM unnest(%(also)s::uuid[]) AS also (chunk_id)
+        ) AS spoken_of GROUP BY chunk_id
+    ) AS mention
+    JOIN document_chunks AS chunk USING (chunk_id)
+    JOIN source_documents AS document USING (document_id)
+    CROSS JOIN LATERAL (SELECT document.source_url || ' ' || document.title AS name) AS called
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN called.name LIKE ANY (ARRAY['%%-__-__%%', '%% 19__%%', '%% 20__%%'])
+                    THEN substring(called.name FROM %(day)s) END AS day
+    ) AS named
+    WHERE chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+), placed AS (
+    SELECT *, row_number() OVER (ORDER BY said_at DESC, source_url COLLATE "C", chunk_index) AS newest,
+           row_number() OVER (ORDER BY often DESC, said_at DESC, source_url COLLATE "C", chunk_index) AS oftenest
+    FROM spoken
+), open AS (
+    SELECT placed.chunk_id, row_number() OVER (ORDER BY placed.newest) AS place
+    FROM placed JOIN chunk_terms USING (chunk_id)
+    WHERE placed.newest <= %(looked_through)s AND chunk_terms.terms  %(cues)s::tsquery
+      AND chunk_terms.class_id = ANY(%(classes)s)
+)
+SELECT placed.chunk_id, placed.said_at, placed.often
+FROM placed LEFT JOIN open USING (chunk_id)
+WHERE placed.newest <= %(newest)s OR placed.oftenest <= %(oftenest)s OR open.place <= %(open)s
+   OR placed.chunk_id = ANY(%(also)s)
+ORDER BY placed.newest
+"""  # noqa: S608 - only our own words
+
+# Two passages of each address that stands beside the name.
+_ADDRESSED = """
+SELECT chunk_id FROM (
+    SELECT chunk.chunk_id, address.normalized_name,
+           row_number() OVER (PARTITION BY address.normalized_name
+                              ORDER BY document.updated_at DESC, document.source_url COLLATE "C", chunk.chunk_index) AS place
+    FROM entities AS address
+    JOIN document_entity_mentions AS beside ON beside.named_as = address.entity_id AND beside.class_id = ANY(%(classes)s)
+    JOIN document_chunks AS chunk ON chunk.chunk_id = beside.chunk_id AND chunk.class_id = ANY(%(classes)s)
+    JOIN source_documents AS document ON document.document_id = chunk.document_id AND NOT document.is_deleted
+    WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.chunk_id = beside.chunk_id AND mention.class_id = ANY(%(classes)s)
+                    AND mention.entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
+) AS addressed
+WHERE place <= 2 ORDER BY normalized_name COLLATE "C", place LIMIT %(most)s
+"""
+
+_WITH_ADDRESS = """
+SELECT DISTINCT address.normalized_name
+FROM entities AS address
+WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
+  AND EXISTS (SELECT FROM document_entity_mentions AS mention
+              WHERE mention.named_as = address.entity_id AND mention.class_id = ANY(%(classes)s))
+"""
+
+_ATTRIBUTES = """
+SELECT coalesce(merged.root_id, subject_id), attributes
+FROM profiles LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = subject_id
+WHERE subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+  AND class_id = ANY(%(classes)s) AND attributes IS NOT NULL
+ORDER BY mention_count DESC, attributes::text COLLATE "C"
+"""
+
+_TOGETHER = """
+SELECT entity.entity_id, count(DISTINCT mention.chunk_id)
+FROM document_entity_mentions AS mention
+LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = mention.entity_id
+JOIN entities AS entity ON entity.entity_id = coalesce(merged.root_id, mention.entity_id)
+CROSS JOIN LATERAL (
+    SELECT min(profile.display_name COLLATE "C") AS name, min(coalesce(profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
+    FROM profiles AS profile
+    WHERE profile.subject_id = entity.entity_id AND profile.class_id = ANY(%(classes)s)
+      AND (profile.entity_kind = ANY(%(kinds)s) OR profile.subject_id = ANY(%(also)s))
+) AS seen
+WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
+  AND entity.entity_id <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND seen.name IS NOT NULL
+GROUP BY entity.entity_id, seen.name, seen.ref
+ORDER BY count(DISTINCT mention.chunk_id) DESC, seen.name COLLATE "C", seen.ref COLLATE "C"
+LIMIT %(most)s
+"""
+
+_LINKS = """
+SELECT coalesce(merged.root_id, link.other), link_type, '{}'::text[], max(confidence)::float8 FROM (
+    SELECT to_ref AS other, link_type, confidence FROM entity_links WHERE from_ref = ANY({members}) AND {seen}
+    UNION ALL
+    SELECT from_ref, link_type, confidence FROM entity_links WHERE to_ref = ANY({members}) AND {seen}
+) AS link
+LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.other
+WHERE link.other <> ALL({members})
+GROUP BY 1, link_type
+""".replace(
+    "{seen}",
+    "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
+).replace("{members}", "(SELECT with_merged(%(entities)s, %(classes)s))::uuid[]")
+
+_RELATIONS = """
+SELECT relation.other, relation.predicate, array_agg(profile.description ORDER BY profile.description COLLATE "C"),
+       sum(profile.weight::numeric)::float8
+FROM (
+    SELECT stated.relation_id, stated.predicate, coalesce(merged.root_id, stated.other) AS other
+    FROM (
+        SELECT relation_id, predicate, target_id AS other FROM relations WHERE source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+        UNION ALL
+        SELECT relation_id, predicate, source_id FROM relations WHERE target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+    ) AS stated
+    LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = stated.other
+    WHERE stated.other <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+) AS relation
+JOIN profiles AS profile ON profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s)
+CROSS JOIN LATERAL (
+    SELECT min(end_profile.display_name COLLATE "C") AS name,
+           min(coalesce(end_profile.entity_ref, entity.entity_ref) COLLATE "C") AS ref
+    FROM profiles AS end_profile JOIN entities AS entity ON entity.entity_id = end_profile.subject_id
+    WHERE end_profile.subject_id = relation.other AND end_profile.class_id = ANY(%(classes)s)
+) AS seen
+WHERE seen.name IS NOT NULL
+GROUP BY relation.other, relation.predicate, seen.name, seen.ref
+ORDER BY sum(profile.weight::numeric) DESC, seen.name COLLATE "C", seen.ref COLLATE "C", relation.predicate
+LIMIT %(most)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRelation:
+    """A confirmed link or a relation to another entity; `type` is a link's type or a predicate."""
+
+    entity: Entity
+    type: str
+    description: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityFilter:
+    """Entities of these kinds, and `also` these."""
+
+    kinds: Sequence[str]
+    also: Sequence[EntityId]
+
+
+async def passages(
+    database: Database,
+    reader: Reader,
+    entity: EntityId,
+    cues: Sequence[str],
+    also: Sequence[ChunkId] = (),
+) -> tuple[EntityPassage, ...]:
+    """Return up to sixty of the reader's passages that name the entity, and those of `also`, the newest first.
+
+    `cues` are the terms by which those are found that say what is open.
+    """
+    rows = await database.rows(
+        _PASSAGES,
+        {
+            "entities": [entity],
+            "classes": list(reader.classes),
+            "day": _DAY,
+            "cues": " | ".join(search.tsquery(term) for term in cues),
+            "newest": _NEWEST,
+            "oftenest": _OFTENEST,
+            "open": _OPEN,
+            "looked_through": _LOOKED_THROUGH,
+            "also": list(also),
+        },
+    )
+    chunks = await search.get_chunks(database, reader, [ChunkId(row[0]) for row in rows])
+    return tuple(
+        EntityPassage(chunk=chunks[row[0]], said_at=row[1], mention_count=int(row[2]))
+        for row in rows
+        if row[0] in chunks
+    )
+
+
+async def passages_with_address(
+    database: Database, reader: Reader, entity: EntityId, parts: Sequence[str]
+) -> list[ChunkId]:
+    """Return up to forty of the reader's passages that name the entity and an e-mail address with one of these parts."""
+    rows = await database.rows(
+        _ADDRESSED,
+        {
+            "project_id": reader.project_id,
+            "entities": [entity],
+            "classes": list(reader.classes),
+            "like": [f"%{part}%@%" for part in parts],
+            "most": _MAX_ADDRESSED,
+        },
+    )
+    return [ChunkId(row[0]) for row in rows]
+
+
+async def find_addresses(database: Database, reader: Reader, begin: Sequence[str]) -> list[str]:
+    """Return the e-mail addresses in the reader's passages whose names before the @ are among these."""
+    rows = await database.rows(
+        _WITH_ADDRESS,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "like": [f"{each.replace('_', chr(92) + '_')}@%" for each in begin],
+        },
+    )
+    return [row[0] for row in rows]
+
+
+async def attributes(
+    database: Database, reader: Reader, entity_ids: Sequence[EntityId]
+) -> dict[EntityId, dict[str, str]]:
+    """Return what the reader's profiles say of each entity beside its name and kind."""
+    rows = await database.rows(
+        _ATTRIBUTES, {"entities": list(entity_ids), "classes": list(reader.classes)}
+    )
+    found: dict[EntityId, dict[str, str]] = {}
+    for entity, given in rows:
+        said = {key: str(value) for key, value in cast("Mapping[str, object]", given).items()}
+        found[EntityId(entity)] = said | found.get(EntityId(entity), {})
+    return found
+
+
+async def co_mentioned(
+    database: Database,
+    reader: Reader,
+    entity: EntityId,
+    chunks: Sequence[ChunkId],
+    entity_filter: EntityFilter,
+) -> dict[EntityId, int]:
+    """Return which of the wanted entities the chunks name, and how many of these do, most first."""
+    rows = await database.rows(
+        _TOGETHER,
+        {
+            "entities": [entity],
+            "chunks": list(chunks),
+            "kinds": list(entity_filter.kinds),
+            "also": list(entity_filter.also),
+            "classes": list(reader.classes),
+            "most": _MAX_TIED,
+        },
+    )
+    return {EntityId(row[0]): row[1] for row in rows}
+
+
+async def related_entities(
+    database: Database, reader: Reader, entity: EntityId
+) -> list[EntityRelation]:
+    """Return what the entity is linked and related to, of what the reader sees: links first, then by weight."""
+    keys = {"entities": [entity], "classes": list(reader.classes), "most": _MAX_TIED}
+    links = await database.rows(_LINKS, keys)
+    relations = await database.rows(_RELATIONS, keys)
+    rows = [*((row, 0) for row in links), *((row, 1) for row in relations)]
+    ends = await entities.get_many(database, reader, [EntityId(row[0]) for row, _ in rows])
+    rows = [each for each in rows if each[0][0] in ends]
+    rows.sort(key=lambda each: (each[1], -each[0][3], ends[each[0][0]].name, each[0][1]))
+    return [
+        EntityRelation(
+            entity=ends[row[0]],
+            type=row[1],
+            description=join_descriptions(
+                [said for text in row[2] for said in text.split(DESCRIPTION_SEPARATOR)]
+            ),
+            weight=row[3],
+        )
+        for row, _ in rows
+    ]

@@ -1,0 +1,235 @@
+"""What merged entities are said to be: each class's descriptions brought together, merge by merge, in one reader's eyes.
+
+Nothing of this is stored but what a model summarised: a reader who was not told of a merge has another tree.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.graph import (
+    DESCRIPTION_SEPARATOR,
+    MergeStrategy,
+    combine_descriptions,
+    join_descriptions,
+)
+from lightwell.domain.ids import ClassId, EntityId
+from lightwell.records.database import Connection, Row
+
+_MERGES = """
+SELECT merge_id, strategy, target_id, array_agg(source_id ORDER BY place)
+FROM merges_told(%(classes)s)
+WHERE source_id = ANY(%(entities)s)
+GROUP BY merge_id, strategy, target_id
+ORDER BY merge_id
+"""
+
+_PROFILES = """
+SELECT class_id, subject_id, display_name, description, 'description' = ANY(by_hand), source_ids[1] FROM profiles
+WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) AND subject = 'entity'
+"""
+
+_SUMMARIES = """
+SELECT merge_id, class_id, members, summary FROM merge_summaries
+WHERE members && %(entities)s AND class_id = ANY(%(classes)s)
+"""
+
+_MEMBERS = """
+SELECT root_id, array_agg(entity_id) FROM merged_entities_of(%(classes)s)
+WHERE root_id = ANY(%(roots)s) GROUP BY root_id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassDescription:
+    """What one class says of one entity by itself; `first` is its oldest source, None for a person's word alone."""
+
+    name: str
+    descriptions: tuple[str, ...]
+    by_hand: bool
+    first: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """A merge that the reader has been told of; `summaries` by the entities whose descriptions they replace."""
+
+    merge_id: UUID
+    strategy: MergeStrategy
+    sources: tuple[UUID, ...]
+    summaries: Mapping[frozenset[UUID], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeTree:
+    """One class's words about an entity and all that was merged into it; `merges` by target, the earliest first."""
+
+    root: UUID
+    said: Mapping[UUID, ClassDescription]
+    merges: Mapping[UUID, Sequence[Merge]]
+
+    def describe(self, entity: UUID) -> tuple[str, ...]:
+        """Return the descriptions of the entity and of what was merged into it; a person's word stands for all."""
+        own = self.said.get(entity)
+        if own is not None and own.by_hand:
+            return own.descriptions
+        parts = own.descriptions if own else ()
+        members = self._own(entity)
+        for merge in self.merges.get(entity, ()):
+            members = members.union(*(self.members(source) for source in merge.sources))
+            summary = merge.summaries.get(members)
+            brought = [parts, *(self.describe(source) for source in merge.sources)]
+            parts = (
+                (summary,) if summary is not None else combine_descriptions(merge.strategy, brought)
+            )
+        return parts
+
+    def members(self, entity: UUID) -> frozenset[UUID]:
+        """Return which of the entity and those merged into it the class describes."""
+        sources = (source for merge in self.merges.get(entity, ()) for source in merge.sources)
+        return self._own(entity).union(*(self.members(source) for source in sources))
+
+    def is_by_hand(self) -> bool:
+        """Return whether a person's word stands for all that the class says."""
+        own = self.said.get(self.root)
+        return own is not None and own.by_hand
+
+    def _own(self, entity: UUID) -> frozenset[UUID]:
+        own = self.said.get(entity)
+        return frozenset([entity]) if own is not None and any(own.descriptions) else frozenset()
+
+
+def described_entities(tree: MergeTree) -> frozenset[UUID]:
+    """Return which of the tree's entities the class describes."""
+    return tree.members(tree.root)
+
+
+def inputs_hash(trees: Iterable[MergeTree]) -> str:
+    """Return the hash of what a class says of what these trees describe; `records/graph/profile_edits.py` computes the same."""
+    lines = {
+        each: f"{each}={DESCRIPTION_SEPARATOR.join(tree.said[each].descriptions)}"
+        for tree in trees
+        for each in described_entities(tree)
+    }
+    return hashlib.sha256("\n".join(lines[each] for each in sorted(lines)).encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class _Forest:
+    """Merges laid one upon the other in their order; one that closes a circle changes nothing."""
+
+    into: dict[UUID, UUID] = field(default_factory=dict[UUID, UUID])
+    merges: dict[UUID, list[Merge]] = field(default_factory=dict[UUID, list[Merge]])
+
+    def root(self, entity: UUID) -> UUID:
+        while entity in self.into:
+            entity = self.into[entity]
+        return entity
+
+    def add(self, merge: Merge, target: UUID) -> None:
+        root = self.root(target)
+        sources = tuple(
+            dict.fromkeys(top for each in merge.sources if (top := self.root(each)) != root)
+        )
+        if sources:
+            self.into.update(dict.fromkeys(sources, root))
+            kept = Merge(
+                merge_id=merge.merge_id,
+                strategy=merge.strategy,
+                sources=sources,
+                summaries=merge.summaries,
+            )
+            self.merges.setdefault(root, []).append(kept)
+
+
+async def members(
+    connection: Connection, reader: Reader, roots: Sequence[EntityId]
+) -> dict[EntityId, list[EntityId]]:
+    """Return, for those of the entities that others stand for in the reader's eyes, themselves and these others."""
+    parameters = {"roots": list(roots), "classes": list(reader.classes)}
+    rows = await (await connection.execute(_MEMBERS, parameters)).fetchall()
+    return {EntityId(root): [EntityId(root), *map(EntityId, others)] for root, others in rows}
+
+
+async def merge_trees(
+    connection: Connection, reader: Reader, groups: Sequence[Sequence[EntityId]]
+) -> list[dict[ClassId, MergeTree]]:
+    """Return, for each group of merged entities, what each of the reader's classes says of it."""
+    entities = [each for group in groups for each in group]
+    if not entities:
+        return []
+    keys = {"entities": entities, "classes": list(reader.classes)}
+    merges = await (await connection.execute(_MERGES, keys)).fetchall()
+    profiles = await (await connection.execute(_PROFILES, keys)).fetchall()
+    summaries = await (await connection.execute(_SUMMARIES, keys)).fetchall()
+    said: dict[UUID, dict[ClassId, ClassDescription]] = {}
+    for class_id, subject_id, name, description, by_hand, first in profiles:
+        said.setdefault(subject_id, {})[ClassId(class_id)] = ClassDescription(
+            name=name,
+            descriptions=tuple(description.split(DESCRIPTION_SEPARATOR)) if description else (),
+            by_hand=by_hand,
+            first=first,
+        )
+    return [_by_class(group, said, merges, summaries) for group in groups]
+
+
+async def descriptions(
+    connection: Connection, reader: Reader, roots: Sequence[EntityId]
+) -> dict[EntityId, str]:
+    """Return the descriptions of those of the entities that others stand for in the reader's eyes."""
+    grouped = await members(connection, reader, roots)
+    found = await merge_trees(connection, reader, list(grouped.values()))
+    return {
+        root: _join_descriptions(by_class) for root, by_class in zip(grouped, found, strict=True)
+    }
+
+
+def _by_class(
+    group: Sequence[EntityId],
+    said: Mapping[UUID, Mapping[ClassId, ClassDescription]],
+    merges: Sequence[Row],
+    summaries: Sequence[Row],
+) -> dict[ClassId, MergeTree]:
+    classes = sorted({class_id for each in group for class_id in said.get(each, {})})
+    own = [row for row in merges if row[2] in set(group)]
+    found: dict[ClassId, MergeTree] = {}
+    for class_id in classes:
+        forest = _Forest()
+        for merge_id, strategy, target, sources in own:
+            kept = {
+                frozenset(row[2]): row[3]
+                for row in summaries
+                if (row[0], row[1]) == (merge_id, class_id)
+            }
+            merge = Merge(
+                merge_id=merge_id,
+                strategy=MergeStrategy(strategy),
+                sources=tuple(sources),
+                summaries=kept,
+            )
+            forest.add(merge, target)
+        found[class_id] = MergeTree(
+            root=forest.root(group[0]),
+            said={each: said[each][class_id] for each in group if class_id in said.get(each, {})},
+            merges=forest.merges,
+        )
+    return found
+
+
+def _join_descriptions(by_class: Mapping[ClassId, MergeTree]) -> str:
+    """Join what the classes say: what people said where they did, else all of it, the oldest first."""
+    words = [tree for tree in by_class.values() if tree.is_by_hand()]
+    texts = sorted(
+        (_age_key(tree), join_descriptions(tree.describe(tree.root)))
+        for tree in words or by_class.values()
+    )
+    return join_descriptions(
+        [said for _, text in texts for said in text.split(DESCRIPTION_SEPARATOR)]
+    )
+
+
+def _age_key(tree: MergeTree) -> str:
+    """Return a key by which the class whose words came first is first, and a person's word last."""
+    return min((str(said.first) for said in tree.said.values() if said.first), default="~")

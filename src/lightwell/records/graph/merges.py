@@ -1,0 +1,250 @@
+"""The facts of merging: who was merged into whom, by whom, in which access classes, and whether it still holds.
+
+A merge holds for those readers who share a class in which the person who made it knew the source, and one in which
+that person knew the target, and who see both now. To all others there is no such merge, whatever names they come to know.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph import ActiveMerge, MergeStrategy
+from lightwell.domain.ids import ClassId, EntityId, MergeId
+from lightwell.records.database import Database, repeatable
+from lightwell.records.graph import merge_trees, profile_edits
+from lightwell.records.graph.merge_trees import MergeTree
+from lightwell.records.graph.profiles import refresh_all
+from lightwell.records.locks import PUBLISHING_LOCK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSummary:
+    """What a model made of what one class says of these members, which has this hash, and of which replies."""
+
+    inputs_hash: str
+    summary: str
+    replies: tuple[UUID, ...]
+    members: tuple[UUID, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMerge:
+    """A merge to be written down; `summaries` by class."""
+
+    id: MergeId
+    sources: tuple[EntityId, ...]
+    target: EntityId
+    strategy: MergeStrategy
+    summaries: Mapping[ClassId, NewSummary]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationEnds:
+    """A relation's ends and predicate."""
+
+    source: EntityId
+    target: EntityId
+    predicate: str
+
+
+_STILL_THERE = """
+SELECT count(*) = cardinality(%(sources)s::uuid[]) + 1
+       AND NOT bool_or(entity.entity_id = ANY(%(sources)s) AND merged.entity_id IS NOT NULL)
+       AND count(DISTINCT coalesce(merged.root_id, entity.entity_id)) = count(*)
+FROM entities AS entity LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
+WHERE entity.project_id = %(project_id)s AND entity.entity_id = ANY(%(sources)s || %(target)s::uuid)
+"""
+
+# Each side in the classes in which this person knows it: others who share none of them are not told of the merge.
+_MERGE = """
+INSERT INTO entity_merges (merge_id, project_id, target_id, strategy, made_by, target_classes)
+SELECT %(merge)s, %(project_id)s, %(target)s, %(strategy)s, %(by)s,
+       ARRAY(SELECT class_id FROM profiles WHERE subject_id = %(target)s AND class_id = ANY(%(classes)s) ORDER BY 1)
+"""
+
+_MERGED = """
+INSERT INTO merged_entities (merge_id, source_id, place, source_classes)
+SELECT %(merge)s, source_id, place,
+       ARRAY(SELECT class_id FROM profiles WHERE subject_id = source_id AND class_id = ANY(%(classes)s) ORDER BY 1)
+FROM unnest(%(sources)s::uuid[]) WITH ORDINALITY AS given (source_id, place)
+"""
+
+_SUMMARISED = """
+INSERT INTO merge_summaries (merge_id, class_id, inputs_hash, summary, reply_ids, members)
+SELECT %(merge)s, class_id, inputs_hash, summary, string_to_array(replies, ' ')::uuid[],
+       string_to_array(members, ' ')::uuid[]
+FROM unnest(%(summarised)s::integer[], %(hashes)s::text[], %(summaries)s::text[], %(replies)s::text[],
+            %(members)s::text[])
+    AS given (class_id, inputs_hash, summary, replies, members)
+"""
+
+_ENDS = """
+SELECT DISTINCT coalesce(moved.source_id, relation.source_id), coalesce(moved.target_id, relation.target_id),
+       relation.predicate
+FROM relations AS relation LEFT JOIN merged_relations_of(%(classes)s) AS moved USING (relation_id)
+WHERE (relation.source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+       OR relation.target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
+  AND coalesce(moved.source_id, relation.source_id) <> coalesce(moved.target_id, relation.target_id)
+  AND EXISTS (SELECT FROM profiles WHERE subject_id = relation.relation_id AND class_id = ANY(%(classes)s))
+ORDER BY 1, 2, 3
+"""
+
+_ACTIVE = """
+SELECT merge_id, source_id FROM merges_told(%(classes)s) WHERE %(id)s IN (source_id, merge_id)
+ORDER BY merge_id, place
+"""
+
+_NAME: LiteralString = """
+CROSS JOIN LATERAL (
+    SELECT coalesce(by_hand.name, said.name, by_hand.known_name) AS name
+    FROM (SELECT min(edit.name COLLATE "C") AS name, min(edit.known_name COLLATE "C") AS known_name
+          FROM entity_edits AS edit
+          WHERE edit.entity_id = {id} AND edit.class_id = ANY(%(classes)s)) AS by_hand,
+         (SELECT mode() WITHIN GROUP (ORDER BY latest.name COLLATE "C") AS name FROM (
+             SELECT coalesce(mention.part_name, mention.name) AS name FROM document_entity_mentions AS mention
+             WHERE mention.entity_id = {id} AND mention.class_id = ANY(%(classes)s)
+             ORDER BY mention.chunk_id DESC LIMIT 50) AS latest) AS said
+) AS {name}
+"""
+
+_STANDING: LiteralString = """
+SELECT told.merge_id, whole.name, array_agg(named.name ORDER BY told.place), told.strategy, merge.merged_at
+FROM merges_told(%(classes)s) AS told JOIN entity_merges AS merge USING (merge_id)
+{target}{source}
+WHERE merge.project_id = %(project_id)s AND (%(after)s::uuid IS NULL OR told.merge_id < %(after)s)
+GROUP BY told.merge_id, whole.name, told.strategy, merge.merged_at
+ORDER BY told.merge_id DESC LIMIT %(limit)s
+""".replace("{target}", _NAME.replace("{id}", "told.target_id").replace("{name}", "whole")).replace(
+    "{source}", _NAME.replace("{id}", "told.source_id").replace("{name}", "named")
+)
+
+_UNDO = """
+UPDATE merged_entities SET undone_at = now(), undone_by = %(by)s
+FROM unnest(%(merges)s::uuid[], %(sources)s::uuid[]) AS told (merge_id, source_id)
+WHERE merged_entities.merge_id = told.merge_id AND merged_entities.source_id = told.source_id AND undone_at IS NULL
+"""
+
+_FORGET_SUMMARIES = (
+    "DELETE FROM merge_summaries WHERE members && %(sources)s OR merge_id = ANY(%(merges)s)"
+)
+
+# What only a merge held is looked at once more.
+_STALE = """
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT DISTINCT entity_id, 0, %(project_id)s::uuid, 'entity', 0 FROM (
+    SELECT unnest(%(sources)s::uuid[]) AS entity_id
+    UNION ALL
+    SELECT target_id FROM entity_merges WHERE merge_id = ANY(%(merges)s)
+) AS held
+ON CONFLICT (subject_id, class_id) DO NOTHING
+"""
+
+
+async def relation_ends(
+    database: Database, reader: Reader, entities: Sequence[EntityId]
+) -> list[RelationEnds]:
+    """Return the relations of these entities that the reader sees."""
+    parameters = {"entities": list(entities), "classes": list(reader.classes)}
+    rows = await database.rows(_ENDS, parameters)
+    return [
+        RelationEnds(source=EntityId(row[0]), target=EntityId(row[1]), predicate=row[2])
+        for row in rows
+    ]
+
+
+async def descriptions_by_class(
+    database: Database, reader: Reader, entities: Sequence[EntityId]
+) -> dict[ClassId, dict[EntityId, MergeTree]]:
+    """Return what each of the reader's classes says of these entities."""
+    async with database.transaction() as connection:
+        merged = await merge_trees.members(connection, reader, entities)
+        groups = [merged.get(each, [each]) for each in entities]
+        found = await merge_trees.merge_trees(connection, reader, groups)
+    by_class: dict[ClassId, dict[EntityId, MergeTree]] = {}
+    for entity_id, trees in zip(entities, found, strict=True):
+        for class_id, tree in trees.items():
+            by_class.setdefault(class_id, {})[entity_id] = tree
+    return by_class
+
+
+@repeatable
+async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
+    """Write a merge down, in one transaction; raise `Invalid` when it came too late."""
+    summaries = new.summaries
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "merge": new.id,
+        "target": new.target,
+        "sources": list(new.sources),
+        "strategy": new.strategy.value,
+        "by": sorted(reader.tags),
+        "classes": list(reader.classes),
+        "summarised": list(summaries),
+        "hashes": [made.inputs_hash for made in summaries.values()],
+        "summaries": [made.summary for made in summaries.values()],
+        "replies": [" ".join(map(str, made.replies)) for made in summaries.values()],
+        "members": [" ".join(map(str, made.members)) for made in summaries.values()],
+    }
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        there = await (await connection.execute(_STILL_THERE, facts)).fetchone()
+        if there is None or not there[0]:
+            raise Invalid("Somebody has just merged or removed one of these; look again")
+        for statement in (_MERGE, _MERGED, _SUMMARISED):
+            await connection.execute(statement, facts)
+        made = [(member, key) for key, each in summaries.items() for member in each.members]
+        await profile_edits.drop_outdated_summaries(connection, made)
+
+
+@repeatable
+async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -> list[EntityId]:
+    """Take back the merge with this id, or those of this source, and return what stands by itself again.
+
+    Raises `NotFound` unless the reader was told of it; `name` is what the reader called it.
+    """
+    rows = await database.rows(_ACTIVE, {"classes": list(reader.classes), "id": chosen})
+    if not rows:
+        raise NotFound(f"There is no merge of {name!r} that you may see")
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "merges": [row[0] for row in rows],
+        "sources": [row[1] for row in rows],
+        "by": sorted(reader.tags),
+    }
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, facts)
+        for statement in (_UNDO, _FORGET_SUMMARIES, _STALE):
+            await connection.execute(statement, facts)
+        await refresh_all(connection, reader.project_id)
+    return [EntityId(each) for each in dict.fromkeys(row[1] for row in rows)]
+
+
+async def list_active(
+    database: Database, reader: Reader, *, after: MergeId | None, limit: int
+) -> list[ActiveMerge]:
+    """Return the merges that the reader was told of, the latest first, those before `after`.
+
+    Of the merged entities those are named that the reader knows; an intermediate one counts by its own name.
+    """
+    rows = await database.rows(
+        _STANDING,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "after": after,
+            "limit": limit,
+        },
+    )
+    return [
+        ActiveMerge(
+            merge_id=MergeId(row[0]),
+            target=row[1],
+            sources=tuple(row[2]),
+            strategy=MergeStrategy(row[3]),
+            merged_at=row[4],
+        )
+        for row in rows
+    ]

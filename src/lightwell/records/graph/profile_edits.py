@@ -1,0 +1,120 @@
+"""What people said of entities and relations, laid over the profiles that refresh has just made of texts."""
+
+from collections.abc import Sequence
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.ids import ProjectId
+from lightwell.records.database import Connection
+from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
+
+Key = tuple[UUID, int]
+"""A subject and an access class."""
+
+# What only people say any more has no sources.
+_EMPTY: LiteralString = """
+UPDATE profiles SET mention_count = 0, weight = 0, source_ids = '{}', source_paths = '{}', attributes = NULL
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
+WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
+  AND (EXISTS (SELECT FROM entity_edits AS edit
+               WHERE edit.entity_id = key.subject_id AND edit.class_id = key.class_id)
+       OR EXISTS (SELECT FROM relation_edits AS edit
+                  WHERE edit.relation_id = key.subject_id AND edit.class_id = key.class_id))
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = key.subject_id AND mention.class_id = key.class_id)
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention
+                  WHERE mention.relation_id = key.subject_id AND mention.class_id = key.class_id)
+"""
+
+# Where no text names the entity, it has the reference that goes with the name that people gave it. Of the sources that
+# a person names, those count that everybody sees who hears the person's word.
+_WRITE_ENTITIES: LiteralString = """
+INSERT INTO profiles AS profile (
+    subject_id, class_id, subject, display_name, entity_kind, description, entity_ref, by_hand, mention_count,
+    source_ids, source_paths)
+SELECT edit.entity_id, edit.class_id, 'entity', coalesce(edit.name, edit.known_name),
+       coalesce(edit.entity_kind, edit.known_kind), coalesce(edit.description, ''),
+       'kg:entity:' || replace(edit.normalized_name, ' ', '-'),
+       array_remove(ARRAY[CASE WHEN edit.name IS NOT NULL THEN 'name' END,
+                          CASE WHEN edit.entity_kind IS NOT NULL THEN 'kind' END,
+                          CASE WHEN edit.description IS NOT NULL THEN 'description' END,
+                          CASE WHEN named.sources <> '{}' THEN 'sources' END], NULL),
+       0, named.sources, named.paths
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
+JOIN entity_edits AS edit ON edit.entity_id = key.subject_id AND edit.class_id = key.class_id
+JOIN access_classes AS class ON class.class_id = edit.class_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(kept.chunk_id ORDER BY kept.chunk_id), '{}') AS sources,
+           ARRAY(SELECT source_url FROM (
+                     SELECT source_url, min(place) AS first
+                     FROM unnest(array_agg(kept.source_url ORDER BY kept.chunk_id))
+                         WITH ORDINALITY AS each (source_url, place) GROUP BY source_url) AS urls
+                 ORDER BY first) AS paths
+    FROM (
+        SELECT chunk.chunk_id, document.source_url
+        FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+        JOIN access_classes AS seen_by ON seen_by.class_id = chunk.class_id
+        WHERE chunk.chunk_id = ANY(edit.source_ids) AND NOT document.is_deleted AND class.tags <@ seen_by.tags
+        ORDER BY {kept_first} LIMIT {max_sources}
+    ) AS kept
+) AS named
+ON CONFLICT (subject_id, class_id) DO UPDATE
+SET display_name = CASE WHEN profile.source_ids = '{}' OR 'name' = ANY(excluded.by_hand)
+                        THEN excluded.display_name ELSE profile.display_name END,
+    entity_kind = CASE WHEN profile.source_ids = '{}' OR 'kind' = ANY(excluded.by_hand)
+                       THEN excluded.entity_kind ELSE profile.entity_kind END,
+    description = CASE WHEN profile.source_ids = '{}' OR 'description' = ANY(excluded.by_hand)
+                       THEN excluded.description ELSE profile.description END,
+    entity_ref = CASE WHEN profile.source_ids = '{}' THEN excluded.entity_ref END,
+    source_ids = CASE WHEN excluded.source_ids = '{}' THEN profile.source_ids ELSE excluded.source_ids END,
+    source_paths = CASE WHEN excluded.source_ids = '{}' THEN profile.source_paths ELSE excluded.source_paths END,
+    by_hand = excluded.by_hand, updated_at = now()
+""".replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "chunk.chunk_id")).replace(
+    "{max_sources}", LIMIT_OF_PROJECT
+)
+
+_WRITE_RELATIONS = """
+INSERT INTO profiles AS profile (
+    subject_id, class_id, subject, display_name, entity_kind, description, weight, by_hand, mention_count,
+    source_ids, source_paths)
+SELECT edit.relation_id, edit.class_id, 'relation', edit.keywords, relation.predicate, edit.description, edit.weight,
+       '{weight}', 0, '{}', '{}'
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
+JOIN relation_edits AS edit ON edit.relation_id = key.subject_id AND edit.class_id = key.class_id
+JOIN relations AS relation ON relation.relation_id = edit.relation_id
+ON CONFLICT (subject_id, class_id) DO UPDATE
+SET display_name = coalesce(nullif(excluded.display_name, ''), profile.display_name),
+    description = coalesce(nullif(excluded.description, ''), profile.description),
+    weight = profile.weight + excluded.weight,
+    by_hand = array_remove(ARRAY['weight', CASE WHEN excluded.display_name <> '' THEN 'keywords' END,
+                                 CASE WHEN excluded.description <> '' THEN 'description' END], NULL),
+    updated_at = now()
+"""
+
+# A model's summary of merged entities holds as long as the class says of all of them what it said then.
+_DROP_SUMMARIES = """
+DELETE FROM merge_summaries AS kept
+USING unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
+WHERE kept.class_id = key.class_id AND key.subject_id = ANY(kept.members)
+  AND kept.inputs_hash IS DISTINCT FROM (
+      SELECT encode(sha256(convert_to(string_agg(
+                 profile.subject_id || '=' || profile.description, E'\\n' ORDER BY profile.subject_id), 'UTF8')), 'hex')
+      FROM profiles AS profile
+      WHERE profile.subject_id = ANY(kept.members) AND profile.class_id = kept.class_id)
+"""
+
+
+async def refresh(connection: Connection, project_id: ProjectId, keys: Sequence[Key]) -> None:
+    """Go over those of the freshly recomputed profiles that people have had a hand in."""
+    columns = {**_columns(keys), "project_id": project_id}
+    for statement in (_EMPTY, _WRITE_ENTITIES, _WRITE_RELATIONS):
+        await connection.execute(statement, columns)
+
+
+async def drop_outdated_summaries(connection: Connection, keys: Sequence[Key]) -> None:
+    """Remove the summaries of merges in which one of these profiles says something else by now."""
+    await connection.execute(_DROP_SUMMARIES, _columns(keys))
+
+
+def _columns(keys: Sequence[Key]) -> dict[str, object]:
+    return {"subjects": [key[0] for key in keys], "classes": [key[1] for key in keys]}

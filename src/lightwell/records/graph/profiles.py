@@ -1,0 +1,230 @@
+"""Refresh: what is derived from mentions, recomputed for what a batch touched and for nothing else.
+
+A profile is a pure function of one class's mentions of one subject: how many there are, and what the
+latest fifty say, or as many and which the project keeps (`records/graph/source_limits.py`; chunk ids are UUID v7, so their order
+is the order of arrival). The cost does not grow with the number of mentions a subject has.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.sources import SourceIdStrategy
+from lightwell.records.database import Connection
+from lightwell.records.graph import profile_edits, profile_queue, source_limits, summaries
+from lightwell.records.locks import PUBLISHING_LOCK
+
+_AT_ONCE = 500
+
+# A subquery with LIMIT in the WHERE may be run again for each row, and then takes more than the limit; a CTE is not.
+_TAKE = """
+WITH next AS MATERIALIZED (
+    SELECT subject_id, class_id FROM stale_profiles
+    WHERE project_id = %(project_id)s AND (%(only)s::uuid[] IS NULL OR subject_id = ANY(%(only)s))
+    ORDER BY subject_id, class_id LIMIT %(limit)s FOR UPDATE
+)
+DELETE FROM stale_profiles AS stale USING next
+WHERE stale.subject_id = next.subject_id AND stale.class_id = next.class_id
+RETURNING stale.subject_id, stale.class_id, stale.subject, stale.delta
+"""
+
+_REFRESH_ENTITIES = """
+INSERT INTO profiles AS profile (
+    subject_id, class_id, subject, display_name, entity_kind, description, attributes, mention_count,
+    source_ids, source_paths)
+SELECT stale.subject_id, stale.class_id, 'entity', latest.name, latest.kind, latest.description,
+       latest.attributes, stale.delta, latest.sources, latest.paths
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
+    AS stale (subject_id, class_id, delta)
+CROSS JOIN LATERAL (
+    SELECT mode() WITHIN GROUP (ORDER BY coalesce(mention.part_name, mention.name)) AS name,
+           mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
+           CASE WHEN max(mention.description) = '' THEN '' ELSE (
+               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
+               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
+                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
+                     WHERE description <> '' GROUP BY description) AS said) END AS description,
+           (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
+                FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
+           array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
+           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
+               SELECT array_agg(path ORDER BY first) FROM (
+                   SELECT path, min(place) AS first
+                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
+                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths
+    FROM (
+        SELECT * FROM document_entity_mentions
+        WHERE entity_id = stale.subject_id AND class_id = stale.class_id
+        ORDER BY chunk_id {order}, name LIMIT %(max_sources)s
+    ) AS mention
+    JOIN document_chunks AS chunk USING (chunk_id)
+    JOIN source_documents AS document USING (document_id)
+) AS latest
+WHERE latest.name IS NOT NULL
+ON CONFLICT (subject_id, class_id) DO UPDATE
+SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
+    attributes = excluded.attributes, entity_ref = NULL, by_hand = '{}', summary_ids = '{}',
+    mention_count = profile.mention_count + excluded.mention_count,
+    source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
+"""
+
+_REFRESH_RELATIONS = """
+INSERT INTO profiles AS profile (
+    subject_id, class_id, subject, display_name, entity_kind, description, weight, mention_count,
+    source_ids, source_paths)
+SELECT stale.subject_id, stale.class_id, 'relation', latest.keywords, relation.predicate, latest.description,
+       latest.weight, stale.delta, latest.sources, latest.paths
+FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
+    AS stale (subject_id, class_id, delta)
+JOIN relations AS relation ON relation.relation_id = stale.subject_id
+CROSS JOIN LATERAL (
+    SELECT coalesce(string_agg(DISTINCT mention.keywords, ', ') FILTER (WHERE mention.keywords <> ''), '') AS keywords,
+           CASE WHEN max(mention.description) = '' THEN '' ELSE (
+               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
+               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
+                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
+                     WHERE description <> '' GROUP BY description) AS said) END AS description,
+           sum(mention.weight) AS weight,
+           array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
+           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
+               SELECT array_agg(path ORDER BY first) FROM (
+                   SELECT path, min(place) AS first
+                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
+                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths
+    FROM (
+        SELECT * FROM relation_mentions
+        WHERE relation_id = stale.subject_id AND class_id = stale.class_id
+        ORDER BY chunk_id {order}, description LIMIT %(max_sources)s
+    ) AS mention
+    JOIN document_chunks AS chunk USING (chunk_id)
+    JOIN source_documents AS document USING (document_id)
+) AS latest
+WHERE latest.sources IS NOT NULL
+ON CONFLICT (subject_id, class_id) DO UPDATE
+SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,
+    weight = excluded.weight, by_hand = '{}', summary_ids = '{}',
+    mention_count = profile.mention_count + excluded.mention_count,
+    source_ids = excluded.source_ids, source_paths = excluded.source_paths, updated_at = now()
+"""
+
+_DROP_EMPTY = """
+DELETE FROM profiles USING unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS stale (subject_id, class_id)
+WHERE profiles.subject_id = stale.subject_id AND profiles.class_id = stale.class_id
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = stale.subject_id AND mention.class_id = stale.class_id)
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention
+                  WHERE mention.relation_id = stale.subject_id AND mention.class_id = stale.class_id)
+  AND NOT EXISTS (SELECT FROM entity_edits AS edit
+                  WHERE edit.entity_id = stale.subject_id AND edit.class_id = stale.class_id)
+  AND NOT EXISTS (SELECT FROM relation_edits AS edit
+                  WHERE edit.relation_id = stale.subject_id AND edit.class_id = stale.class_id)
+"""
+
+_DROP_RELATIONS = """
+DELETE FROM relations WHERE relation_id = ANY(%(subjects)s) AND hidden_for IS NULL
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention WHERE mention.relation_id = relations.relation_id)
+  AND NOT EXISTS (SELECT FROM relation_mentions AS mention
+                  WHERE mention.stated_as = relations.relation_id
+                    AND mention.relation_id IS DISTINCT FROM mention.stated_as)
+  AND NOT EXISTS (SELECT FROM relation_edits AS edit
+                  WHERE relations.relation_id IN (edit.stated_as, edit.relation_id))
+"""
+
+_DROP_ENTITIES = """
+DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention WHERE mention.entity_id = entities.entity_id)
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.named_as = entities.entity_id
+                    AND mention.entity_id IS DISTINCT FROM mention.named_as)
+  AND NOT EXISTS (SELECT FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
+                  WHERE passage.undone_at IS NULL AND entities.entity_id IN (passage.source_id, split.part_id))
+  AND NOT EXISTS (SELECT FROM merged_entities AS source JOIN entity_merges AS merge USING (merge_id)
+                  WHERE source.undone_at IS NULL AND entities.entity_id IN (source.source_id, merge.target_id))
+  AND NOT EXISTS (SELECT FROM entity_edits AS edit WHERE entities.entity_id IN (edit.named_as, edit.entity_id))
+  AND NOT EXISTS (SELECT FROM relations AS relation
+                  WHERE entities.entity_id IN (relation.source_id, relation.target_id)
+                    AND (relation.hidden_for IS NOT NULL
+                         OR EXISTS (SELECT FROM relation_edits AS edit
+                                    WHERE relation.relation_id IN (edit.stated_as, edit.relation_id))))
+  AND NOT EXISTS (SELECT FROM entity_links AS link WHERE entities.entity_id IN (link.from_ref, link.to_ref))
+"""
+
+_REFRESH: Mapping[str, LiteralString] = {
+    "entity": _REFRESH_ENTITIES,
+    "relation": _REFRESH_RELATIONS,
+}
+
+_ORDER: Mapping[SourceIdStrategy, LiteralString] = {
+    SourceIdStrategy.FIFO: "DESC",
+    SourceIdStrategy.KEEP: "ASC",
+}
+
+
+async def refresh(
+    connection: Connection,
+    project_id: ProjectId,
+    *,
+    limit: int,
+    only: Sequence[UUID] | None = None,
+) -> int:
+    """Recompute up to `limit` stale profiles and return how many were taken; 0 means nothing is stale.
+
+    `only` limits it to the profiles of these subjects.
+
+    Subjects that no mention speaks of any more are removed. Publishing waits meanwhile, so that none of them
+    is taken up again in between.
+    """
+    async with connection.pipeline():
+        await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
+        rows = await (
+            await connection.execute(
+                _TAKE,
+                {
+                    "project_id": project_id,
+                    "limit": limit,
+                    "only": None if only is None else list(only),
+                },
+            )
+        ).fetchall()
+        kept = await source_limits.read(connection, project_id)
+        for subject, statement in _REFRESH.items():
+            taken = sorted(row for row in rows if row[2] == subject)
+            if taken:
+                keys = {
+                    "subjects": [row[0] for row in taken],
+                    "classes": [row[1] for row in taken],
+                    "deltas": [row[3] for row in taken],
+                    "max_sources": kept.limit,
+                }
+                query = statement.replace("{order}", _ORDER[kept.strategy])
+                await connection.execute(query, keys)
+        subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
+        await profile_edits.refresh(connection, project_id, [(row[0], row[1]) for row in rows])
+        shrunk = {"subjects": [row[0] for row in rows if row[3] <= 0]}
+        await connection.execute(_DROP_EMPTY, subjects)
+        await profile_edits.drop_outdated_summaries(connection, [(row[0], row[1]) for row in rows])
+        if shrunk["subjects"]:
+            await connection.execute(_DROP_RELATIONS, shrunk)
+            await connection.execute(_DROP_ENTITIES, shrunk)
+        await summaries.mark(connection, [(row[0], row[1]) for row in rows])
+        await profile_queue.mark_changed(connection, [(row[0], row[1]) for row in rows])
+    return len(rows)
+
+
+async def refresh_all(connection: Connection, project_id: ProjectId) -> None:
+    """Recompute whatever is stale, in the transaction that made it so."""
+    while await refresh(connection, project_id, limit=_AT_ONCE):
+        pass
+
+
+async def refresh_subjects(
+    connection: Connection, project_id: ProjectId, subjects: Collection[UUID]
+) -> None:
+    """Recompute the stale profiles of these entities and relations, in the transaction that made them stale.
+
+    For what readers lose sight of: no profile may repeat it after that transaction.
+    """
+    only = sorted(subjects)
+    while only and await refresh(connection, project_id, limit=_AT_ONCE, only=only):
+        pass

@@ -1,0 +1,267 @@
+"""What the mentions and statements of texts stand for, since people split entities and delete them by hand.
+
+`named_as` and `stated_as` are what a text says; `entity_id` and `relation_id` are the same, or the part to which a split
+moved it, or null where it is hidden from that access class. Merges change neither: they are applied when somebody reads (`merges_told` in the schema).
+"""
+
+from collections.abc import Collection, Sequence
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.ids import DocumentId, EntityId, ProjectId
+from lightwell.records.database import Connection
+from lightwell.records.graph import same_names
+
+_TOUCHING = """
+SELECT relation_id FROM relations WHERE source_id = ANY(%(entities)s) OR target_id = ANY(%(entities)s)
+"""
+
+# The rows of class 0, which no mention has, let refresh look whether anything still holds the subject.
+_STALE = """
+INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
+SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM (
+    SELECT entity_id AS subject_id, class_id, 'entity' AS subject, count(DISTINCT chunk_id) AS mentions
+    FROM document_entity_mentions WHERE entity_id = ANY(%(entities)s) GROUP BY entity_id, class_id
+    UNION ALL
+    SELECT relation_id, class_id, 'relation', count(DISTINCT chunk_id)
+    FROM relation_mentions WHERE relation_id = ANY(%(relations)s) GROUP BY relation_id, class_id
+    UNION ALL
+    SELECT entity_id, class_id, 'entity', 0 FROM entity_edits WHERE entity_id = ANY(%(entities)s)
+    UNION ALL
+    SELECT relation_id, class_id, 'relation', 0 FROM relation_edits WHERE relation_id = ANY(%(relations)s)
+    UNION ALL
+    SELECT subject_id, class_id, subject, 0 FROM profiles
+    WHERE subject_id = ANY(%(entities)s || %(relations)s::uuid[])
+    UNION ALL
+    SELECT unnest(%(entities)s::uuid[]), 0, 'entity', 0
+    UNION ALL
+    SELECT unnest(%(relations)s::uuid[]), 0, 'relation', 0
+) AS counted
+GROUP BY subject_id, class_id, subject
+ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
+"""
+
+# The part to which the latest split moves what a chunk says of an entity, else which of several bearers of its name the
+# chunk speaks of, by the first attribute that tells; null: neither.
+_PART: LiteralString = """
+LEFT JOIN LATERAL (
+    SELECT moved.part_id, moved.name FROM (
+        (SELECT split.part_id, split.name, 0 AS place
+         FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
+         WHERE passage.source_id = {named} AND passage.document_id = chunk.document_id
+           AND passage.class_id = chunk.class_id AND passage.undone_at IS NULL
+           AND (passage.chunk_hash IS NULL OR passage.chunk_hash = chunk.chunk_hash)
+         ORDER BY split.split_id DESC LIMIT 1)
+        UNION ALL
+        SELECT bearer.bearer_id, NULL, array_position(ARRAY['email', 'domain', 'owner', 'location'], bearer.field)
+        FROM entity_bearers AS bearer
+        JOIN document_entity_mentions AS own
+          ON own.chunk_id = chunk.chunk_id AND own.named_as = bearer.source_id
+        WHERE bearer.source_id = {named} AND bearer.class_id = chunk.class_id
+          AND lower(own.attributes ->> bearer.field) = bearer.value
+    ) AS moved
+    ORDER BY moved.place LIMIT 1
+) AS {part} ON true"""
+
+_SOURCE_AND_TARGET: LiteralString = _PART.format(
+    named="stated.source_id", part="source_part"
+) + _PART.format(named="stated.target_id", part="target_part")
+
+_SHOW_MENTIONS: LiteralString = """
+UPDATE document_entity_mentions AS said SET entity_id = shown.entity_id, part_name = shown.part_name
+FROM (
+    SELECT mention.chunk_id, mention.class_id, mention.named_as, part.name AS part_name,
+           CASE WHEN class.tags && entity.hidden_for THEN NULL ELSE entity.entity_id END AS entity_id
+    FROM document_entity_mentions AS mention
+    JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id
+    JOIN access_classes AS class ON class.class_id = mention.class_id{part}
+    JOIN entities AS entity ON entity.entity_id = coalesce(part.part_id, mention.named_as)
+    WHERE {where}
+) AS shown
+WHERE shown.chunk_id = said.chunk_id AND shown.named_as = said.named_as AND shown.class_id = said.class_id
+  AND (said.entity_id IS DISTINCT FROM shown.entity_id OR said.part_name IS DISTINCT FROM shown.part_name)
+""".replace("{part}", _PART.format(named="mention.named_as", part="part"))
+
+_SHOW_EDITS: LiteralString = """
+UPDATE entity_edits AS said SET entity_id = shown.entity_id
+FROM (
+    SELECT named.entity_id AS named_as, class.class_id,
+           CASE WHEN class.tags && named.hidden_for THEN NULL ELSE named.entity_id END AS entity_id
+    FROM entities AS named JOIN access_classes AS class ON class.project_id = named.project_id
+) AS shown
+WHERE shown.named_as = said.named_as AND shown.class_id = said.class_id
+  AND said.entity_id IS DISTINCT FROM shown.entity_id AND said.named_as = ANY(%(entities)s)
+"""
+
+# What a chunk states of an entity it states of the part to which its mention moved.
+_MOVED_RELATIONS: LiteralString = """
+INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
+SELECT DISTINCT relation_key(stated.project_id, moved.source_id, moved.target_id, stated.predicate),
+       stated.project_id, moved.source_id, moved.target_id, stated.predicate
+FROM relation_mentions AS mention
+JOIN relations AS stated ON stated.relation_id = mention.stated_as
+JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id{parts}
+CROSS JOIN LATERAL (SELECT coalesce(source_part.part_id, stated.source_id) AS source_id,
+                           coalesce(target_part.part_id, stated.target_id) AS target_id) AS moved
+WHERE (source_part.part_id IS NOT NULL OR target_part.part_id IS NOT NULL)
+  AND moved.source_id <> moved.target_id AND ({where})
+ORDER BY moved.source_id, moved.target_id, stated.predicate
+ON CONFLICT (source_id, target_id, predicate) DO NOTHING
+""".replace("{parts}", _SOURCE_AND_TARGET)
+
+_SHOW_STATEMENTS: LiteralString = """
+UPDATE relation_mentions AS said SET relation_id = shown.relation_id
+FROM (
+    SELECT mention.chunk_id, mention.class_id, mention.stated_as,
+           CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
+                  OR class.tags && relation.hidden_for
+                THEN NULL ELSE relation.relation_id END AS relation_id
+    FROM relation_mentions AS mention
+    JOIN relations AS stated ON stated.relation_id = mention.stated_as
+    JOIN document_chunks AS chunk ON chunk.chunk_id = mention.chunk_id
+    JOIN access_classes AS class ON class.class_id = mention.class_id{parts}
+    LEFT JOIN relations AS relation
+      ON relation.source_id = coalesce(source_part.part_id, stated.source_id)
+     AND relation.target_id = coalesce(target_part.part_id, stated.target_id)
+     AND relation.predicate = stated.predicate
+    LEFT JOIN entities AS source ON source.entity_id = relation.source_id
+    LEFT JOIN entities AS target ON target.entity_id = relation.target_id
+    WHERE {where}
+) AS shown
+WHERE shown.chunk_id = said.chunk_id AND shown.stated_as = said.stated_as AND shown.class_id = said.class_id
+  AND said.relation_id IS DISTINCT FROM shown.relation_id
+""".replace("{parts}", _SOURCE_AND_TARGET)
+
+_SHOW_RELATION_EDITS: LiteralString = """
+UPDATE relation_edits AS said SET relation_id = shown.relation_id
+FROM (
+    SELECT stated.relation_id AS stated_as, class.class_id,
+           CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
+                  OR class.tags && stated.hidden_for
+                THEN NULL ELSE stated.relation_id END AS relation_id
+    FROM relations AS stated
+    JOIN entities AS source ON source.entity_id = stated.source_id
+    JOIN entities AS target ON target.entity_id = stated.target_id
+    JOIN access_classes AS class ON class.project_id = stated.project_id
+) AS shown
+WHERE shown.stated_as = said.stated_as AND shown.class_id = said.class_id
+  AND said.relation_id IS DISTINCT FROM shown.relation_id AND said.stated_as = ANY(%(relations)s)
+"""
+
+_WITH_PARTS = """
+SELECT unnest(%(entities)s::uuid[])
+UNION
+SELECT split.part_id FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
+WHERE passage.source_id = ANY(%(entities)s)
+UNION
+SELECT passage.source_id FROM split_passages AS passage JOIN entity_splits AS split USING (split_id)
+WHERE split.part_id = ANY(%(entities)s)
+UNION
+SELECT bearer_id FROM entity_bearers WHERE source_id = ANY(%(entities)s)
+UNION
+SELECT source_id FROM entity_bearers WHERE bearer_id = ANY(%(entities)s)
+"""
+
+_OF_DOCUMENTS: LiteralString = "mention.chunk_id IN (SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s))"
+_OF_SPLIT_DOCUMENTS: LiteralString = """mention.chunk_id IN (
+    SELECT chunk_id FROM document_chunks WHERE document_id IN (
+        SELECT document_id FROM split_passages WHERE document_id = ANY(%(documents)s)
+        UNION
+        SELECT chunk.document_id
+        FROM document_chunks AS chunk JOIN document_entity_mentions AS said USING (chunk_id)
+        JOIN entity_bearers AS bearer ON bearer.source_id = said.named_as
+        WHERE chunk.document_id = ANY(%(documents)s)))"""
+
+# Those that show, and then those that are hidden or moved: each has its index.
+_SHOW: tuple[LiteralString, ...] = (
+    _SHOW_MENTIONS.replace("{where}", "mention.entity_id = ANY(%(entities)s)"),
+    _SHOW_MENTIONS.replace(
+        "{where}",
+        "mention.named_as = ANY(%(entities)s) AND mention.entity_id IS DISTINCT FROM mention.named_as",
+    ),
+    _SHOW_EDITS,
+    _SHOW_STATEMENTS.replace("{where}", "mention.relation_id = ANY(%(relations)s)"),
+    _SHOW_STATEMENTS.replace(
+        "{where}",
+        "mention.stated_as = ANY(%(relations)s) AND mention.relation_id IS DISTINCT FROM mention.stated_as",
+    ),
+    _SHOW_RELATION_EDITS,
+)
+
+_MOVE_RELATIONS = _MOVED_RELATIONS.replace(
+    "{where}",
+    """mention.chunk_id IN (
+    SELECT chunk_id FROM document_chunks WHERE document_id IN (
+        SELECT document_id FROM split_passages WHERE source_id = ANY(%(entities)s)))
+   OR mention.chunk_id IN (
+    SELECT chunk_id FROM document_entity_mentions AS said JOIN entity_bearers AS bearer
+      ON bearer.source_id = said.named_as AND bearer.class_id = said.class_id
+    WHERE bearer.source_id = ANY(%(entities)s))""",
+)
+
+
+def _show_documents(where: LiteralString) -> tuple[LiteralString, ...]:
+    return (
+        _SHOW_MENTIONS.replace("{where}", where),
+        _MOVED_RELATIONS.replace("{where}", where),
+        _SHOW_STATEMENTS.replace("{where}", where),
+    )
+
+
+_SHOW_DOCUMENTS = _show_documents(_OF_DOCUMENTS)
+_SHOW_SPLIT_DOCUMENTS = _show_documents(_OF_SPLIT_DOCUMENTS)
+
+
+async def resolve(
+    connection: Connection, project_id: ProjectId, entities: Sequence[EntityId]
+) -> None:
+    """Show, move or hide these entities' mentions and statements anew, with those of their parts; refresh has to follow.
+
+    Nothing may be published meanwhile.
+    """
+    with_parts = await _with_parts(connection, entities)
+    _, gone = await same_names.refresh(connection, project_id, with_parts)
+    affected = list({*with_parts, *await _with_parts(connection, entities), *map(EntityId, gone)})
+    subjects: dict[str, object] = {
+        "entities": affected,
+        "relations": await _touching(connection, affected),
+        "project_id": project_id,
+    }
+    await connection.execute(_STALE, {**subjects, "sign": -1})
+    await connection.execute(_MOVE_RELATIONS, subjects)
+    for statement in _SHOW:
+        await connection.execute(statement, subjects)
+    subjects["relations"] = await _touching(connection, affected)
+    await connection.execute(_STALE, {**subjects, "sign": 1})
+
+
+async def resolve_documents(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Show, move or hide these documents' mentions anew, since they changed their access class."""
+    for statement in _SHOW_DOCUMENTS:
+        await connection.execute(statement, {"documents": list(documents)})
+
+
+async def apply_splits(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Move what these documents have just been read to say to the parts to which people split it off."""
+    for statement in _SHOW_SPLIT_DOCUMENTS:
+        await connection.execute(statement, {"documents": list(documents)})
+
+
+async def settle_bearers(
+    connection: Connection, project_id: ProjectId, names: Collection[UUID]
+) -> None:
+    """Decide anew who bears these names, and move all their mentions where that has changed; refresh has to follow."""
+    if names:
+        changed, gone = await same_names.refresh(connection, project_id, names)
+        if changed:
+            await resolve(connection, project_id, [EntityId(each) for each in changed | gone])
+
+
+async def _with_parts(connection: Connection, entities: Sequence[EntityId]) -> list[EntityId]:
+    cursor = await connection.execute(_WITH_PARTS, {"entities": list(entities)})
+    return [EntityId(row[0]) for row in await cursor.fetchall()]
+
+
+async def _touching(connection: Connection, entities: Sequence[EntityId]) -> list[UUID]:
+    cursor = await connection.execute(_TOUCHING, {"entities": list(entities)})
+    return [row[0] for row in await cursor.fetchall()]

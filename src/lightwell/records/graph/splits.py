@@ -1,0 +1,238 @@
+"""Splits of entities: which mentions a person moved to another entity, in which documents, and whether that still holds.
+
+A split holds within the access classes that the documents had when it was made: whoever sees such a document sees its
+mentions moved, and to all others nothing has changed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import LiteralString
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.entity_refs import text_ref
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.graph import normalize_name
+from lightwell.domain.ids import ChunkId, DocumentId, EntityId, SplitId
+from lightwell.domain.splits import StandingSplit
+from lightwell.records.database import Connection, Database, Row, repeatable
+from lightwell.records.graph import merge_trees, resolution
+from lightwell.records.graph.profiles import refresh_all
+from lightwell.records.locks import PUBLISHING_LOCK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSplit:
+    """A split to be written down: what these documents and chunks say of `entity` is of `name`."""
+
+    id: SplitId
+    entity: EntityId
+    name: str
+    documents: tuple[DocumentId, ...]
+    chunks: tuple[ChunkId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitResult:
+    """The part, and how many passages speak of it that spoke of another entity before."""
+
+    part: EntityId
+    passages: int
+
+
+_MENTIONS = """
+SELECT mention.named_as, chunk.document_id, chunk.class_id, chunk.chunk_id, chunk.chunk_hash
+FROM document_entity_mentions AS mention
+JOIN document_chunks AS chunk USING (chunk_id)
+JOIN source_documents AS document USING (document_id)
+WHERE mention.entity_id = ANY(%(members)s) AND mention.class_id = ANY(%(classes)s)
+  AND chunk.class_id = ANY(%(classes)s) AND NOT document.is_deleted
+  AND (chunk.document_id = ANY(%(documents)s) OR chunk.chunk_id = ANY(%(chunks)s))
+ORDER BY chunk.chunk_id, mention.named_as
+"""
+
+# Whoever names a part shows it again to those who share a tag with this person.
+_MAKE_PART = """
+INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
+VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
+ON CONFLICT (project_id, entity_ref)
+DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
+                            FROM unnest(entities.hidden_for) AS tag WHERE tag <> ALL(%(by)s))
+RETURNING entity_id
+"""
+
+_SPLIT = """
+INSERT INTO entity_splits (split_id, project_id, part_id, name, made_by)
+VALUES (%(split)s, %(project_id)s, %(part)s, %(name)s, %(by)s)
+"""
+
+_SPLIT_PASSAGES = """
+INSERT INTO split_passages (split_id, source_id, document_id, class_id, chunk_hash)
+SELECT %(split)s, source_id, document_id, class_id, chunk_hash
+FROM unnest(%(sources)s::uuid[], %(documents)s::uuid[], %(classes)s::integer[], %(hashes)s::bytea[])
+    AS given (source_id, document_id, class_id, chunk_hash)
+"""
+
+_ACTIVE = """
+SELECT DISTINCT split.split_id, split.part_id, passage.source_id
+FROM entity_splits AS split JOIN split_passages AS passage USING (split_id)
+WHERE split.project_id = %(project_id)s AND passage.class_id = ANY(%(classes)s) AND passage.undone_at IS NULL
+  AND (split.split_id = %(id)s OR split.part_id = ANY(%(members)s))
+ORDER BY split.split_id, passage.source_id
+"""
+
+_UNDO = """
+UPDATE split_passages SET undone_at = now(), undone_by = %(by)s
+WHERE split_id = ANY(%(splits)s) AND class_id = ANY(%(classes)s) AND undone_at IS NULL
+"""
+
+_STANDING: LiteralString = """
+SELECT split.split_id, split.name, array_agg(DISTINCT mention.name COLLATE "C"),
+       array_agg(DISTINCT document.source_url COLLATE "C"), count(DISTINCT chunk.chunk_id), split.made_at
+FROM entity_splits AS split
+JOIN split_passages AS passage USING (split_id)
+JOIN document_chunks AS chunk
+  ON chunk.document_id = passage.document_id AND chunk.class_id = passage.class_id
+ AND (passage.chunk_hash IS NULL OR passage.chunk_hash = chunk.chunk_hash)
+JOIN source_documents AS document ON document.document_id = chunk.document_id AND NOT document.is_deleted
+JOIN document_entity_mentions AS mention
+  ON mention.chunk_id = chunk.chunk_id AND mention.class_id = chunk.class_id
+ AND mention.named_as = passage.source_id AND mention.entity_id = split.part_id
+WHERE split.project_id = %(project_id)s AND passage.class_id = ANY(%(classes)s) AND passage.undone_at IS NULL
+  AND (%(after)s::uuid IS NULL OR split.split_id < %(after)s)
+GROUP BY split.split_id
+ORDER BY split.split_id DESC LIMIT %(limit)s
+"""
+
+
+@repeatable
+async def split(database: Database, reader: Reader, new: NewSplit) -> SplitResult:
+    """Write a split down, in one transaction; raise `Invalid` when there is nothing to move or nowhere to move it."""
+    async with database.transaction() as connection:
+        await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
+        merged = await merge_trees.members(connection, reader, [new.entity])
+        members = merged.get(new.entity, [new.entity])
+        rows = await _mentions(connection, reader, new, members)
+        part = await _make_part(connection, reader, new.name)
+        if part in members:
+            raise Invalid(f"{new.name!r} is a name of this very entity; give the part another one")
+        await _write(connection, reader, new, part, rows)
+        sources = {EntityId(row[0]) for row in rows}
+        await resolution.resolve(connection, reader.project_id, [*sources, part])
+        await refresh_all(connection, reader.project_id)
+    return SplitResult(part=part, passages=len({row[3] for row in rows}))
+
+
+@repeatable
+async def unsplit(
+    database: Database, reader: Reader, name: str, chosen: UUID
+) -> tuple[EntityId, ...]:
+    """Undo the split with this id, or those that made this part, and return what has the mentions again.
+
+    It is undone in the reader's access classes alone. Raises `NotFound` where none holds there; `name` is what the
+    reader called it.
+    """
+    async with database.transaction() as connection:
+        facts: dict[str, object] = {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "by": sorted(reader.tags),
+            "id": chosen,
+        }
+        await connection.execute(PUBLISHING_LOCK, facts)
+        merged = await merge_trees.members(connection, reader, [EntityId(chosen)])
+        facts["members"] = merged.get(EntityId(chosen), [chosen])
+        rows = await (await connection.execute(_ACTIVE, facts)).fetchall()
+        if not rows:
+            raise NotFound(f"There is no split {name!r} that you may see")
+        facts["splits"] = [row[0] for row in rows]
+        await connection.execute(_UNDO, facts)
+        touched = {EntityId(each) for row in rows for each in row[1:]}
+        await resolution.resolve(connection, reader.project_id, list(touched))
+        await refresh_all(connection, reader.project_id)
+    return tuple(dict.fromkeys(EntityId(row[2]) for row in rows))
+
+
+async def list_active(
+    database: Database, reader: Reader, *, after: SplitId | None, limit: int
+) -> list[StandingSplit]:
+    """Return the splits that move what the reader sees, the latest first, those before `after`."""
+    rows = await database.rows(
+        _STANDING,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "after": after,
+            "limit": limit,
+        },
+    )
+    return [
+        StandingSplit(
+            split_id=SplitId(row[0]),
+            part=row[1],
+            names=tuple(row[2]),
+            urls=tuple(row[3]),
+            passages=row[4],
+            made_at=row[5],
+        )
+        for row in rows
+    ]
+
+
+async def _mentions(
+    connection: Connection, reader: Reader, new: NewSplit, members: Sequence[EntityId]
+) -> list[Row]:
+    """Return the mentions that are to move; raise `Invalid` where a document or a passage has none."""
+    cursor = await connection.execute(
+        _MENTIONS,
+        {
+            "members": list(members),
+            "classes": list(reader.classes),
+            "documents": list(new.documents),
+            "chunks": list(new.chunks),
+        },
+    )
+    rows = await cursor.fetchall()
+    if {*new.documents} - {row[1] for row in rows} or {*new.chunks} - {row[3] for row in rows}:
+        raise Invalid(
+            "A document or passage given does not mention this entity;"
+            " `lightwell graph show` lists the documents that do"
+        )
+    return rows
+
+
+async def _make_part(connection: Connection, reader: Reader, name: str) -> EntityId:
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "ref": text_ref(name),
+        "normalized": normalize_name(name),
+        "by": sorted(reader.tags),
+    }
+    made = await (await connection.execute(_MAKE_PART, facts)).fetchone()
+    assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
+    return EntityId(made[0])
+
+
+async def _write(
+    connection: Connection, reader: Reader, new: NewSplit, part: EntityId, rows: Sequence[Row]
+) -> None:
+    whole = {*new.documents}
+    moved = sorted(
+        {
+            (source, document, class_id, b"" if document in whole else bytes(chunk_hash))
+            for source, document, class_id, _, chunk_hash in rows
+        }
+    )
+    facts: dict[str, object] = {
+        "split": new.id,
+        "project_id": reader.project_id,
+        "part": part,
+        "name": new.name,
+        "by": sorted(reader.tags),
+        "sources": [row[0] for row in moved],
+        "documents": [row[1] for row in moved],
+        "classes": [row[2] for row in moved],
+        "hashes": [row[3] or None for row in moved],
+    }
+    await connection.execute(_SPLIT, facts)
+    await connection.execute(_SPLIT_PASSAGES, facts)

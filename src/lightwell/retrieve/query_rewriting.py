@@ -1,0 +1,135 @@
+"""A follow-up question that stands alone: "and who owns it?" becomes what it means in its conversation."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.fences import fence
+from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.logs import logger
+from lightwell.ports import ChatModel, Message
+from lightwell.retrieve.keywords import names, rule_keywords
+from lightwell.retrieve.query_entities import proper_name_terms
+from lightwell.text.terms import terms, words
+
+MAX_TURNS = 8
+LONGEST_TURN = 1000
+REPLY_TOKENS = 600
+
+UNANSWERED = "The model did not answer: the question was read without its rewriting."
+UNUSABLE = "The model's rewriting was not used: it was no longer the same question."
+
+_TASK = "Rewrite the message; reply with it alone."
+_LOOKED_BACK, _MAX_ADDED = 3, 6
+_KEPT_SHARE = 0.5
+_POINTING = frozenset(
+    """he him his she her hers it its they them their theirs this that these those there then one ones both either
+    neither same such former latter first second third last next previous other another er ihn ihm sie ihr ihnen es
+    dessen deren dort damals il elle ils elles lui leur""".split()
+)
+_GOES_ON = re.compile(r"(?:and|or|but|also|what about|how about|und|oder|et|ou)\b", re.IGNORECASE)
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_LABEL = re.compile(
+    r"^(?:[*_#\s]*)(?:question|message|rewritten(?: \w+)?)\s*:[*_\s]*", re.IGNORECASE
+)
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewrittenQuestion:
+    """A question that stands alone; `note` says what did not go as it should, "" when all did."""
+
+    text: str
+    note: str = ""
+
+
+async def rewrite_followup(
+    message: str, conversation: Sequence[Message], model: ChatModel | None
+) -> RewrittenQuestion:
+    """Return the message as the conversation before it, oldest turn first, makes it understood.
+
+    Without a model, or where it fails or says something else, the names last spoken of stand behind a message that
+    leans on them.
+    """
+    if not any(turn.role == "user" for turn in conversation):
+        return RewrittenQuestion(text=message)
+    own = _complete_by_rules(message, conversation)
+    if model is None:
+        return RewrittenQuestion(text=own)
+    shown = _format_history(conversation)
+    try:
+        reply = await model.reply(_messages(message, shown), max_tokens=REPLY_TOKENS)
+    except ModelFailed as error:
+        _log.warning("a follow-up is not rewritten: a model failed", error=str(error))
+        return RewrittenQuestion(text=own, note=UNANSWERED)
+    said = _parse_reply(reply.text)
+    if not reply.complete or not _is_faithful(said, message, shown):
+        return RewrittenQuestion(text=own, note=UNUSABLE)
+    return RewrittenQuestion(text=said)
+
+
+def _messages(message: str, shown: str) -> list[Message]:
+    page = resources.files("lightwell.retrieve").joinpath("prompts", "followup.md")
+    return [
+        Message(role="system", content=page.read_text("utf-8").strip()),
+        Message(role="user", content=f"{fence(shown)}\n\n{fence(message)}\n{_TASK}"),
+    ]
+
+
+def _format_history(conversation: Sequence[Message]) -> str:
+    """Return the last turns, each in one line, so that none can pretend to be another's."""
+    lines = [f"{turn.role}: {' '.join(turn.content.split())}" for turn in conversation[-MAX_TURNS:]]
+    return "\n".join(line[:LONGEST_TURN] for line in lines)
+
+
+def _parse_reply(reply: str) -> str:
+    bare = _THOUGHT.sub("", reply).strip().strip("~`").strip()
+    return _LABEL.sub("", bare).strip('"“”„«» \t\n')
+
+
+def _is_faithful(said: str, message: str, shown: str) -> bool:
+    """Say whether this is one message, still asks what the message asks, and names nothing that nobody named."""
+    if not said or len(said) > LONGEST_QUESTION or "\n" in said:
+        return False
+    if said.count("?") > max(1, message.count("?")) or ("?" in message and "?" not in said):
+        return False
+    asked, kept = _content(message), frozenset(terms(said))
+    if len(asked & kept) < _KEPT_SHARE * len(asked):
+        return False
+    return proper_name_terms(message) & asked <= kept and proper_name_terms(said) <= asked.union(
+        terms(shown)
+    )
+
+
+def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
+    """Return the message with the names, or the words, that it leaves out, in brackets behind it.
+
+    They come from what the user said; what was answered may name much else.
+    """
+    back = [turn.content for turn in reversed(conversation) if turn.role == "user"][:_LOOKED_BACK]
+    bare = _GOES_ON.sub("", message.strip())
+    goes_on, points = bare != message.strip(), not _POINTING.isdisjoint(words(bare))
+    held = _content(bare)
+    elliptic = len(held) <= 1
+    added: list[str] = []
+    if not _names_in(bare) and (elliptic or goes_on or points):
+        added.extend(next((named for text in back if (named := _names_in(text))), ()))
+    if elliptic and (goes_on or not points):
+        full = next((text for text in back if len(_content(text)) > 1), "")
+        added.extend(rule_keywords(full).high)
+    new = [each for each in dict.fromkeys(added) if not held.issuperset(terms(each))]
+    completed = f"{message.strip()} ({', '.join(new[:_MAX_ADDED])})" if new else message
+    return completed if len(completed) <= LONGEST_QUESTION else message
+
+
+def _content(text: str) -> frozenset[str]:
+    """Return the terms that say something by themselves."""
+    return frozenset(terms(" ".join(word for word in words(text) if word not in _POINTING)))
+
+
+def _names_in(text: str) -> tuple[str, ...]:
+    """Return the names in a text; a number alone is none."""
+    return tuple(name for name in names(text) if any(sign.isalpha() for sign in name))

@@ -1,0 +1,396 @@
+"""Lightwell's own PostgreSQL: one server for each data directory, shared by the processes using it."""
+
+import math
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from lightwell.domain.errors import ServerFailed
+from lightwell.logs import logger
+
+if sys.platform == "win32":
+    raise ServerFailed(
+        "The embedded PostgreSQL needs Linux or macOS; "
+        "on Windows name a server in LIGHTWELL_DATABASE_URL"
+    )
+
+import fcntl
+import pwd
+
+from lightwell.stores.embedded import _presence, _programs
+
+_LOG_BYTES = 10_000_000
+_TAIL_BYTES = 2_000
+# The full-text parser asks LC_CTYPE what a letter is; under plain C every dash and curly quote is one.
+_CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8")
+_INITDB = (
+    "--username=lightwell",
+    "--auth=trust",
+    "--encoding=UTF8",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--locale=C",
+    "--no-instructions",
+)
+# Written into postgresql.conf once, so that whoever runs the machine can change them there.
+_DEFAULTS = {
+    "shared_buffers": "128MB",
+    "max_connections": "100",
+    "max_wal_size": "1GB",
+    "wal_compression": "pglz",  # the wheel is built without lz4
+    "synchronous_commit": "on",
+    "jit": "off",
+    "random_page_cost": "1.1",
+    "log_min_messages": "warning",
+    "log_line_prefix": "%m [%p] %q%u@%d ",
+}
+_ORPHANS = "pre-existing shared memory block"
+
+_NO_DATABASE = 'database "lightwell" does not exist'
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerStatus:
+    """What is known of a data directory's server; `cluster_version` is "" before the first start."""
+
+    binaries_version: str
+    """As in `18.6`."""
+    cluster_version: str
+    """The major version, as in `18`."""
+    pid: int | None
+    """None when it does not run."""
+    cluster: Path
+    log: Path
+    socket: Path
+    size: int
+    """Bytes of the cluster on the disk."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Home:
+    directory: Path
+    cluster: Path
+    log: Path
+
+
+@contextmanager
+def run_server(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
+    """Yield the URI of the server in `directory`, started at need; the last user to leave stops it.
+
+    Uses nest, within a process and across processes. `timeout` is in seconds, for the start.
+    Raises ServerFailed; blocks, so that async code enters and leaves it in a thread.
+    """
+    home = _home(directory)
+    with _explain_failures(home):
+        _programs.make_folders(home.log.parent)
+        _check_owner(home.directory)
+        users = _open(home.directory / "users.lock")
+    owner = os.getpid()
+    try:
+        with _explain_failures(home), _lock_exclusively(home):
+            fcntl.flock(users, fcntl.LOCK_SH)
+            uri = _running(home, timeout)
+        yield uri
+    finally:
+        if os.getpid() == owner:  # a forked child that unwinds is not the one who came in
+            _stop_if_last(home, users, timeout)
+        os.close(users)
+
+
+def is_initialised(directory: Path) -> bool:
+    """Return whether `directory` holds a cluster; raise ServerFailed when it cannot be read."""
+    home = _home(directory)
+    with _explain_failures(home):
+        return (home.cluster / "PG_VERSION").exists()
+
+
+def status(directory: Path) -> ServerStatus:
+    """Return what is known of the server in `directory`, without starting or changing anything.
+
+    Raises ServerFailed when the directory cannot be read or the binaries are not there.
+    """
+    home = _home(directory)
+    with _explain_failures(home):
+        marker = home.cluster / "PG_VERSION"
+        return ServerStatus(
+            binaries_version=_programs.version(),
+            cluster_version=marker.read_text().strip() if marker.exists() else "",
+            pid=_presence.postmaster(home.cluster),
+            cluster=home.cluster,
+            log=home.log,
+            socket=_presence.socket_folder(home.cluster) / _presence.SOCKET,
+            size=_size(home.cluster),
+        )
+
+
+def _home(directory: Path) -> _Home:
+    whole = directory.expanduser().resolve()
+    return _Home(directory=whole, cluster=whole / "postgres", log=whole / "logs" / "postgres.log")
+
+
+@contextmanager
+def _explain_failures(home: _Home) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ServerFailed(
+            f"{error.filename or home.directory}: {error.strerror or error}. The embedded PostgreSQL "
+            f"needs a local data directory that this user may write, with room on the disk"
+        ) from error
+
+
+def _check_owner(directory: Path) -> None:
+    """Raise `ServerFailed` for another user's data directory; root, who may have been lent it, is told."""
+    owner = directory.stat().st_uid
+    if owner == os.geteuid():
+        return
+    if os.geteuid() != 0:
+        raise ServerFailed(
+            f"{directory} belongs to another user, who could read and change what is kept there:"
+            " name a data directory of your own in LIGHTWELL_DATA"
+        )
+    _log.warning("server.directory_of_another_user", directory=str(directory), user=owner)
+
+
+# Who is here: a shared lock on users.lock each, gone with the process however it ends.
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+@contextmanager
+def _lock_exclusively(home: _Home) -> Generator[None]:
+    lock = _open(home.directory / "start.lock")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _stop_if_last(home: _Home, users: int, timeout: float) -> None:
+    try:
+        with _lock_exclusively(home):
+            if _is_last(users):
+                _stop(home, timeout)
+    except OSError as error:
+        _log.warning("server.left_running", directory=str(home.directory), reason=str(error))
+
+
+def _is_last(users: int) -> bool:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+# Starting and stopping; all of it under start.lock.
+
+
+def _running(home: _Home, timeout: float) -> str:
+    deadline = time.monotonic() + timeout
+    account = _programs.account_of(home.cluster)
+    if not _is_cluster(home.cluster):
+        _initialise(home, account)
+    while True:
+        if not _presence.is_up(home.cluster):
+            _start(home, account, deadline)
+        folder = _presence.socket_folder(home.cluster)
+        uri = _uri(folder, _presence.server_user(home.cluster))
+        refusal = _refusal(uri)
+        if not refusal:
+            return uri
+        if time.monotonic() > deadline:
+            raise ServerFailed(
+                f"PostgreSQL runs on {home.cluster} but takes no connection after {timeout:g} s: "
+                f"{refusal.strip()}; {home.log} says:\n{_log_since(home.log, 0)}"
+            )
+        time.sleep(0.02)
+
+
+def _uri(folder: Path, user: int) -> str:
+    """Return the URI, by which libpq talks to nobody but a server that runs as this user."""
+    host = quote(os.fspath(folder), safe="")
+    uri = f"postgresql://lightwell@/lightwell?host={host}&port={_presence.PORT}"
+    with suppress(KeyError):  # a container may not know its users' names, and libpq compares names
+        uri += f"&requirepeer={quote(pwd.getpwuid(user).pw_name, safe='')}"
+    return uri
+
+
+def _refusal(uri: str) -> str:
+    """Return why the server takes no connection; "" when it does, and the database is there."""
+    try:
+        psycopg.connect(uri, connect_timeout=5).close()
+    except psycopg.OperationalError as error:
+        if _NO_DATABASE not in str(error):
+            return str(error)
+        _name_database(uri)
+    return ""
+
+
+def _name_database(uri: str) -> None:
+    # A new database would be seven megabytes of copies; the one that initdb made serves nobody.
+    try:
+        with psycopg.connect(uri, dbname="template1", autocommit=True) as connection:
+            connection.execute("ALTER DATABASE postgres RENAME TO lightwell")
+    except psycopg.Error as error:
+        raise ServerFailed(f"The database lightwell could not be made: {error}") from error
+
+
+def _is_cluster(cluster: Path) -> bool:
+    if not cluster.exists() or not any(cluster.iterdir()):
+        return False
+    marker = cluster / "PG_VERSION"
+    if not marker.exists():
+        raise ServerFailed(
+            f"{cluster} is not a PostgreSQL data directory and not empty: "
+            f"move it away, or name another data directory"
+        )
+    found, ours = marker.read_text().strip(), _programs.version().partition(".")[0]
+    if found != ours:
+        raise ServerFailed(
+            f"{cluster} was written by PostgreSQL {found}, and this Lightwell brings {ours}. Either run "
+            f"a PostgreSQL {found} on it and name that one in LIGHTWELL_DATABASE_URL; or dump it with "
+            f"PostgreSQL {found}, move the directory away and restore the dump into a new one; "
+            f"or remove the directory and ingest again"
+        )
+    return True
+
+
+def _initialise(home: _Home, account: _programs.Account | None) -> None:
+    # Under a name of its own: the initdb of a killed process may still be writing to the last one.
+    fresh = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=home.directory))
+    _programs.hand_over(fresh, account)
+    started = time.monotonic()
+    _initdb(fresh, account)
+    fresh.rename(home.cluster)
+    _log.info("server.initialised", cluster=str(home.cluster), seconds=_since(started))
+
+
+def _initdb(fresh: Path, account: _programs.Account | None) -> None:
+    # One syncfs instead of a thousand fsyncs: as safe, and a third of the time.
+    sync = ["--sync-method=syncfs"] if sys.platform == "linux" else []
+    defaults = [f"--set={name}={value}" for name, value in _DEFAULTS.items()]
+    fixed = ["initdb", f"--pgdata={fresh}", *_INITDB, *sync, *defaults]
+    for ctype in _CTYPES:
+        done = _programs.run([*fixed, f"--lc-ctype={ctype}"], account)
+        if b"invalid locale name" not in done.stdout:
+            break
+    else:
+        _log.warning("server.no_utf8_locale", effect="full text takes dashes for letters")
+        done = _programs.run([*fixed, "--lc-ctype=C"], account)
+    if done.returncode:
+        raise ServerFailed(f"PostgreSQL's initdb failed in {fresh}:\n{_last_line(done.stdout)}")
+
+
+def _start(home: _Home, account: _programs.Account | None, deadline: float) -> None:
+    for unfinished in home.directory.glob("postgres.new-*"):
+        shutil.rmtree(unfinished, ignore_errors=True)
+    (home.cluster / "postmaster.pid").unlink(missing_ok=True)
+    _programs.hand_over(home.cluster, account)
+    folder = _presence.make_socket_folder(home.cluster, account)
+    started = time.monotonic()
+    before = _rotate(home.log)
+    while not _starts(home, folder, account, deadline):
+        words = _log_since(home.log, before)
+        # The children of a killed server may outlive it for a moment.
+        if _ORPHANS not in words or time.monotonic() > deadline:
+            raise ServerFailed(
+                f"PostgreSQL did not start on {home.cluster}; {home.log} says:\n{words}"
+            )
+        time.sleep(0.1)
+    _log.info("server.started", cluster=str(home.cluster), seconds=_since(started))
+
+
+def _starts(home: _Home, folder: Path, account: _programs.Account | None, deadline: float) -> bool:
+    left = max(1, math.ceil(deadline - time.monotonic()))
+    options = shlex.join(_start_options(home.cluster, folder))
+    arguments = ["start", "--silent", "--wait", f"--timeout={left}", f"--options={options}"]
+    done = _programs.run(["pg_ctl", *arguments], account, cluster=home.cluster, log=home.log)
+    return done.returncode == 0 or _presence.is_up(home.cluster)
+
+
+def _start_options(cluster: Path, folder: Path) -> list[str]:
+    quoted = '"' + str(folder).replace('"', '""') + '"'
+    musts = {
+        "listen_addresses": "",
+        "port": str(_presence.PORT),
+        "unix_socket_directories": quoted,
+        "unix_socket_permissions": "0700",  # root passes whatever the bits say
+        "logging_collector": "off",
+    }
+    return [
+        "-D",
+        str(cluster),
+        *(part for pair in musts.items() for part in ("-c", "=".join(pair))),
+    ]
+
+
+def _stop(home: _Home, timeout: float) -> None:
+    if _presence.postmaster(home.cluster) is None:
+        if _presence.is_up(home.cluster):
+            _log.warning("server.left_running", directory=str(home.directory), reason="pid unknown")
+        return
+    account = _programs.account_of(home.cluster)
+    started = time.monotonic()
+    for mode in ("fast", "immediate"):
+        arguments = [
+            "pg_ctl",
+            "stop",
+            f"--mode={mode}",
+            "--wait",
+            f"--timeout={math.ceil(timeout)}",
+        ]
+        done = _programs.run(arguments, account, cluster=home.cluster)
+        if done.returncode == 0:
+            _log.info("server.stopped", mode=mode, seconds=_since(started))
+            return
+        _log.warning("server.not_stopped", mode=mode, reason=_last_line(done.stdout))
+
+
+def _rotate(log: Path) -> int:
+    """Return where the log ends now, in bytes."""
+    size = log.stat().st_size if log.exists() else 0
+    if size <= _LOG_BYTES:
+        return size
+    log.replace(log.with_name(f"{log.name}.1"))
+    return 0
+
+
+def _log_since(log: Path, offset: int) -> str:
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(offset, log.stat().st_size - _TAIL_BYTES))
+        return _last_line(file.read())
+
+
+def _last_line(words: bytes) -> str:
+    return words[-_TAIL_BYTES:].decode(errors="replace").strip()
+
+
+def _size(cluster: Path) -> int:
+    size = 0
+    for folder, _, names in os.walk(cluster):
+        for name in names:
+            with suppress(FileNotFoundError):
+                size += (Path(folder) / name).lstat().st_size
+    return size
+
+
+def _since(started: float) -> float:
+    return round(time.monotonic() - started, 3)

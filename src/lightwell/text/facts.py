@@ -1,0 +1,397 @@
+"""What a statement may not change of what it quotes: its figures, its names, and what is denied.
+
+Words of English, German and French are known; the rest is the same everywhere.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from lightwell.text.terms import STOP_WORDS, terms, words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A number with what it counts: `18`, `percent`; `unit` is "" where the text does not say."""
+
+    value: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialDate:
+    """A date as far as a text names it; 0 stands for what it leaves open."""
+
+    year: int
+    month: int
+    day: int
+
+
+# ── dates ─────────────────────────────────────────────────────────────────────────────────────────────
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january januar janvier jan",
+            "february februar février fevrier feb fév",
+            "march märz maerz mars mar",
+            "april avril apr avr",
+            "may mai",
+            "june juni juin jun",
+            "july juli juillet jul juil",
+            "august août aout aug",
+            "september septembre sept sep",
+            "october oktober octobre oct okt",
+            "november novembre nov",
+            "december dezember décembre decembre dec dez déc",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+MONTH_TERMS = frozenset(terms(" ".join(_MONTHS)))
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_DATE = re.compile(
+    rf"""\b(?:
+      (?P<y1>\d{{4}})-(?P<m1>\d{{2}})-(?P<d1>\d{{2}})
+    | (?P<d2>\d{{1,2}})\.\s?(?P<m2>\d{{1,2}})\.\s?(?P<y2>\d{{4}})
+    | (?P<d3>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s)?(?P<m3>{_MONTH})\b\.?(?:,?\s(?P<y3>\d{{4}}))?
+    | (?P<m4>{_MONTH})\.?\s(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s(?P<y4>\d{{4}}))?
+    | (?P<m5>{_MONTH})\.?\s(?P<y5>\d{{4}})
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_WEEKDAY = (
+    "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|"
+    "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+)
+_NAMED_DATE = re.compile(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{_WEEKDAY})\b")
+
+
+def find_dates(text: str) -> tuple[PartialDate, ...]:
+    """Return the dates of the calendar that a text names, in order."""
+    return tuple(_day(match) for match in _DATE.finditer(text))
+
+
+def find_date_texts(text: str) -> tuple[str, ...]:
+    """Return the dates, quarters and days of the week that a text names, as written there, each once, in order."""
+    found = [match.span() for match in _DATE.finditer(text)]
+    apart = _NAMED_DATE.finditer(_DATE.sub(_blank, text))
+    found = sorted([*found, *(match.span() for match in apart)])
+    return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in found))
+
+
+def _day(match: re.Match[str]) -> PartialDate:
+    parts = {name[0]: value for name, value in match.groupdict().items() if value}
+    month = parts["m"].casefold()
+    return PartialDate(
+        year=int(parts.get("y", "0")),
+        month=_MONTHS.get(month) or int(month),
+        day=int(parts.get("d", "0")),
+    )
+
+
+# ── figures ───────────────────────────────────────────────────────────────────────────────────────────
+
+_UNITS = {
+    name: unit
+    for unit, names in {
+        "percent": "% percent prozent pour",
+        "eur": "€ eur euro euros",
+        "usd": "$ usd dollar dollars",
+        "gbp": "£ gbp pound pounds",
+        "chf": "chf franken francs",
+        "second": "second seconds sekunde sekunden seconde secondes",
+        "minute": "minute minutes minuten",
+        "hour": "hour hours stunde stunden heure heures",
+        "day": "day days tag tage tagen jour jours",
+        "week": "week weeks woche wochen semaine semaines",
+        "month": "month months monat monate monaten mois",
+        "year": "year years jahr jahre jahren an ans année années",
+    }.items()
+    for name in names.split()
+}
+_KNOWN_UNITS = frozenset(_UNITS.values())
+_OF_A_DATE = "date"
+_SCALES = {
+    name: scale
+    for scale, names in {
+        1_000: "thousand tausend mille",
+        1_000_000: "million millions millionen mio",
+        1_000_000_000: "billion billions milliarde milliarden milliard milliards mrd",
+    }.items()
+    for name in names.split()
+}
+_NUMBER_WORDS = {
+    name: str(number)
+    for number, names in {
+        2: "two zwei deux",
+        3: "three drei trois",
+        4: "four vier quatre",
+        5: "five fünf cinq",
+        6: "six sechs",
+        7: "seven sieben sept",
+        8: "eight acht huit",
+        9: "nine neun neuf",
+        10: "ten zehn dix",
+        11: "eleven elf onze",
+        12: "twelve zwölf douze",
+        15: "fifteen fünfzehn quinze",
+        20: "twenty zwanzig vingt",
+        30: "thirty dreißig trente",
+    }.items()
+    for name in names.split()
+}
+_ONE = frozenset({"one", "ein", "eine", "einer", "einem", "einen", "un", "une"})
+_TOKEN = re.compile(
+    r"(?P<number>(?:(?<![\w)])[-−])?(?:(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,:’']\d+)*))"
+    r"|(?P<word>[^\W\d_]+(?:[’'][^\W\d_]+)*)|(?P<sign>[%€$£])|(?P<gap>(?:[\s*_°]|-(?!\d)|(?<=\w)-)+)|(?P<stop>.)"
+)
+_IDENTIFIER = re.compile(r"\b[^\W\d_]\w*(?:[-./:]\w+)*")
+_GROUPED = re.compile(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*")
+_GROUPING = re.compile(r"[., \u00a0\u202f’']")
+_LOOK_AHEAD = 3
+_BEFORE, _BEHIND = 4, 3
+_NEAR = 300
+"""Characters within which the words beside a figure are looked for."""
+
+
+def figures(text: str) -> frozenset[Figure]:
+    """Return the numbers of a text with what they count; dates and identifiers such as `ENG-42` are none.
+
+    Small numbers in words count as well, and the years of dates.
+    """
+    years = {Figure(value=str(day.year), unit=_OF_A_DATE) for day in find_dates(text) if day.year}
+    return frozenset(years.union(figure for _, figure in _figures(text)))
+
+
+def units(word: str) -> frozenset[str]:
+    """Return what a figure would count that stands before this word; nothing for a word that says nothing."""
+    return frozenset({_UNITS.get(word.casefold()) or next(iter(terms(word)), "")} - {""})
+
+
+def facts_with_context(text: str) -> list[tuple[Figure | PartialDate, frozenset[str]]]:
+    """Return each figure and date of a text with the terms that stand beside it, units and numbers left out."""
+    found: list[tuple[int, Figure | PartialDate]] = [*_figures(text)]
+    found.extend((match.start(), _day(match)) for match in _DATE.finditer(text))
+    return [(each, _beside(text, start)) for start, each in sorted(found, key=lambda one: one[0])]
+
+
+def _beside(text: str, start: int) -> frozenset[str]:
+    before, behind = text[max(0, start - _NEAR) : start], text[start : start + _NEAR]
+    near = [*words(before)[-_BEFORE:], *words(behind)[: _BEHIND + 1]]
+    bare = [word for word in near if word not in _UNITS and word not in _MONTHS and word.isalpha()]
+    return frozenset(terms(" ".join(bare)))
+
+
+def may_be_equal(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
+    """Return whether two may be the same: equal numbers that do not count different things, dates without a difference."""
+    match one, other:
+        case Figure(), Figure():
+            return one.value == other.value and _may_count_same_unit(one.unit, other.unit)
+        case PartialDate(), PartialDate():
+            pairs = ((one.year, other.year), (one.month, other.month), (one.day, other.day))
+            return all(mine == others or not mine or not others for mine, others in pairs)
+        case _:
+            return False
+
+
+def conflict(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
+    """Return whether two stand in each other's place: different numbers of one thing, or different dates."""
+    match one, other:
+        case Figure(), Figure():
+            return bool(one.unit) and one.unit == other.unit and one.value != other.value
+        case PartialDate(), PartialDate():
+            return not may_be_equal(one, other)
+        case _:
+            return False
+
+
+def count_same_unit(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
+    """Return whether two figures are said to count the same, as far as they say what; dates always do."""
+    if not isinstance(one, Figure) or not isinstance(other, Figure):
+        return True
+    return one.unit == other.unit or not one.unit or not other.unit
+
+
+def _may_count_same_unit(one: str, other: str) -> bool:
+    if _OF_A_DATE in (one, other):
+        return one not in _KNOWN_UNITS and other not in _KNOWN_UNITS
+    known = one in _KNOWN_UNITS or other in _KNOWN_UNITS
+    return one == other or not one or not other or not known
+
+
+def _figures(text: str) -> list[tuple[int, Figure]]:
+    """Return each figure with the place where it begins."""
+    plain = _IDENTIFIER.sub(_without_number, _DATE.sub(_blank, text))
+    matches = [match for match in _TOKEN.finditer(plain) if match.lastgroup != "gap"]
+    tokens = [(match.lastgroup or "", match[0].casefold()) for match in matches]
+    return [
+        (match.start(), figure)
+        for place, match in enumerate(matches)
+        for figure in _figure(tokens, place)
+    ]
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "|" * len(match[0])
+
+
+def _without_number(match: re.Match[str]) -> str:
+    return _blank(match) if any(sign.isdigit() for sign in match[0]) else match[0]
+
+
+def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
+    kind, text = tokens[place]
+    after = tokens[place + 1 : place + 2 + _LOOK_AHEAD]
+    number = text if kind == "number" else _NUMBER_WORDS.get(text, "")
+    if not number and text in _ONE and after and after[0][1] in _UNITS:
+        number = "1"
+    if not number:
+        return
+    scale = _SCALES.get(after[0][1], 1) if after else 1
+    before = tokens[place - 1][1] if place else ""
+    currency = _UNITS.get(before, "") if before in "€$£" else ""
+    unit = currency or _unit(after[1:] if scale > 1 else after[:_LOOK_AHEAD])
+    yield Figure(value=_value(number, scale), unit=unit)
+
+
+def _unit(after: Sequence[tuple[str, str]]) -> str:
+    first = ""
+    for kind, text in after:
+        if kind not in ("word", "sign"):
+            break
+        if text in _UNITS:
+            return _UNITS[text]
+        if not first:
+            first = next(iter(terms(text)), "-")
+    return first.strip("-")
+
+
+def _value(number: str, scale: int) -> str:
+    bare = number.replace("−", "-")
+    if _GROUPED.fullmatch(bare):
+        bare = _GROUPING.sub("", bare)
+    try:
+        return format((Decimal(bare.replace(",", ".")) * scale).normalize(), "f")
+    except InvalidOperation:
+        return bare
+
+
+# ── names ─────────────────────────────────────────────────────────────────────────────────────────────
+
+_NAME_WORD = re.compile(r"[^\W_]+(?:[-.'’@&/_][^\W_]+)*")
+_SENTENCE_END = re.compile(r"(?:^|[.!?:;|\n(„“\"«*•>#]|[-–—] )[\s*_]{0,8}$")
+_NO_NAMES = frozenset(
+    """dr mr mrs ms prof herr frau mme although since however according based additionally furthermore therefore thus moreover
+    instead unless per upon yes currently finally overall yet still i""".split()
+)
+
+
+def names(text: str, known: Collection[str] = ()) -> tuple[frozenset[str], ...]:
+    """Return the terms of each proper name that the text holds, in order.
+
+    A name is a run of words with a capital, an identifier or an address. The first word of a sentence has a capital
+    anyway: it counts when it is one of the `known` terms, or written as no common word is.
+    """
+    found: list[list[str]] = []
+    end = -1
+    for match in _NAME_WORD.finditer(_DATE.sub(_blank, text)):
+        word = match[0]
+        first = _SENTENCE_END.search(text[max(0, match.start() - 8) : match.start()]) is not None
+        if not _is_name(word, known, is_first=first):
+            continue
+        if found and text[end : match.start()].strip(" ") == "" and match.start() > end > 0:
+            found[-1].append(word)
+        else:
+            found.append([word])
+        end = match.end()
+    return tuple(name for run in found if (name := frozenset(terms(" ".join(run)))))
+
+
+def _is_name(word: str, known: Collection[str], *, is_first: bool) -> bool:
+    folded = word.casefold()
+    if len(word) == 1 or any(folded in each for each in (STOP_WORDS, _NO_NAMES, _UNITS, _SCALES)):
+        return False
+    if "@" in word or (not word[0].isdigit() and any(sign.isdigit() for sign in word)):
+        return True
+    if not word[0].isupper():
+        return False
+    if not is_first or any(sign.isupper() for sign in word[1:]):
+        return True
+    return any(term in known for term in terms(word))
+
+
+# ── what is denied ────────────────────────────────────────────────────────────────────────────────────
+
+_CUES = frozenset(
+    """not no never none nobody nothing neither nor without cannot nicht kein keine keinen keinem keiner keines nie niemals
+    niemand ohne pas jamais aucun aucune sans ni""".split()
+)
+_TRAILING_CUES = frozenset({"nicht", "nie", "niemals"})
+_NO_DENIAL = frozenset({"only", "just", "merely", "nur", "seulement"})
+_FILLERS = frozenset({"longer", "yet", "ever", "mehr", "plus", "wird", "werden", "ist", "sind"})
+_CLAUSE = re.compile(
+    r"[.;:!?](?=\s|$)|[()|\n–—]|,\s|\s(?:and|but|und|aber|sondern|et|mais)\s", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clause:
+    """The terms of a clause, and those that a `not` or its like stands at."""
+
+    terms: frozenset[str]
+    denied: frozenset[str]
+    denies: bool
+
+
+def clauses(text: str) -> tuple[Clause, ...]:
+    """Return the clauses of a text that say something, in order."""
+    return tuple(clause for part in _CLAUSE.split(text) if (clause := _clause(words(part))).terms)
+
+
+def has_negation(text: str) -> bool:
+    """Return whether a text denies something, if only by a word such as `nothing`."""
+    return _clause(words(text)).denies
+
+
+def differ_in_negation(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
+    """Return whether one text denies what the other affirms, in as many words."""
+    return _denies_what_is_said(one, other) or _denies_what_is_said(other, one)
+
+
+def _denies_what_is_said(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
+    denied = frozenset[str]().union(*(clause.denied for clause in one))
+    affirmed = frozenset[str]().union(*(clause.terms for clause in one if not clause.denies))
+    for term in denied - affirmed:
+        saying = [clause for clause in other if term in clause.terms]
+        if saying and not any(clause.denies for clause in saying):
+            return True
+    return False
+
+
+def _clause(said: Sequence[str]) -> Clause:
+    content = [next(iter(terms(word)), "") if word not in _CUES else "" for word in said]
+    denied: set[str] = set()
+    denies = False
+    for place, word in enumerate(said):
+        if not (word in _CUES or word.endswith("n't")):
+            continue
+        if said[place + 1 : place + 2] and said[place + 1] in _NO_DENIAL:
+            continue
+        denies = True
+        denied.update(_next_content(content[place + 1 :], said[place + 1 :]))
+        if word in _TRAILING_CUES:
+            denied.update(_next_content(content[:place][::-1], said[:place][::-1]))
+    return Clause(
+        terms=frozenset(term for term in content if term), denied=frozenset(denied), denies=denies
+    )
+
+
+def _next_content(content: Sequence[str], said: Sequence[str]) -> list[str]:
+    found = (
+        term for term, word in zip(content, said, strict=True) if term and word not in _FILLERS
+    )
+    return list(found)[:1]

@@ -1,0 +1,114 @@
+"""What can be quoted: sentences, list items and table rows, each with what it stands under."""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from lightwell.text.sentences import sentence_spans
+from lightwell.text.terms import STOP_WORDS
+
+_BREAK = re.compile(r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|$))|(?<=\|)\n|\n[ \t]*\n")
+_RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
+_HEADING = re.compile(r"#{1,6}\s+")
+_LEANS = re.compile(
+    r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
+)
+_LINE = re.compile(r"[^\n]+")
+_OPENING = re.compile(r"[A-Z\d€$£¥]")
+_FULL = 0.7
+_LONGEST_CONTEXT = 300
+_KEPT = 256  # passages are read to be judged, and again to be quoted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A part of a chunk that can be quoted: `text[start:end]`.
+
+    `context` is what one must know to read it: the heading and the table's head above it, the line that a list
+    belongs to, the sentence before it where it begins with a pronoun. It may be "".
+    """
+
+    start: int
+    end: int
+    context: str
+
+
+@lru_cache(maxsize=_KEPT)
+def units(text: str) -> tuple[Unit, ...]:
+    """Return the units in order, without the white space around them; rules and empty cells are left out."""
+    found: list[Unit] = []
+    above = _Above()
+    for start, end in _spans(text):
+        part = text[start:end]
+        found.append(Unit(start=start, end=end, context=above.of(part)[:_LONGEST_CONTEXT]))
+        above.see(part)
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Above:
+    """What stands above the place where one reads."""
+
+    heading: str = ""
+    table: str = ""
+    lead: str = ""
+    before: str = ""
+
+    def of(self, part: str) -> str:
+        near = ""
+        if part.startswith("|"):
+            near = self.table
+        elif part[:1] in "-*+•" or part[:1].isdigit():
+            near = self.lead
+        elif _LEANS.match(part):
+            near = self.before
+        return " ".join(each for each in (self.heading, near) if each and each != part)
+
+    def see(self, part: str) -> None:
+        if _HEADING.match(part):
+            self.heading = _HEADING.sub("", part)
+            self.lead = self.before = ""
+        if part.startswith("|"):
+            self.table = self.table or part
+        else:
+            self.table = ""
+            self.before = part
+        if part.endswith(":"):
+            self.lead = part
+
+
+def _spans(text: str) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    rows = _row_ends(text)
+    for start, end in sentence_spans(text):
+        at = start
+        breaks = {match.start(): match.end() for match in _BREAK.finditer(text, start, end)}
+        breaks |= {row: row + 1 for row in rows if start < row < end and row not in breaks}
+        for stop, following in [*sorted(breaks.items()), (end, end)]:
+            part = text[at:stop]
+            if not _RULE.fullmatch(part):
+                left = at + len(part) - len(part.lstrip())
+                spans.append((left, at + len(part.rstrip())))
+            at = max(at, following)
+    return spans
+
+
+def _row_ends(text: str) -> list[int]:
+    """Return where lines end that were not full: the rows of a table that lost its rules, not prose that was wrapped."""
+    lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
+    longest = max((end - start for start, end in lines), default=0)
+    return [
+        end
+        for (start, end), (begun, _) in pairwise(lines)
+        if begun == end + 1
+        and end - start < _FULL * longest
+        and _OPENING.match(text, begun)
+        and not _goes_on(text[start:end])
+    ]
+
+
+def _goes_on(line: str) -> bool:
+    """Return whether a line ends where no row does: with a small word, or a mark that more follows."""
+    last = line.rsplit(maxsplit=1)[-1:]
+    return not last or last[0].casefold() in STOP_WORDS or last[0][-1] in ",;:–—-"

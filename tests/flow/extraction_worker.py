@@ -1,0 +1,23 @@
+"""A worker process that reads by a model, for the test that kills it."""
+
+import asyncio
+import sys
+from dataclasses import replace
+
+from lightwell.ingest import worker as work
+from lightwell.records.database import connect
+from lightwell.records.jobs.queue import Worker
+from tests.flow.extraction_model import read_by_model
+
+
+async def main(url: str, base_url: str, lease: float) -> None:
+    async with connect(url) as database, read_by_model(database, base_url) as (project, _):
+        worker = Worker(name=work.new_worker().name, seconds=lease)
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        way = replace(project.way, worker=worker)
+        await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2], float(sys.argv[3])))

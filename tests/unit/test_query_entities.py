@@ -1,0 +1,35 @@
+from lightwell.retrieve.query_entities import candidate_names, match_names
+
+
+def test_a_name_of_several_words_may_be_written_small() -> None:
+    assert "gross margin" in candidate_names("What is the gross margin of Nordwind?")
+
+
+def test_a_single_small_word_is_no_name() -> None:
+    assert "margin" not in candidate_names("What is the margin of Nordwind?")
+    assert "nordwind" in candidate_names("What is the margin of Nordwind?")
+
+
+def test_identifiers_and_addresses_may_be_names() -> None:
+    names = candidate_names("Did ada@halden.example close ENG-42?")
+    assert {"ada@halden.example", "eng 42"} & {*names} == {"ada@halden.example", "eng 42"}
+
+
+def test_words_in_one_are_taken_apart() -> None:
+    assert "li hua" in candidate_names("What does LiHua think?")
+
+
+def test_the_longest_known_name_wins_and_no_word_serves_twice() -> None:
+    known = {"nordwind", "nordwind energie", "energie"}
+    assert match_names("Who buys for Nordwind Energie and for Nordwind?", known) == (
+        "nordwind energie",
+        "nordwind",
+    )
+
+
+def test_a_possessive_names_its_owner() -> None:
+    assert match_names("What is Plover's budget?", {"plover"}) == ("plover",)
+
+
+def test_a_question_of_small_words_holds_no_name() -> None:
+    assert candidate_names("why?") == ()
