@@ -58,7 +58,7 @@ class QuestionAnswerer:
     def limited(self) -> "QuestionAnswerer":
         """Return the same for one question that begins now: it waits for models as long as `answers` allows."""
         until = asyncio.get_running_loop().time() + self.generator.seconds
-        return replace(self, answers=self.generator.limited(until), until=until)
+        return replace(self, generator=self.generator.limited(until), deadline=until)
 
     async def search(self, question: Question, reader: Reader) -> Retrieval:
         asking = QuestionContext(reader=reader, started_at=time.perf_counter())

@@ -119,7 +119,9 @@ def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
 
     passages = (replace(each, relevance=known.get(each.chunk.id, 0.0)) for each in subject.passages)
     return replace(
-        subject, passages=tuple(passages), told=tuple(judged(each) for each in subject.sentences)
+        subject,
+        passages=tuple(passages),
+        sentences=tuple(judged(each) for each in subject.sentences),
     )
 
 

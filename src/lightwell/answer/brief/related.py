@@ -172,7 +172,7 @@ def add_evidence(
     if best is None or not (marks.knows(best.quote) or marks.are_left):
         return related
     how = marks.line(shorten(render_quote(best.quote)), [best.quote], best.said_at)
-    return replace(related, how=how)
+    return replace(related, evidence=how)
 
 
 def _related_entity(other: Entity, bond: EntityRelation | None, together: int) -> RelatedEntity:

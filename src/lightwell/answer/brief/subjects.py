@@ -112,7 +112,7 @@ def _for_namesake(subject: Subject, namesake: Namesake) -> Subject:
     )
     passages = tuple(each for each in subject.passages if each.chunk.id in chunks)
     return replace(
-        subject, entity=entity, passages=passages, told=namesake.sentences, bearer=namesake
+        subject, entity=entity, passages=passages, sentences=namesake.sentences, namesake=namesake
     )
 
 
