@@ -57,7 +57,7 @@ GROUP BY term
 # whether a term is held costs a fraction of how often.
 _BY_WORDS = """
 SELECT best.chunk_id, best.length, ARRAY(
-    SELECT CASE WHEN best.terms  term THEN term_frequency(best.terms, term) ELSE 0 END
+    SELECT CASE WHEN best.terms @@ term THEN term_frequency(best.terms, term) ELSE 0 END
     FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
 ), title, source_url, chunk_index
 FROM (
@@ -66,11 +66,11 @@ FROM (
         FROM (
             SELECT weight, term_frequency(terms, term) AS frequency
             FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[]) AS asked (term, weight)
-            WHERE terms  term
+            WHERE terms @@ term
         ) AS held
     ) AS score
     FROM chunk_terms
-    WHERE terms  %(draw)s::tsquery
+    WHERE terms @@ %(draw)s::tsquery
       AND class_id = ANY(%(classes)s)
       AND (%(topic)s = '' OR topic_tag = %(topic)s)
     ORDER BY score DESC, length, chunk_id
@@ -83,7 +83,7 @@ ORDER BY best.score DESC, best.length, best.chunk_id
 
 _WORDS_OF = """
 SELECT chunk_id, length, ARRAY(
-    SELECT CASE WHEN terms  term THEN term_frequency(terms, term) ELSE 0 END
+    SELECT CASE WHEN terms @@ term THEN term_frequency(terms, term) ELSE 0 END
     FROM unnest(%(terms)s::tsquery[]) WITH ORDINALITY AS asked (term, place) ORDER BY place
 ), title, source_url, chunk_index
 FROM chunk_terms JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)

@@ -60,7 +60,7 @@ WITH spoken AS (
 ), open AS (
     SELECT placed.chunk_id, row_number() OVER (ORDER BY placed.newest) AS place
     FROM placed JOIN chunk_terms USING (chunk_id)
-    WHERE placed.newest <= %(looked_through)s AND chunk_terms.terms  %(cues)s::tsquery
+    WHERE placed.newest <= %(looked_through)s AND chunk_terms.terms @@ %(cues)s::tsquery
       AND chunk_terms.class_id = ANY(%(classes)s)
 )
 SELECT placed.chunk_id, placed.said_at, placed.often
