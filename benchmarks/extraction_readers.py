@@ -14,7 +14,7 @@ from benchmarks.extraction_gold import Document, Said
 from lightwell.domain.documents import Format
 from lightwell.domain.graph import Extraction, MentionType
 from lightwell.domain.ids import ChunkId, new_id
-from lightwell.ingest.chunking import chunks
+from lightwell.ingest.chunking import split_into_chunks
 from lightwell.ingest.extract.extraction_prompt import (
     ExtractionSpec,
     OutputForm,
@@ -145,7 +145,7 @@ class CountedModel:
 
 def chunk_of(document: Document) -> ExtractionInput:
     parsed = parse(document.text.encode(), Format.MARKDOWN, name=f"{document.title}.md")
-    [draft] = chunks(parsed)
+    [draft] = split_into_chunks(parsed)
     return ExtractionInput(
         id=ChunkId(new_id()), document_title=document.title, draft=draft, is_first=True
     )
@@ -164,7 +164,7 @@ class OurReader:
         project = await access_classes.project(self._database, "benchmark", str(new_id()))
         asking = CachedModel(self._database, project, model, slots=1)
         passes = 0 if self._second is Second.NEVER else 1
-        reader = LLMExtractor(asking, self._wanted, passes=passes)
+        reader = LLMExtractor(asking, self._wanted, max_gleanings=passes)
         chunk, before = chunk_of(document), model.spent.calls
         [extraction] = await reader.extract([chunk])
         if self._second is Second.ALWAYS and model.spent.calls == before + 1:

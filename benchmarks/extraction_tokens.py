@@ -21,7 +21,7 @@ from uuid import UUID
 from lightwell.domain.documents import ChunkDraft, Format
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId
-from lightwell.ingest.chunking import chunks
+from lightwell.ingest.chunking import split_into_chunks
 from lightwell.ingest.extract import rule_extractor
 from lightwell.ingest.extract.extraction_prompt import (
     ExtractionSpec,
@@ -98,7 +98,7 @@ def ours(wanted: ExtractionSpec) -> tuple[Cost, Cost]:
     """Return the cost of the first passes and of a second look at every chunk."""
     first, second = Cost(), Cost()
     for title, text in sources():
-        for draft in chunks(parse(text.encode(), Format.MARKDOWN, name=f"{title}.md")):
+        for draft in split_into_chunks(parse(text.encode(), Format.MARKDOWN, name=f"{title}.md")):
             chunk = to_read(title, draft)
             said = rule_extractor.extract_by_rules(chunk)
             first = first.plus(extraction_messages(chunk, wanted), our_reply(said, wanted.form))
@@ -156,7 +156,9 @@ def its(module: ModuleType) -> tuple[Cost, Cost]:
     first, second = Cost(), Cost()
     for title, text in sources():
         for window in windows(text):
-            chunk = to_read(title, chunks(parse(window.encode(), Format.TEXT, name="x.txt"))[0])
+            chunk = to_read(
+                title, split_into_chunks(parse(window.encode(), Format.TEXT, name="x.txt"))[0]
+            )
             reply = its_reply(rule_extractor.extract_by_rules(chunk), mark, end)
             asked = prompts["entity_extraction_user_prompt"].format(
                 **filled, examples=examples, input_text=window, heading_context_block=""

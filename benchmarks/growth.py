@@ -29,7 +29,7 @@ from lightwell.records.database import Database, connect
 from lightwell.stores.embedded.server import run_server, status
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.server import temporary_folder
-from lightwell.testing.shelf import make_document
+from lightwell.testing.sources import make_document
 from lightwell.wiring import make_retriever, rule_ingest_context
 
 SIZES = (50, 800, 2000, 10_000)
@@ -118,12 +118,12 @@ async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     embedder = Timed(inner=HashEmbedder(dimension=384))
     project_id = await access_classes.project(database, "benchmarks", "growth")
     space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
-    way = await rule_ingest_context(database, space, embedder, Parser())
+    context = await rule_ingest_context(database, space, embedder, Parser())
     kb = KnowledgeBase(
         database,
         project_id,
-        way,
-        make_retriever(way),
+        context,
+        make_retriever(context),
         AnswerGenerator(model=None),
     )
     return kb, embedder

@@ -16,7 +16,7 @@ from lightwell.domain.access import visible
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
-from lightwell.ingest.chunking import chunks, embedded_text
+from lightwell.ingest.chunking import split_into_chunks, text_to_embed
 from lightwell.ingest.extract.rule_extractor import extract_by_rules
 from lightwell.ingest.parse import parse
 from lightwell.models.local import MiniLM
@@ -145,7 +145,7 @@ def _passages(document: NewDocument) -> list[Passage]:
     title = document.title or parsed.title or PurePosixPath(name).stem
     return [
         _passage(f"{document.url}#{draft.index:06}", title, draft, is_first=draft.index == 0)
-        for draft in chunks(parsed)
+        for draft in split_into_chunks(parsed)
     ]
 
 
@@ -158,7 +158,7 @@ def _passage(key: str, title: str, draft: ChunkDraft, *, is_first: bool) -> Pass
         key=key,
         title=title,
         text=draft.text,
-        words=embedded_text(title, draft),
+        words=text_to_embed(title, draft),
         names=frozenset(names),
     )
 

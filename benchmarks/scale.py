@@ -185,7 +185,7 @@ def memory(process: psutil.Process) -> int:
 
 async def measure(store: Store, table: Table, *, words: bool) -> None:
     questions = store.world.questions(ASKED + WARM_UP)
-    ways = (
+    searches = (
         PostgresVectors(store.database),
         PostgresVectors(store.database, max_exact=sys.maxsize),
         PostgresVectors(store.database, max_exact=0),
@@ -194,7 +194,7 @@ async def measure(store: Store, table: Table, *, words: bool) -> None:
         reader = Reader(
             project_id=store.project_id, tags=frozenset(), classes=store.classes[: place + 1]
         )
-        chosen, exact, near = [await meant(store, way, questions, reader) for way in ways]
+        chosen, exact, near = [await meant(store, search, questions, reader) for search in searches]
         visible = int(np.sum(store.world.class_of <= place)) * PER_DOCUMENT
         by_words = str(await worded(store, reader)) if words else ""
         table.add_row(
@@ -203,7 +203,11 @@ async def measure(store: Store, table: Table, *, words: bool) -> None:
             f"{chosen} ({chosen.cpu:.0f})",
             f"{exact} ({exact.cpu:.0f})",
             f"{near} ({near.cpu:.0f})",
-            *(f"{recall(way, exact, depth):.3f}" for way in (chosen, near) for depth in (10, 100)),
+            *(
+                f"{recall(search, exact, depth):.3f}"
+                for search in (chosen, near)
+                for depth in (10, 100)
+            ),
             str(min(len(some) for some in near.found)),
             by_words,
         )

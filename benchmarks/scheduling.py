@@ -19,7 +19,7 @@ import structlog
 from lightwell.records.database import Database, connect
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.server import temporary_server
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.flow.extraction_model import SLOTS, Options, names, read_by_model
 
 LATENCIES = (0.5, 2.0)

@@ -313,7 +313,7 @@ def test_settings_above_a_folder_that_others_may_write_to_do_not_apply(tmp_path:
     write(everybody, {".lightwell.yaml": "acl_tags: [user:mallory]", "mine/a.md": "x"})
     assert_default_tags_hold(everybody / "mine")
     assert_default_tags_hold(everybody / "mine" / "a.md")
-    told = Files(everybody / "mine", DEFAULT).ignored_settings()
+    told = Files(everybody / "mine", DEFAULT).describe_ignored_settings()
     assert [word.split(" does not apply: ")[0] for word in told] == [
         str(everybody / ".lightwell.yaml"),
         str(tmp_path / ".lightwell.yaml"),
@@ -326,7 +326,7 @@ def test_settings_in_another_users_folder_above_do_not_apply(tmp_path: Path) -> 
     write(tmp_path, {"theirs/.lightwell.yaml": "acl_tags: [user:mallory]", "theirs/mine/a.md": "x"})
     os.chown(tmp_path / "theirs", NOBODY, NOBODY)
     assert_default_tags_hold(tmp_path / "theirs" / "mine")
-    (told,) = Files(tmp_path / "theirs" / "mine", DEFAULT).ignored_settings()
+    (told,) = Files(tmp_path / "theirs" / "mine", DEFAULT).describe_ignored_settings()
     assert told.endswith(f": {tmp_path / 'theirs'} belongs to another user")
 
 
@@ -334,7 +334,7 @@ def test_the_settings_of_the_root_itself_apply_also_in_a_shared_folder(tmp_path:
     root = shared(tmp_path / "everybody")
     write(root, {".lightwell.yaml": "acl_tags: [team:shared]", "a.md": "x"})
     assert tags(root) == {"a.md": ["team:shared"]}
-    assert Files(root, DEFAULT).ignored_settings() == []
+    assert Files(root, DEFAULT).describe_ignored_settings() == []
 
 
 @needs_root

@@ -556,7 +556,7 @@ def test_a_stream_goes_into_a_pipe_piece_by_piece(home: Path, form: tuple[str, .
     first, second = LEAVE.split(". ")
     reply = f"{first}. [1] {second} [1]"
     asked = ("ask", "How many days of paid leave does everyone have?", "--as", "team:us")
-    with FakeEndpoint(lambda _: reply, behaviour=Behaviour(pace=0.5)).running() as model:
+    with FakeEndpoint(lambda _: reply, behaviour=Behaviour(word_delay=0.5)).running() as model:
         settings = {"LIGHTWELL_CHAT_URL": model.base_url, "LIGHTWELL_CHAT_MODEL": "fake"}
         with begun(home, *asked, "--stream", *form, **settings) as process:
             assert process.stdout

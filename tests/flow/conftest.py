@@ -46,7 +46,7 @@ class Project:
     """A knowledge base with what a test wants to look at behind it."""
 
     kb: KnowledgeBase
-    way: IngestContext
+    context: IngestContext
     database: Database
     embedder: CountingEmbedder
 
@@ -63,10 +63,10 @@ async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
     project_id = await access_classes.project(database, "tenant", name)
     space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
-    way = await rule_ingest_context(database, space, embedder, shared_parser())
+    context = await rule_ingest_context(database, space, embedder, shared_parser())
     answers = AnswerGenerator(model=None)
-    kb = KnowledgeBase(database, project_id, way, make_retriever(way), answers)
-    return Project(kb=kb, way=way, database=database, embedder=embedder)
+    kb = KnowledgeBase(database, project_id, context, make_retriever(context), answers)
+    return Project(kb=kb, context=context, database=database, embedder=embedder)
 
 
 @pytest.fixture

@@ -70,25 +70,27 @@ async def read_by_model(
         reader = LLMExtractor(
             asking(OperationType.INGESTION),
             chosen.wanted,
-            passes=chosen.passes,
-            instead=chosen.instead,
+            max_gleanings=chosen.passes,
+            fallback_form=chosen.instead,
         )
         summarizer = Summarizer(
-            asking=asking(OperationType.SUMMARIZATION),
+            model=asking(OperationType.SUMMARIZATION),
             max_tokens=chosen.description_tokens,
-            window=chosen.window,
+            window_tokens=chosen.window,
         )
-        way = with_batches_for(replace(project.way, extractor=reader, summarizer=summarizer), SLOTS)
+        context = with_batches_for(
+            replace(project.context, extractor=reader, summarizer=summarizer), SLOTS
+        )
         answers = AnswerGenerator(model=None)
         kb = KnowledgeBase(
             database,
             project.kb.project_id,
-            way,
-            make_retriever(way),
+            context,
+            make_retriever(context),
             answers,
             summarizer=summarizer,
         )
-        yield replace(project, kb=kb, way=way), meter
+        yield replace(project, kb=kb, context=context), meter
 
 
 def content(body: Body, place: int) -> str:

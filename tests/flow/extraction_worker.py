@@ -15,8 +15,8 @@ async def main(url: str, base_url: str, lease: float) -> None:
         worker = Worker(name=work.new_worker().name, seconds=lease)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        way = replace(project.way, worker=worker)
-        await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
+        context = replace(project.context, worker=worker)
+        await work.run_until_done(context, project.kb.project_id, lambda outcome: None)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from pathlib import Path
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.records.database import Database
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, project_on
 from .store_state import differences, state

@@ -20,10 +20,10 @@ async def main(url: str, project_name: str) -> None:
     async with connect(url, max_connections=6) as database:
         project = await project_on(database, project_name)
         worker = Worker(name=work.new_worker().name, seconds=LEASE_SECONDS)
-        way = replace(project.way, worker=worker, batches=2)
+        context = replace(project.context, worker=worker, max_batches=2)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        await work.run_worker(way, project.kb.project_id, lambda outcome: None, stop)
+        await work.run_worker(context, project.kb.project_id, lambda outcome: None, stop)
 
 
 if __name__ == "__main__":

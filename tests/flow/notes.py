@@ -17,7 +17,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import ChatModel, ExtractionInput
 from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 
 from .conftest import Project, project_on
@@ -89,18 +89,18 @@ class Noted:
 
 async def noted(database: Database, name: str = "project", model: ChatModel | None = None) -> Noted:
     plain = await project_on(database, name)
-    way = replace(plain.way, extractor=Notes())
+    context = replace(plain.context, extractor=Notes())
     answers = AnswerGenerator(model=None)
     project_id = plain.kb.project_id
     summarizer = (
-        Summarizer(asking=CachedModel(database, project_id, model, slots=4), max_tokens=500)
+        Summarizer(model=CachedModel(database, project_id, model, slots=4), max_tokens=500)
         if model
         else None
     )
     kb = KnowledgeBase(
-        database, project_id, way, make_retriever(way), answers, summarizer=summarizer
+        database, project_id, context, make_retriever(context), answers, summarizer=summarizer
     )
-    project = Project(kb=kb, way=way, database=database, embedder=plain.embedder)
+    project = Project(kb=kb, context=context, database=database, embedder=plain.embedder)
     return Noted(project=project, shelf={})
 
 

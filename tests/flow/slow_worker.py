@@ -43,14 +43,14 @@ class SlowEmbedder:
 async def main(url: str, diary: Path, lease: float) -> None:
     async with connect(url) as database:
         project = await project_on(database)
-        way = replace(
-            project.way,
+        context = replace(
+            project.context,
             embedder=SlowEmbedder(project.embedder.inner, diary),
             worker=Worker(name=worker.new_worker().name, seconds=lease),
         )
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        await worker.run_until_done(way, project.kb.project_id, lambda outcome: None)
+        await worker.run_until_done(context, project.kb.project_id, lambda outcome: None)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ WHERE document.project_id = %(project)s
 async def state(project: Project) -> dict[str, list[str]]:
     """Return the rows of each table, as text and sorted."""
     found = {table: await _rows(project, sql.SQL(query)) for table, query in _TABLES.items()}
-    vectors = sql.Identifier(f"chunk_vectors_{project.way.space.id:d}")
+    vectors = sql.Identifier(f"chunk_vectors_{project.context.space.id:d}")
     return {**found, "vectors": await _rows(project, sql.SQL(_VECTORS).format(table=vectors))}
 
 

@@ -14,7 +14,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import QueryId, SessionId, new_id
 from lightwell.domain.questions import Channel, Mode, QueryRequest, Strategy
 from lightwell.records.database import Database
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import noted

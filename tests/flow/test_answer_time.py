@@ -17,7 +17,7 @@ from lightwell.ports import Message
 from lightwell.retrieve import query_rewriting
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 
 from .conftest import Project
@@ -35,7 +35,11 @@ async def hanging(project: Project) -> KnowledgeBase:
     await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", TEXT, TAGS),)))
     answers = AnswerGenerator(model=ScriptedModel(lambda _: "never", latency=86_400), seconds=0.2)
     return KnowledgeBase(
-        project.database, project.kb.project_id, project.way, make_retriever(project.way), answers
+        project.database,
+        project.kb.project_id,
+        project.context,
+        make_retriever(project.context),
+        answers,
     )
 
 
@@ -86,7 +90,7 @@ async def streamed(model: TimeLimitedModel) -> list[str]:
     return [part async for part in model.stream(ASKING, max_tokens=5)]
 
 
-@pytest.mark.parametrize("way", ["reply", "stream"])
+@pytest.mark.parametrize("method", ["reply", "stream"])
 @pytest.mark.parametrize(
     ("behaves", "cause"),
     [
@@ -95,7 +99,7 @@ async def streamed(model: TimeLimitedModel) -> list[str]:
     ],
 )
 async def test_a_call_that_runs_out_of_time_names_its_last_failed_attempt(
-    behaves: Behaviour, cause: str, way: str
+    behaves: Behaviour, cause: str, method: str
 ) -> None:
     fake = FakeEndpoint(behaviour=behaves)
     with fake.running():
@@ -105,6 +109,6 @@ async def test_a_call_that_runs_out_of_time_names_its_last_failed_attempt(
             until = asyncio.get_running_loop().time() + 0.4
             model = TimeLimitedModel(inner=chat, deadline=until, seconds=0.4)
             with pytest.raises(ModelFailed, match="did not finish within") as caught:
-                await (model.reply(ASKING, max_tokens=5) if way == "reply" else streamed(model))
+                await (model.reply(ASKING, max_tokens=5) if method == "reply" else streamed(model))
         assert fake.requests
         assert cause.format(fake.base_url) in str(caught.value)

@@ -18,7 +18,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder, ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from tests.flow.conftest import Project, project_on
 
@@ -42,12 +42,12 @@ class Unheard(HashEmbedder):
 
 async def asked_of(project: Project, model: ScriptedModel | None) -> KnowledgeBase:
     """Return the same project with another model."""
-    way = project.way
+    context = project.context
     return KnowledgeBase(
         project.database,
         project.kb.project_id,
-        way,
-        make_retriever(way),
+        context,
+        make_retriever(context),
         AnswerGenerator(model=model),
     )
 
@@ -142,7 +142,7 @@ async def test_past_the_documents_nothing_is_retrieved_and_nothing_cited(project
 
 
 async def test_past_the_documents_nothing_is_looked_for_without_a_model(project: Project) -> None:
-    unheard = replace(project.way, embedder=Unheard())
+    unheard = replace(project.context, embedder=Unheard())
     kb = KnowledgeBase(
         project.database,
         project.kb.project_id,

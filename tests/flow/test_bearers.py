@@ -6,7 +6,7 @@ from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity
 from lightwell.records.database import Database
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import project_on
 from .notes import Noted, noted, outline

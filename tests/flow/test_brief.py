@@ -16,7 +16,7 @@ from lightwell.domain.evidence import Confidence, Retrieval, confidence
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.passages import found
 
 from .conftest import Project

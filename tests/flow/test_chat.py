@@ -28,7 +28,7 @@ from lightwell.records import conversations
 from lightwell.records.database import Database
 from lightwell.retrieve.query_rewriting import UNANSWERED, UNUSABLE
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, make_retriever
 from .notes import noted
@@ -55,8 +55,8 @@ async def papers(project: Project, tags: list[str] = SALES) -> Reader:
 
 def with_model(project: Project, model: ScriptedModel) -> KnowledgeBase:
     answers = AnswerGenerator(model=model)
-    way, own = project.way, project.kb.project_id
-    return KnowledgeBase(project.database, own, way, make_retriever(way), answers)
+    context, own = project.context, project.kb.project_id
+    return KnowledgeBase(project.database, own, context, make_retriever(context), answers)
 
 
 def roles(messages: tuple[ChatMessage, ...]) -> list[str]:

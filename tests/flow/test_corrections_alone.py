@@ -8,7 +8,7 @@ from lightwell.domain.graph import ManualEdit
 from lightwell.ingest.context import finish_derived
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .extraction_model import read_by_model
 from .notes import Noted, noted
@@ -50,8 +50,8 @@ async def test_an_edit_embeds_what_it_touched_and_leaves_the_rest(behind: Noted)
 
 async def test_profiles_are_embedded_as_many_at_once_as_passages_are(behind: Noted) -> None:
     sizes = Sizes()
-    way = replace(behind.project.way, embedder=sizes, embedded_at_once=4)
-    await finish_derived(way, behind.kb.project_id)
+    context = replace(behind.project.context, embedder=sizes, embedding_batch_size=4)
+    await finish_derived(context, behind.kb.project_id)
     assert sizes.given == [4, 4, 2]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lightwell.connectors.files import Files
 from lightwell.domain.briefs import Brief
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 

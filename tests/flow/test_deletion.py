@@ -9,7 +9,7 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, RelationMention
 from lightwell.records.database import Database
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import Noted, noted

@@ -6,7 +6,7 @@ from pydantic import SecretStr
 from lightwell import Invalid, Settings, open_knowledge_base
 from lightwell.domain.evidence import INSUFFICIENT
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 QUESTION = "What discount does Nordwind receive on all items?"
 NOTE = make_document(

@@ -29,7 +29,7 @@ from lightwell.domain.exports import (
 from lightwell.domain.ids import ProjectId, new_id
 from lightwell.records.database import Database
 from lightwell.records.documents import documents
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.generation import examples
 from tests.patience import PATIENCE
 

@@ -14,7 +14,7 @@ from lightwell.domain.ids import JobId
 from lightwell.knowledge_base import Ingestion
 from lightwell.ports import Change, ChangedDocument
 from lightwell.records.locks import PUBLISHING_LOCK
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 

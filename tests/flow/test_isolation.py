@@ -23,7 +23,7 @@ from lightwell.ports import ExtractionInput, Vectors
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Worker
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 
 from .conftest import Project
@@ -127,15 +127,15 @@ class Fragile:
 
 
 def fragile(project: Project) -> Project:
-    way = replace(project.way, embedder=Fragile(), extractor=Fragile())
+    context = replace(project.context, embedder=Fragile(), extractor=Fragile())
     kb = KnowledgeBase(
         project.database,
         project.kb.project_id,
-        way,
-        make_retriever(way),
+        context,
+        make_retriever(context),
         AnswerGenerator(model=None),
     )
-    return replace(project, kb=kb, way=way)
+    return replace(project, kb=kb, context=context)
 
 
 @pytest.mark.parametrize("step", ["embedding", "extraction", "publishing", "counting"])
@@ -203,7 +203,7 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
 
     with pytest.raises(ModelFailed):
         await worker.run_until_done(
-            replace(project.way, extractor=Extracting(failing)), project.kb.project_id, ignore
+            replace(project.context, extractor=Extracting(failing)), project.kb.project_id, ignore
         )
     assert await attempts() == 0
     stop = asyncio.Event()
@@ -213,7 +213,7 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
         return await losing(chunks)
 
     await worker.run_worker(
-        replace(project.way, extractor=Extracting(once)), project.kb.project_id, ignore, stop
+        replace(project.context, extractor=Extracting(once)), project.kb.project_id, ignore, stop
     )
     assert await attempts() == 1
 
@@ -226,7 +226,7 @@ async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Proj
         "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": queue.MAX_ATTEMPTS}
     )
     told: list[Outcome] = []
-    await worker.run_until_done(project.way, project.kb.project_id, told.append)
+    await worker.run_until_done(project.context, project.kb.project_id, told.append)
     assert ["set aside" in outcome.error for outcome in told] == [True]
 
 
@@ -262,9 +262,9 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
     await project.kb.enqueue(
         InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),))
     )
-    way = replace(project.way, worker=Worker(name="slow", seconds=lease))
+    context = replace(project.context, worker=Worker(name="slow", seconds=lease))
     told: list[Outcome] = []
-    await worker.run_until_done(way, project.kb.project_id, told.append)
+    await worker.run_until_done(context, project.kb.project_id, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 
@@ -275,8 +275,8 @@ async def test_progress_within_one_document_is_told(
     text = "\n\n".join(f"Paragraph {n} speaks of Acme Corp and of pump {n}." for n in range(600))
     told: list[Progress] = []
     await project.kb.enqueue(InMemorySource(documents=(make_document("long.txt", text, TAGS),)))
-    way = replace(project.way, progress=told.append, embedded_at_once=3)
-    await worker.run_until_done(way, project.kb.project_id, ignore)
+    context = replace(project.context, progress=told.append, embedding_batch_size=3)
+    await worker.run_until_done(context, project.kb.project_id, ignore)
     for step in (Step.EMBEDDING, Step.EXTRACTING):
         done = [each.done for each in told if each.step is step]
         assert len(done) > 2

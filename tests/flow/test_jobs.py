@@ -18,7 +18,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, ChangedDocument, ExtractionInput, Vectors
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, make_retriever
 
@@ -62,9 +62,11 @@ class Watched:
         self.seen.append(rows[0])
 
 
-def kb_on(project: Project, way: IngestContext) -> KnowledgeBase:
+def kb_on(project: Project, context: IngestContext) -> KnowledgeBase:
     answers = project.kb._answerer.generator  # pyright: ignore[reportPrivateUsage]
-    return KnowledgeBase(project.database, project.kb.project_id, way, make_retriever(way), answers)
+    return KnowledgeBase(
+        project.database, project.kb.project_id, context, make_retriever(context), answers
+    )
 
 
 async def queued(project: Project, text: str = "The dam was built in 1931.") -> Job:
@@ -76,21 +78,21 @@ async def queued(project: Project, text: str = "The dam was built in 1931.") -> 
 async def test_s3_8_progress_goes_through_every_step(project: Project) -> None:
     """0 when queued, 25 when cut, 25 to 75 while it is embedded, 75 when read, 90 when published, 100 at the end."""
     watched = Watched(project.database)
-    way = replace(project.way, embedder=watched, extractor=watched, embedded_at_once=1)
+    context = replace(project.context, embedder=watched, extractor=watched, embedding_batch_size=1)
     job = await queued(project, LONG)
     assert (job.state, job.step, job.progress) == (JobState.QUEUED, "", 0)
     published: list[tuple[str, str, int]] = []
 
     class Index:
         def __getattr__(self, name: str) -> object:
-            return getattr(project.way.vectors, name)
+            return getattr(project.context.vectors, name)
 
         async def put(self, *given: object) -> None:
             await watched.look()
             published.append(watched.seen.pop())
-            await project.way.vectors.put(*given)  # pyright: ignore[reportArgumentType]
+            await project.context.vectors.put(*given)  # pyright: ignore[reportArgumentType]
 
-    kb = kb_on(project, replace(way, vectors=Index()))  # pyright: ignore[reportArgumentType]
+    kb = kb_on(project, replace(context, vectors=Index()))  # pyright: ignore[reportArgumentType]
     await kb.ingest(InMemorySource(documents=(make_document("a.md", LONG, TAGS),)))
     reader = await kb.reader(TAGS)
     ended = await kb.job(reader, job.id)

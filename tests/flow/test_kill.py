@@ -13,7 +13,7 @@ import pytest
 
 from lightwell.domain.documents import DocumentState
 from lightwell.records.database import connect
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.patience import PATIENCE
 
 from .conftest import project_on

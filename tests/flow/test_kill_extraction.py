@@ -12,7 +12,7 @@ from threading import Lock
 
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.patience import PATIENCE
 
 from .extraction_model import SLOTS, names, passage, read_by_model

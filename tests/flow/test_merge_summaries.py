@@ -10,7 +10,7 @@ from lightwell.domain.usage import OperationType
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .extraction_model import read_by_model
 from .notes import Noted, dump, noted

@@ -10,7 +10,7 @@ from lightwell.domain.errors import BudgetSpent, ModelFailed
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 from .extraction_model import Options, names, passage, read_by_model

@@ -166,14 +166,14 @@ async def test_a_channel_can_be_left_out(database: Database) -> None:
     project = await described(database, hidden=False)
     asked = make_question(QUESTION, without=frozenset({Channel.WORDS, Channel.ENTITIES}))
     reader = await project.kb.reader(["team:a"])
-    found = await make_retriever(project.project.way).retrieve(asked, reader)
+    found = await make_retriever(project.project.context).retrieve(asked, reader)
     assert not found.metrics.channels.keys() & asked.without
 
 
 async def test_reciprocal_ranks_order_by_the_channels_places(database: Database) -> None:
     project = await described(database, hidden=False)
     reader = await project.kb.reader(["team:a"])
-    by_ranks = make_retriever(project.project.way, ranking=Ranking(fusion=Fusion.RRF))
+    by_ranks = make_retriever(project.project.context, ranking=Ranking(fusion=Fusion.RRF))
     found = await by_ranks.retrieve(make_question(QUESTION), reader)
     scores = [sum(1 / (61 + rank) for rank in one.ranks.values()) for one in found.evidence]
     assert [one.score for one in found.evidence] == pytest.approx(scores, abs=1e-6)

@@ -12,7 +12,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import ManualEdit
 from lightwell.domain.questions import Mode
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 

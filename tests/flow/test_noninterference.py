@@ -29,7 +29,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.records.database import Database
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from tests.generation import examples
 
@@ -357,7 +357,7 @@ async def near(
     store = await noted(database, uuid4().hex)
     for documents in rounds:
         await store.kb.ingest(InMemorySource(documents=tuple(documents)))
-    reader, way = await store.kb.reader(tags), store.project.way
+    reader, context = await store.kb.reader(tags), store.project.context
     rows = await database.rows(
         """
         SELECT entity_id, normalized_name FROM entities
@@ -371,8 +371,10 @@ async def near(
     names, found = dict(rows), list[object]()
     for subject in ProfileSubject:
         for text in (*VERBS, *THINGS):
-            (vector,) = await way.embedder.query(text)
-            hits = await way.profiles.nearest(way.space.id, vector, reader, subject, limit=100)
+            (vector,) = await context.embedder.query(text)
+            hits = await context.profiles.nearest(
+                context.space.id, vector, reader, subject, limit=100
+            )
             assert [hit.similarity for hit in hits] == sorted(
                 (hit.similarity for hit in hits), reverse=True
             )
@@ -930,9 +932,9 @@ async def test_which_document_is_read_first_does_not_decide_the_order(database: 
             for number, text in enumerate(texts)
         )
     )
-    way = replace(store.project.way, extractor=Notes(), batches=3, jobs_at_once=1)
+    context = replace(store.project.context, extractor=Notes(), max_batches=3, jobs_per_batch=1)
     kb = KnowledgeBase(
-        database, store.kb.project_id, way, make_retriever(way), AnswerGenerator(model=None)
+        database, store.kb.project_id, context, make_retriever(context), AnswerGenerator(model=None)
     )
     await kb.ingest(shelf)
     acme = (await kb.graph.entity(await kb.reader(OWN), "Acme Corp")).entity
@@ -1000,7 +1002,7 @@ async def test_estimates_feel_nothing_invisible(
                 shelf = InMemorySource(documents=(mine,), scope="file:///shelf/guess")
                 found.append((again, await project.kb.estimate(shelf)))
                 known = await project.kb.estimate_again(await project.kb.reader(OWN), None)
-                assert (known.kept, known.calls) == (1, 0)
+                assert (known.cached, known.calls) == (1, 0)
     assert found[0] == found[1]
 
 
@@ -1033,10 +1035,10 @@ async def test_what_moved_out_of_sight_takes_no_place_before_the_index_has_follo
 async def near_oil(project: Project, max_exact: int) -> list[str]:
     """Return the URLs of the four chunks that are nearest to a question, as team:v sees them."""
     index = PostgresVectors(project.database, max_exact=max_exact)
-    await index.build(project.way.space.id)
+    await index.build(project.context.space.id)
     [vector] = await project.embedder.query("How often does the turbine need oil?")
     reader = await project.kb.reader(["team:v"])
-    hits = await index.nearest(project.way.space.id, vector, reader, limit=4)
+    hits = await index.nearest(project.context.space.id, vector, reader, limit=4)
     rows = await project.database.rows(
         "SELECT chunk_id, source_url FROM document_chunks JOIN source_documents USING (document_id)",
         {},

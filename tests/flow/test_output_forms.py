@@ -7,7 +7,7 @@ import pytest
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec, OutputForm
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Body, FakeEndpoint, Request
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .extraction_model import SLOTS, Options, content, names, read_by_model
 
@@ -48,7 +48,7 @@ async def test_an_endpoint_that_takes_a_schema_is_given_one(database: Database) 
 async def test_one_that_takes_none_is_asked_in_lines_and_nothing_is_paid_twice(
     database: Database,
 ) -> None:
-    with FakeEndpoint(in_its_form, declines=NO_SCHEMA).running() as endpoint:
+    with FakeEndpoint(in_its_form, declined_parameters=NO_SCHEMA).running() as endpoint:
         async with read_by_model(database, endpoint.base_url, AUTO) as (project, meter):
             await project.kb.ingest(InMemorySource(documents=NOTES))
             asked = [one for one in endpoint.requests if "response_format" not in one.body]
@@ -66,13 +66,13 @@ async def test_what_was_replied_in_one_form_holds_in_the_other(
 ) -> None:
     """The endpoint takes a schema from now on, or no longer."""
     documents = NOTES[:3]
-    with FakeEndpoint(in_its_form, declines=NO_SCHEMA - declines).running() as before:
+    with FakeEndpoint(in_its_form, declined_parameters=NO_SCHEMA - declines).running() as before:
         async with read_by_model(database, before.base_url, AUTO) as (project, _):
             await project.kb.ingest(InMemorySource(documents=documents))
             reader = await project.kb.reader(TAGS)
             estimate = await project.kb.estimate_again(reader, None)
-            assert (estimate.kept, estimate.calls) == (3, 0)
-    with FakeEndpoint(in_its_form, declines=declines).running() as after:
+            assert (estimate.cached, estimate.calls) == (3, 0)
+    with FakeEndpoint(in_its_form, declined_parameters=declines).running() as after:
         async with read_by_model(database, after.base_url, AUTO) as (project, _):
             await project.kb.reread(reader, None)
             assert after.requests == []
@@ -80,7 +80,7 @@ async def test_what_was_replied_in_one_form_holds_in_the_other(
             await project.kb.ingest(InMemorySource(documents=(*documents, more)))
             await project.kb.reread(reader, None)
             estimate = await project.kb.estimate_again(reader, None)
-            assert (estimate.kept, estimate.calls) == (4, 0)
+            assert (estimate.cached, estimate.calls) == (4, 0)
     paid = [one for one in after.requests if not declines & one.body.keys()]
     assert len(paid) == 1
     assert in_lines(paid[0]) == bool(declines)

@@ -21,7 +21,7 @@ from lightwell.ingest import worker
 from lightwell.ingest.context import Outcome
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ChunkedDocument, ParserLimits
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 
@@ -127,7 +127,7 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
     await project.kb.enqueue(InMemorySource(documents=(hostile, good)))
     told: list[Outcome] = []
     await worker.run_until_done(
-        replace(project.way, parser=parser), project.kb.project_id, told.append
+        replace(project.context, parser=parser), project.kb.project_id, told.append
     )
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
     assert errors["good.md"] == ""
@@ -168,8 +168,8 @@ async def test_the_documents_of_a_batch_are_parsed_side_by_side(project: Project
     )
     await project.kb.enqueue(InMemorySource(documents=documents))
     with closing(Parser(processes=2)) as parser:
-        way = replace(project.way, parser=parser)
-        await worker.run_until_done(way, project.kb.project_id, lambda _: None)
+        context = replace(project.context, parser=parser)
+        await worker.run_until_done(context, project.kb.project_id, lambda _: None)
         assert len(parser.process_ids) == 2
 
 
@@ -248,15 +248,15 @@ async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
     await project.kb.enqueue(
         InMemorySource(documents=(make_document("a.md", "The pump is blue.", TAGS),))
     )
-    way = replace(project.way, parser=parser)
+    context = replace(project.context, parser=parser)
     with monkeypatch.context() as patched:
         patched.setattr(where, value)
         with pytest.raises(ParserFailed, match="did not start"):
-            await worker.run_until_done(way, project.kb.project_id, lambda outcome: None)
+            await worker.run_until_done(context, project.kb.project_id, lambda outcome: None)
     rows = await project.database.rows("SELECT status, attempts FROM ingestion_jobs", {})
     assert rows == [("chunking", 0)]
     told: list[Outcome] = []
-    await worker.run_until_done(way, project.kb.project_id, told.append)
+    await worker.run_until_done(context, project.kb.project_id, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 

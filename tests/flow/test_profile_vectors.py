@@ -25,7 +25,7 @@ from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import InMemorySource
+from lightwell.testing.sources import InMemorySource
 from lightwell.wiring import make_retriever
 
 from .conftest import CountingEmbedder, Project
@@ -54,8 +54,8 @@ async def near(
     project = store.project if isinstance(store, Noted) else store
     reader = await project.kb.reader(tags)
     (vector,) = await HashEmbedder(dimension=64).query(text)
-    way = project.way
-    hits = await way.profiles.nearest(way.space.id, vector, reader, subject, limit=10)
+    context = project.context
+    hits = await context.profiles.nearest(context.space.id, vector, reader, subject, limit=10)
     rows = await project.database.rows(
         "SELECT subject_id, min(display_name) FROM profiles WHERE class_id = ANY(%(classes)s) GROUP BY 1",
         {"classes": list(reader.classes)},
@@ -279,14 +279,18 @@ class Interrupted:
 def interrupted(store: Noted, happens: Callable[[str], None]) -> Noted:
     """Return the store with an embedder that is interrupted; `embedded` still tells what it read."""
     project = store.project
-    return with_way(store, replace(project.way, embedder=Interrupted(project.embedder, happens)))
+    return with_way(
+        store, replace(project.context, embedder=Interrupted(project.embedder, happens))
+    )
 
 
-def with_way(store: Noted, way: IngestContext) -> Noted:
+def with_way(store: Noted, context: IngestContext) -> Noted:
     project = store.project
     answers = AnswerGenerator(model=None)
-    kb = KnowledgeBase(project.database, project.kb.project_id, way, make_retriever(way), answers)
-    return replace(store, project=replace(project, kb=kb, way=way))
+    kb = KnowledgeBase(
+        project.database, project.kb.project_id, context, make_retriever(context), answers
+    )
+    return replace(store, project=replace(project, kb=kb, context=context))
 
 
 @dataclass
@@ -378,7 +382,7 @@ async def test_profiles_of_before_are_embedded_at_the_next_occasion(
 ) -> None:
     await store.put("one", A, PUMPS, "Jane Smith (person)", USES)
     await store.project.database.execute("DROP TABLE described_profiles", {})
-    await store.project.way.profiles.drop(store.project.way.space.id)
+    await store.project.context.profiles.drop(store.project.context.space.id)
     await store.project.database.execute(
         "DELETE FROM migrations WHERE name = '0004_profile_vectors'", {}
     )
@@ -395,8 +399,8 @@ async def test_profiles_of_before_are_embedded_at_the_next_occasion(
 async def test_the_approximate_index_comes_to_stand_by_itself(store: Noted) -> None:
     project = store.project
     index = PostgresProfiles(project.database, max_exact=0)
-    way = replace(project.way, profiles=index)
-    await with_way(store, way).put("one", A, PUMPS, USES)
+    context = replace(project.context, profiles=index)
+    await with_way(store, context).put("one", A, PUMPS, USES)
     standing = await project.database.rows(
         "SELECT count(*) FROM pg_indexes WHERE indexname ~ '^(entity|relation)_vectors_1_hnsw$'", {}
     )

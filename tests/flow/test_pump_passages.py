@@ -9,7 +9,7 @@ from lightwell.domain.briefs import LONGEST_NAME
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 
 from .conftest import Project
@@ -35,8 +35,8 @@ async def test_questions_and_briefs_end(project: Project, pump: str) -> None:
     written_by_model = KnowledgeBase(
         project.database,
         project.kb.project_id,
-        project.way,
-        make_retriever(project.way),
+        project.context,
+        make_retriever(project.context),
         AnswerGenerator(model=model),
     )
     asked = "What contract number did Jane Smith sign with Acme Corp for how many percent?"

@@ -15,7 +15,7 @@ from lightwell.records import query_log
 from lightwell.records.database import Database
 from lightwell.records.query_log import QuestionContext
 from lightwell.testing.models import HashEmbedder, ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, make_retriever
 from .notes import noted
@@ -70,10 +70,10 @@ async def test_the_time_of_a_question_is_all_of_it(project: Project) -> None:
     model = ScriptedModel(
         lambda sent: "The Nordwind contract gives a discount of 18 percent [1].", latency=SLOW
     )
-    way = replace(project.way, embedder=SlowEmbedder(dimension=64))
+    context = replace(project.context, embedder=SlowEmbedder(dimension=64))
     own = project.kb.project_id
     kb = KnowledgeBase(
-        project.database, own, way, make_retriever(way), AnswerGenerator(model=model)
+        project.database, own, context, make_retriever(context), AnswerGenerator(model=model)
     )
     reader = await kb.reader(TAGS)
     await project.database.execute("DELETE FROM analytics_sessions", {})

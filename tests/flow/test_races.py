@@ -23,7 +23,7 @@ from lightwell.records.jobs import queue
 from lightwell.records.locks import lock_project
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, project_on
 from .store_state import differences, state
@@ -74,7 +74,7 @@ async def test_an_erasure_that_meets_a_new_ingestion_keeps_counts_exact(
     index = Interrupted(database, lambda: other.kb.ingest(shelf(A, B)))
     reader = await project.kb.reader(TAGS)
     gone = [await id_of(project, A)]
-    report = await deletion.erase(replace(project.way, vectors=index), reader, gone)
+    report = await deletion.erase(replace(project.context, vectors=index), reader, gone)
     assert [error for error in report.errors if A.url in error] == [
         f"{A.url} was ingested again meanwhile, so it is there; delete it again"
     ]
@@ -89,7 +89,7 @@ async def test_what_came_back_during_its_erasure_leaves_no_name_when_it_goes(
     index = Interrupted(database, lambda: other.kb.ingest(shelf(A, B)))
     reader = await project.kb.reader(TAGS)
     gone = [await id_of(project, A)]
-    await deletion.erase(replace(project.way, vectors=index), reader, gone)
+    await deletion.erase(replace(project.context, vectors=index), reader, gone)
     await project.kb.ingest(shelf(B))
     assert await residue(project, "zephyrine") == []
     tombstones = await database.rows("SELECT source_url FROM source_documents WHERE is_deleted", {})
@@ -105,9 +105,9 @@ async def test_an_erasure_whose_process_dies_is_ended_by_whoever_comes_next(
     async def die() -> None:
         raise asyncio.CancelledError
 
-    way = replace(project.way, vectors=Interrupted(database, die))
+    context = replace(project.context, vectors=Interrupted(database, die))
     with pytest.raises(asyncio.CancelledError):
-        await deletion.erase(way, await project.kb.reader(TAGS), [await id_of(project, A)])
+        await deletion.erase(context, await project.kb.reader(TAGS), [await id_of(project, A)])
     assert await residue(project, "a.md") != []
     await project.kb.ingest(shelf(B))
     assert await residue(project, "a.md") == []
@@ -375,8 +375,8 @@ async def test_a_worker_lets_go_of_a_document_that_was_replaced_meanwhile(
     embedder = SlowEmbedder(HashEmbedder(dimension=64))
     embedder.meanwhile.append(lambda: other.kb.ingest(shelf(newer)))
     await project.kb.enqueue(shelf(A))
-    way = replace(project.way, embedder=embedder)
-    await work.run_until_done(way, project.kb.project_id, lambda outcome: None)
+    context = replace(project.context, embedder=embedder)
+    await work.run_until_done(context, project.kb.project_id, lambda outcome: None)
     await require_as_if_fresh(project, newer)
 
 
@@ -387,14 +387,14 @@ async def test_a_change_that_comes_while_an_earlier_one_is_carried_out_is_not_lo
     database: Database, project: Project
 ) -> None:
     await project.kb.ingest(shelf(A))
-    project_id, way = project.kb.project_id, project.way
+    project_id, context = project.kb.project_id, project.context
     await following.sync(database, project_id, shelf(replace(A, acl_tags=frozenset(OTHER))), "file")
     [older] = await staging.index_changes(database, project_id, limit=10)
     await following.sync(database, project_id, shelf(A), "file")
-    await sync_index(way, project_id)
+    await sync_index(context, project_id)
     # whoever saw the older change comes late: neither its class nor its note may win
     assert older.class_id is not None
-    await way.vectors.reclassify(way.space.id, [older.chunk_id], older.class_id)
+    await context.vectors.reclassify(context.space.id, [older.chunk_id], older.class_id)
     await following.sync(database, project_id, shelf(replace(A, acl_tags=frozenset(OTHER))), "file")
     await staging.delete_index_changes(database, [older])
     assert len(await staging.index_changes(database, project_id, limit=10)) == 1
@@ -407,12 +407,12 @@ async def test_a_vector_that_comes_after_its_chunk_has_moved_has_the_new_class(
     database: Database, project: Project
 ) -> None:
     await project.kb.ingest(shelf(A))
-    way = project.way
+    context = project.context
     [old] = await database.rows("SELECT chunk_id, class_id FROM chunk_vectors_1", {})
-    vectors = await way.vectors.vectors(way.space.id, [old[0]])
+    vectors = await context.vectors.vectors(context.space.id, [old[0]])
     await project.kb.ingest(shelf(replace(A, acl_tags=frozenset(OTHER))))
     late = staging.ChunkVector(chunk_id=old[0], class_id=old[1], vector=vectors[old[0]])
-    await way.vectors.put(way.space.id, [late])
+    await context.vectors.put(context.space.id, [late])
     await require_as_if_fresh(project, replace(A, acl_tags=frozenset(OTHER)))
 
 

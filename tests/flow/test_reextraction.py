@@ -13,7 +13,7 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.graph import ManualEdit
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
@@ -54,7 +54,7 @@ async def indexed(project: Project) -> list[Row]:
         "chunk_terms": "to_jsonb(row)",
         "term_counts": "to_jsonb(row)",
         "class_totals": "to_jsonb(row)",
-        f"chunk_vectors_{project.way.space.id}": "to_jsonb(row)",
+        f"chunk_vectors_{project.context.space.id}": "to_jsonb(row)",
         "source_documents": "to_jsonb(row)",
     }
     found: list[Row] = []
@@ -143,7 +143,7 @@ async def test_a_reader_reads_anew_what_it_sees_and_nothing_else(
         assert await project.kb.enqueue_again(reader, None) == 2
         assert await project.kb.enqueue_again(reader, None) == 0
         estimate = await project.kb.estimate_again(reader, None)
-        assert (estimate.documents, estimate.chunks, estimate.kept) == (2, 2, 0)
+        assert (estimate.documents, estimate.chunks, estimate.cached) == (2, 2, 0)
         assert (await project.kb.status(reader)).open_jobs == 2
         await project.kb.reread(reader, ["file:///shelf/a.md"])
         assert len(endpoint.requests) == 1
@@ -151,7 +151,7 @@ async def test_a_reader_reads_anew_what_it_sees_and_nothing_else(
         assert len(endpoint.requests) == 2
         assert "Falcon" not in str([request.body for request in endpoint.requests])
         kept_now = await project.kb.estimate_again(reader, None)
-        assert (kept_now.kept, kept_now.calls) == (2, 0)
+        assert (kept_now.cached, kept_now.calls) == (2, 0)
     assert [row for row in await mentions(database) if "Falcon" in row[0]] == before
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from lightwell.connectors.files import Files
-from lightwell.connectors.single_document import RequestedFile
+from lightwell.connectors.single_document import RequestedDocument
 from lightwell.domain.documents import Format
 from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import Invalid, LightwellError, NotFound, Unreadable
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest
 from lightwell.records.database import Database
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import noted
@@ -40,7 +40,7 @@ async def test_s3_6_a_request_brings_in_one_document_as_it_says(
         metadata={"customer": "Nordwind", "author": "Jane Smith"},
         topic="dams",
     )
-    answer = await project.kb.enqueue_document(RequestedFile(asked))
+    answer = await project.kb.enqueue_document(RequestedDocument(asked))
     assert (answer.status, answer.estimated_chunks) == (JobState.QUEUED, 1)
     reader = await project.kb.reader(TAGS)
     assert (await project.kb.job(reader, answer.job_id)).document_id == answer.document_id
@@ -49,7 +49,7 @@ async def test_s3_6_a_request_brings_in_one_document_as_it_says(
     held = await project.kb.document(reader, str(answer.document_id))
     assert (held.title, held.format, held.topic) == ("Dam notes", "markdown", "dams")
     assert held.metadata == {"customer": "Nordwind", "author": "Jane Smith"}
-    again = await project.kb.enqueue_document(RequestedFile(asked))
+    again = await project.kb.enqueue_document(RequestedDocument(asked))
     assert again.document_id == answer.document_id
     assert again.job_id != answer.job_id
 
@@ -57,13 +57,13 @@ async def test_s3_6_a_request_brings_in_one_document_as_it_says(
 async def test_s3_6_a_request_may_bring_its_content_along(project: Project) -> None:
     content = b"The dam was built in 1931. " * 1000
     asked = request("https://example.org/dam.txt", content=content)
-    answer = await project.kb.enqueue_document(RequestedFile(asked))
+    answer = await project.kb.enqueue_document(RequestedDocument(asked))
     assert answer.estimated_chunks
     await project.kb.finish_jobs()
     held = await project.kb.document(await project.kb.reader(TAGS), "https://example.org/dam.txt")
     assert answer.estimated_chunks / 2 <= held.chunk_count <= answer.estimated_chunks * 2
     pdf = request("x.pdf", content=b"%PDF-1.4 nothing")
-    assert (await project.kb.enqueue_document(RequestedFile(pdf))).estimated_chunks is None
+    assert (await project.kb.enqueue_document(RequestedDocument(pdf))).estimated_chunks is None
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ async def test_s3_6_a_request_without_a_document_says_why(
     project: Project, tmp_path: Path, url: str, error: type[LightwellError], said: str
 ) -> None:
     with pytest.raises(error, match=said):
-        await project.kb.enqueue_document(RequestedFile(request(url.format(folder=tmp_path))))
+        await project.kb.enqueue_document(RequestedDocument(request(url.format(folder=tmp_path))))
 
 
 async def test_s3_6_a_request_for_what_cannot_be_read_is_refused(project: Project) -> None:
     with pytest.raises(Unreadable, match="PNG"):
         await project.kb.enqueue_document(
-            RequestedFile(request("picture", content=b"\x89PNG\r\n\x1a\n" + b"0" * 100))
+            RequestedDocument(request("picture", content=b"\x89PNG\r\n\x1a\n" + b"0" * 100))
         )
 
 

@@ -13,7 +13,7 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import examine, open_knowledge_base
 
 QUESTION = "What discount does Nordwind receive on all items?"
@@ -53,7 +53,7 @@ async def base(settings: Settings) -> AsyncGenerator[KnowledgeBase]:
 
 
 async def test_the_rerankers_order_and_relevance_decide(database_url: str) -> None:
-    with FakeEndpoint(scored=lambda share: 0.95 - 0.9 * share).running() as fake:
+    with FakeEndpoint(score_of=lambda share: 0.95 - 0.9 * share).running() as fake:
         async with base(named(database_url, fake)) as kb:
             reader = await kb.reader(["team:sales"])
             found = await kb.search(QUESTION, reader)
@@ -65,7 +65,7 @@ async def test_the_rerankers_order_and_relevance_decide(database_url: str) -> No
 
 
 async def test_a_calibration_moves_what_counts_as_enough(database_url: str) -> None:
-    with FakeEndpoint(scored=lambda share: 0.05 + 0.5 * share).running() as fake:
+    with FakeEndpoint(score_of=lambda share: 0.05 + 0.5 * share).running() as fake:
         async with base(named(database_url, fake)) as kb:
             assert not (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_enough
         async with base(named(database_url, fake, rerank_shift=2.0)) as kb:
@@ -122,7 +122,7 @@ async def test_a_provider_without_a_key_is_named_before_anything_is_asked(
 
 
 async def test_the_doctor_finds_a_reranker_whose_scores_mean_nothing(database_url: str) -> None:
-    with FakeEndpoint(scored=lambda share: 0.9 - share / 2).running() as fake:
+    with FakeEndpoint(score_of=lambda share: 0.9 - share / 2).running() as fake:
         checks = {each.name: each for each in await examine(named(database_url, fake))}
         assert not checks["reranker"].ok
         assert "not usable" in checks["reranker"].fix

@@ -8,7 +8,7 @@ from lightwell.domain.evidence import Evidence
 from lightwell.models.rerankers import Dialect, RerankEndpoint, reranker_request
 from lightwell.retrieve.rerank import UNANSWERED, RerankResult, rerank
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.flow.conftest import Project
 
 QUESTION = "What discount does Nordwind receive on all items?"
@@ -52,7 +52,7 @@ async def judged(
 async def test_what_answers_comes_first_and_what_does_not_is_dropped(project: Project) -> None:
     contract, lunch, visit = sorted(await evidence(project), key=lambda one: one.chunk.title)
     found = (lunch, visit, contract)
-    fake = FakeEndpoint(scored=lambda share: max(0.0, share - 0.1))
+    fake = FakeEndpoint(score_of=lambda share: max(0.0, share - 0.1))
     after = await judged(fake, found)
     assert [(each.chunk.title, each.original_rank, each.new_rank) for each in after.evidence] == [
         ("Contract", 2, 0),
@@ -72,7 +72,12 @@ async def test_a_calibration_decides_what_is_dropped(project: Project) -> None:
 
 @pytest.mark.parametrize(
     "behaves",
-    [Behaviour(latency=2), Behaviour(status=500), Behaviour(hangs_up=True), Behaviour(raw=b"soup")],
+    [
+        Behaviour(latency=2),
+        Behaviour(status=500),
+        Behaviour(closes_connection=True),
+        Behaviour(raw_body=b"soup"),
+    ],
 )
 async def test_a_reranker_in_trouble_changes_nothing_and_says_so(
     project: Project, behaves: Behaviour

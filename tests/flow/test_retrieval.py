@@ -5,7 +5,7 @@ from typing import cast
 
 from lightwell.domain.questions import Channel
 from lightwell.entrypoints.cli import shapes
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.passages import chunk, found, passage
 
 from .conftest import Project

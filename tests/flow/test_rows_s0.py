@@ -19,7 +19,7 @@ from lightwell.domain.sources import SourceIdStrategy
 from lightwell.records.database import Database, migrations
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .extraction_model import read_by_model
 from .notes import Noted, noted

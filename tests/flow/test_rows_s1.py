@@ -25,7 +25,7 @@ from lightwell.domain.usage import NO_USAGE, summary
 from lightwell.records.database import Database
 from lightwell.stores.postgres.graph import ENTITIES_OF
 from lightwell.testing.endpoint import Body, FakeEndpoint
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .extraction_model import content, names
 from .notes import noted

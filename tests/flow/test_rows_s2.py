@@ -13,7 +13,7 @@ from lightwell.domain.graph import ManualEdit
 from lightwell.ingest.sync import DocumentChange
 from lightwell.knowledge_base.ingestion import Ingestion
 from lightwell.records.database import Database
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, project_on
 

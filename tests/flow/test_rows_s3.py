@@ -7,7 +7,7 @@ import pytest
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Predicate, RelationMention
 from lightwell.records.database import Database
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project
 from .notes import noted

@@ -11,7 +11,7 @@ from lightwell.records.database import Database
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import HashEmbedder
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
 
 from .extraction_model import content

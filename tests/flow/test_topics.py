@@ -6,7 +6,7 @@ from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
 from lightwell.retrieve.channels import DRAWN
 from lightwell.stores.postgres.vectors import PostgresVectors
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .notes import noted
 
@@ -45,7 +45,7 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
     ]
     await project.kb.ingest(InMemorySource(documents=tuple(texts)))
     reader = await project.kb.reader(["team:a"])
-    vectors, space = PostgresVectors(database, max_exact=0), project.project.way.space.id
+    vectors, space = PostgresVectors(database, max_exact=0), project.project.context.space.id
     assert await vectors.build(space)
     asked = (await project.project.embedder.query("Note 30: of pumps."))[0]
 

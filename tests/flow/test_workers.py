@@ -21,7 +21,7 @@ from lightwell.records.database import Database, connect
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Worker
 from lightwell.stores.embedded.server import run_server
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import Project, project_on
 
@@ -93,8 +93,8 @@ async def enqueued(project: Project, shelf: InMemorySource) -> None:
 async def test_a_heartbeat_survives_a_connection_that_breaks(
     database: Database, database_url: str, project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
-    way = await holding_a_job(project)
-    async with worker.heartbeat(way):
+    context = await holding_a_job(project)
+    async with worker.heartbeat(context):
         await database.execute(_LEASE_ENDS, {"seconds": 5})
         async with await psycopg.AsyncConnection.connect(database_url) as other:
             await other.execute(_TERMINATE)
@@ -116,10 +116,10 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()
 async def test_a_heartbeat_that_ends_is_told_at_once_and_raised(
     database: Database, project: Project, caplog: pytest.LogCaptureFixture
 ) -> None:
-    way = await holding_a_job(project)
+    context = await holding_a_job(project)
 
     async def work_on() -> None:
-        async with worker.heartbeat(way):
+        async with worker.heartbeat(context):
             await database.execute("ALTER TABLE ingestion_jobs RENAME TO jobs_gone", {})
             await until(lambda: "the heartbeat ended" in caplog.text)
 
@@ -130,9 +130,12 @@ async def test_a_heartbeat_that_ends_is_told_at_once_and_raised(
 async def holding_a_job(project: Project) -> IngestContext:
     """Return a way whose worker holds a job, and beats a few times a second."""
     await project.kb.enqueue(note(0))
-    way = replace(project.way, worker=Worker(name="beating", seconds=0.6))
-    assert len(await queue.claim(way.database, project.kb.project_id, way.worker, limit=1)) == 1
-    return way
+    context = replace(project.context, worker=Worker(name="beating", seconds=0.6))
+    assert (
+        len(await queue.claim(context.database, project.kb.project_id, context.worker, limit=1))
+        == 1
+    )
+    return context
 
 
 async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours(
@@ -156,9 +159,9 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
                 await replace_first()
             return await super().extract(chunks)
 
-    way = replace(project.way, extractor=Replacing())
+    context = replace(project.context, extractor=Replacing())
     outcomes: list[Outcome] = []
-    await worker.run_until_done(way, project.kb.project_id, outcomes.append)
+    await worker.run_until_done(context, project.kb.project_id, outcomes.append)
     assert len(replaced) == queue.MAX_ATTEMPTS + 2
     assert {outcome.error for outcome in outcomes} == {""}
 

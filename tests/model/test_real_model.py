@@ -16,7 +16,7 @@ from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
 from lightwell.records.database import Database, Row
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.flow.extraction_model import Options, read_by_model
 
 READY_SECONDS = 120

@@ -18,7 +18,7 @@ from lightwell.retrieve.keywords import (
     extract_keywords,
     rule_keywords,
 )
-from lightwell.testing.models import Says, ScriptedModel
+from lightwell.testing.models import ScriptedModel, ScriptedReply
 
 QUESTION = "What discount does Nordwind Energie receive?"
 REPLY = '{"high_level_keywords": ["price terms"], "low_level_keywords": ["Nordwind Energie"]}'
@@ -67,7 +67,7 @@ async def test_after_its_time_it_is_asked_about_anew(
     ],
 )
 async def test_where_the_model_is_of_no_use_the_question_speaks_and_a_note_says_so(
-    database: Database, project_id: ProjectId, says: Says, note: str
+    database: Database, project_id: ProjectId, says: ScriptedReply, note: str
 ) -> None:
     asking = CachedModel(database, project_id, ScriptedModel([says]), slots=1)
     found = await extract_keywords(QUESTION, asking)

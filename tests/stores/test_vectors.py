@@ -17,7 +17,7 @@ from lightwell.ports import ChunkVector
 from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors
-from lightwell.testing.shelf import InMemorySource, make_document
+from lightwell.testing.sources import InMemorySource, make_document
 from tests.flow.conftest import project_on
 from tests.patience import PATIENCE
 
@@ -368,8 +368,8 @@ async def begun(database: Database) -> None:
 
 async def test_ingestion_builds_the_index_by_itself(database: Database) -> None:
     project = await project_on(database)
-    grown = replace(project.way, vectors=PostgresVectors(database, max_exact=20))
-    for way, letters in ((project.way, 30), (grown, 31)):
+    grown = replace(project.context, vectors=PostgresVectors(database, max_exact=20))
+    for way, letters in ((project.context, 30), (grown, 31)):
         assert await standing(database) == []
         shelf = InMemorySource(
             documents=tuple(

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from lightwell.curate import pages
 from lightwell.curate.cells import (
     COLUMNS,
-    LONGEST_CELL,
-    cells,
+    MAX_CELL_UNITS,
+    escape_formula,
     fit_cell,
-    harmless,
-    legible,
-    like_a_formula,
-    numerals,
+    format_vector,
+    looks_like_formula,
+    record_cells,
+    without_control_characters,
 )
 from lightwell.curate.sheets import CsvFiles, XlsxSheets
 from lightwell.domain.documents import Locator
@@ -111,7 +111,7 @@ def workbook(
     ],
 )
 def test_a_record_has_a_value_for_each_column(record: ExportRecord, table: ExportTable) -> None:
-    assert len(cells(record)) == len(COLUMNS[table])
+    assert len(record_cells(record)) == len(COLUMNS[table])
 
 
 @pytest.mark.parametrize(
@@ -144,14 +144,14 @@ def test_a_record_has_a_value_for_each_column(record: ExportRecord, table: Expor
     ],
 )
 def test_what_a_spreadsheet_might_calculate_is_known(text: str, *, calculated: bool) -> None:
-    assert like_a_formula(text) is calculated
-    assert harmless(text) == ("'" + text if calculated else text)
+    assert looks_like_formula(text) is calculated
+    assert escape_formula(text) == ("'" + text if calculated else text)
 
 
 @given(st.text(alphabet="='+ @\t\ra\u200b＝-", max_size=6))
 def test_what_was_made_harmless_can_be_undone(text: str) -> None:
-    made = harmless(text)
-    back = made[1:] if made.startswith("'") and like_a_formula(made[1:]) else made
+    made = escape_formula(text)
+    back = made[1:] if made.startswith("'") and looks_like_formula(made[1:]) else made
     assert back == text
     assert unicodedata.normalize("NFKC", made[:1]) not in ("=", "+", "-", "@")
 
@@ -159,17 +159,20 @@ def test_what_was_made_harmless_can_be_undone(text: str) -> None:
 @pytest.mark.parametrize("letter", ["a", "\U0001f600"])
 def test_a_long_text_is_cut_to_what_a_cell_holds(letter: str) -> None:
     units = 1 if letter == "a" else 2
-    whole = letter * (LONGEST_CELL // units)
+    whole = letter * (MAX_CELL_UNITS // units)
     assert fit_cell(whole) == whole
     cut = fit_cell(whole + letter)
-    assert len(cut.encode("utf-16-le")) // 2 <= LONGEST_CELL
-    assert len(cut.encode("utf-16-le")) // 2 >= LONGEST_CELL - 1
+    assert len(cut.encode("utf-16-le")) // 2 <= MAX_CELL_UNITS
+    assert len(cut.encode("utf-16-le")) // 2 >= MAX_CELL_UNITS - 1
     assert cut.startswith(letter * 15_000)
     assert cut.endswith("cut here; csv, md and txt hold all of it")
 
 
 def test_control_signs_go_and_line_breaks_stay() -> None:
-    assert legible("a\x00\x07\x1b[31m\x9bb\ufffe\r\nc\rd\te\u00e9") == "a[31mb\nc\nd\te\u00e9"
+    assert (
+        without_control_characters("a\x00\x07\x1b[31m\x9bb\ufffe\r\nc\rd\te\u00e9")
+        == "a[31mb\nc\nd\te\u00e9"
+    )
 
 
 @given(
@@ -180,7 +183,7 @@ def test_control_signs_go_and_line_breaks_stay() -> None:
 def test_numbers_are_read_back_as_they_were(
     vector: np.ndarray[tuple[int], np.dtype[np.float32]],
 ) -> None:
-    written = numerals(vector).strip("[]").split(", ")
+    written = format_vector(vector).strip("[]").split(", ")
     assert np.array(written, np.float32).tolist() == vector.tolist()
 
 
@@ -201,7 +204,7 @@ def test_cut_texts_are_counted_and_no_others(tmp_path: Path) -> None:
     book.begin(ExportTable.CHUNKS)
     book.add([passage("a" * 40_000), passage("a" * 30_000)])
     book.close()
-    assert book.cut == 1
+    assert book.shortened_texts == 1
 
 
 @given(st.text(st.characters(codec="utf-8"), min_size=1, max_size=20))
@@ -211,7 +214,7 @@ def test_any_text_comes_back_from_a_workbook(
     path = tmp_path_factory.mktemp("book") / "a.xlsx"
     book = workbook(path, ExportTable.CHUNKS, [passage(text)])
     found = book["chunks"].cell(2, len(COLUMNS[ExportTable.CHUNKS])).value
-    assert (found or "") == legible(text)
+    assert (found or "") == without_control_characters(text)
     assert b"<f>" not in zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml")
 
 
@@ -255,8 +258,8 @@ def test_a_table_without_rows_still_has_its_heading(tmp_path: Path) -> None:
 
 
 def test_markdown_reads_as_text_and_nothing_else() -> None:
-    shown = pages.markdown(
-        pages.paragraph(
+    shown = pages.render_markdown(
+        pages.record_paragraph(
             entity("![x](http://evil.example/t.png) <script>", "# One | *two*\n\n- three\u202e")
         )
     )
@@ -270,19 +273,19 @@ def test_markdown_reads_as_text_and_nothing_else() -> None:
 
 
 def test_a_passage_cannot_leave_its_fence() -> None:
-    shown = pages.markdown(pages.paragraph(passage("a\n````\n# b\n```")))
+    shown = pages.render_markdown(pages.record_paragraph(passage("a\n````\n# b\n```")))
     assert shown.endswith("\n\n`````\na\n````\n# b\n```\n`````\n")
     assert shown.startswith("\n## A, page 3, Radio › Range\n")
 
 
 def test_only_headings_begin_at_the_margin_of_plain_text() -> None:
-    shown = pages.text(pages.paragraph(passage("ENTITIES\n========\x1b[2J")))
+    shown = pages.render_text(pages.record_paragraph(passage("ENTITIES\n========\x1b[2J")))
     assert shown == (
         "\nA, page 3, Radio › Range\n"
         "    shelf:document:a#0 · file:///a · 7 tokens · radio\n\n"
         "    ENTITIES\n    ========[2J\n"
     )
-    assert pages.text(pages.paragraph(RELATION)) == (
+    assert pages.render_text(pages.record_paragraph(RELATION)) == (
         "\nAcme Corp → USES → Nordwind\n"
         "    kg:organization:acme-corp → kg:name:nordwind · weight 1.5 · pumps, rent · in 1 passage\n"
         "    - Acme rents pumps.\n"
@@ -325,4 +328,4 @@ def test_each_table_of_csv_has_a_file_and_the_first_has_the_name() -> None:
 
 
 def test_no_cell_turns_the_direction_of_its_text() -> None:
-    assert legible("a\u202eb\u202ac\u2066d\u2069e") == "abcde"
+    assert without_control_characters("a\u202eb\u202ac\u2066d\u2069e") == "abcde"

@@ -6,7 +6,7 @@ import pytest
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.parse.formats import format_of
+from lightwell.ingest.parse.formats import detect_format
 
 
 def archive(member: str) -> bytes:
@@ -42,7 +42,7 @@ def word() -> bytes:
 def test_a_format_is_what_the_bytes_say_and_else_what_the_name_says(
     name: str, content: bytes, expected: Format
 ) -> None:
-    assert format_of(name, content) is expected
+    assert detect_format(name, content) is expected
 
 
 @pytest.mark.parametrize(
@@ -64,5 +64,5 @@ def test_what_cannot_be_read_is_refused_with_its_reason(
     name: str, content: bytes, reason: str
 ) -> None:
     with pytest.raises(Unreadable) as caught:
-        format_of(name, content)
+        detect_format(name, content)
     assert caught.value.reason == reason

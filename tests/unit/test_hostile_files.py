@@ -9,12 +9,12 @@ import pytest
 
 from lightwell.domain.documents import Format, ParsedDocument
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.chunking import chunks
+from lightwell.ingest.chunking import split_into_chunks
 from lightwell.ingest.parse import docx as word
 from lightwell.ingest.parse import parse
 from lightwell.ingest.parser_messages import ChunkedDocument
-from lightwell.ingest.pipeline import title_of
-from lightwell.testing.shelf import make_document
+from lightwell.ingest.pipeline import choose_title
+from lightwell.testing.sources import make_document
 
 
 def html(source: str) -> ParsedDocument:
@@ -112,7 +112,7 @@ def test_word_files_of_too_much_markup_are_refused(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("sign", ["_", "-", ".", " .", "=", "x", "\u2028a", "\u00a0a"])
 def test_no_chunk_is_many_characters_long_however_few_tokens_it_has(sign: str) -> None:
     text = "Hello. " + sign * 60_000
-    cut = chunks(parse(text.encode(), Format.TEXT, name="a.txt"))
+    cut = split_into_chunks(parse(text.encode(), Format.TEXT, name="a.txt"))
     assert max(len(chunk.text) for chunk in cut) <= 16_000
     assert "".join(chunk.text for chunk in cut).count(sign[-1]) >= 60_000
 
@@ -121,7 +121,7 @@ def test_a_file_of_a_folder_named_index_is_called_as_its_folder() -> None:
 
     untitled = ChunkedDocument(title="", author="", updated_at=None, chunks=())
     titles = {
-        name: title_of(make_document(name, "", []), untitled)
+        name: choose_title(make_document(name, "", []), untitled)
         for name in ("benefits/index.md", "team/README.md", "a b/_index.md", "x/notes.md")
     }
     assert titles == {

@@ -16,11 +16,11 @@ from lightwell.ingest.extract.extraction_prompt import (
     extraction_messages,
     gleaning_messages,
     reply_schema,
-    worth_gleaning,
+    should_glean,
 )
 from lightwell.ingest.extract.reply_parser import (
     EXAMPLE_DESCRIPTIONS,
-    EXAMPLES,
+    EXAMPLE_NAMES,
     ParsedReply,
     parse_reply,
 )
@@ -92,7 +92,7 @@ def test_what_is_known_as_the_example_is_the_example_of_the_prompt() -> None:
     for form in OutputForm:
         rules_of_form = extraction_messages(chunk("Nothing."), ExtractionSpec(form=form))[0].content
         said = rules_of_form.casefold()
-        assert all(text in said for text in (*EXAMPLES, *EXAMPLE_DESCRIPTIONS))
+        assert all(text in said for text in (*EXAMPLE_NAMES, *EXAMPLE_DESCRIPTIONS))
 
 
 def test_what_is_sent_besides_the_passage_is_less_than_a_third_of_what_lightrag_sends() -> None:
@@ -390,4 +390,4 @@ def test_a_second_look_is_taken_when_names_are_missing_or_the_reply_was_cut(
     worth: bool,  # noqa: FBT001
 ) -> None:
     parsed = parse_reply(reply, chunk(), complete=complete)
-    assert worth_gleaning(parsed, rule_extractor.extract_by_rules(chunk())) is worth
+    assert should_glean(parsed, rule_extractor.extract_by_rules(chunk())) is worth

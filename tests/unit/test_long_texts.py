@@ -50,7 +50,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "units.units": units,
     "sentences.sentence_spans": sentence_spans,
     "marks.marks": patterns.find_patterns,
-    "marks.defined_terms": lambda text: list(patterns.defined_terms(text)),
+    "marks.defined_terms": lambda text: list(patterns.find_defined_terms(text)),
     "names.names": names.find_names,
     "rows.rows": parse_rows,
 }

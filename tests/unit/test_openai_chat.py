@@ -12,7 +12,7 @@ from lightwell.models.endpoint import Connection, Endpoint, RetryPolicy, connect
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
 from lightwell.ports import Message
-from lightwell.testing.clock import HurriedClock
+from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 
 KEY = "sk-very-secret-1234"
@@ -36,11 +36,11 @@ def endpoint(url: str, *, timeout_seconds: float = 5, attempts: int = 5) -> Endp
 
 @asynccontextmanager
 async def chatting(
-    fake: FakeEndpoint, clock: HurriedClock | None = None, *, timeout_seconds: float = 5
+    fake: FakeEndpoint, clock: InstantClock | None = None, *, timeout_seconds: float = 5
 ) -> AsyncGenerator[OpenAIChat]:
     with fake.running():
         there = endpoint(fake.base_url, timeout_seconds=timeout_seconds)
-        async with connect(there, clock=clock or HurriedClock()) as connection:
+        async with connect(there, clock=clock or InstantClock()) as connection:
             yield OpenAIChat(connection, priority=Priority.QUESTION)
 
 
@@ -94,7 +94,7 @@ async def test_a_reply_cut_at_its_limit_says_so() -> None:
 
 async def test_usage_is_counted_here_when_the_endpoint_does_not_tell() -> None:
     raw = json.dumps({"choices": [{"message": {"content": "Two words"}}]}).encode()
-    async with chatting(FakeEndpoint(behaviour=Behaviour(raw=raw))) as chat:
+    async with chatting(FakeEndpoint(behaviour=Behaviour(raw_body=raw))) as chat:
         reply = await chat.reply(ASKED, max_tokens=50)
     assert (reply.complete, reply.usage.output_tokens) == (True, 2)
     assert reply.usage.input_tokens > 5
@@ -112,7 +112,7 @@ async def test_a_schema_is_sent_where_the_endpoint_takes_it() -> None:
 
 async def test_what_an_endpoint_declines_is_left_out_from_then_on() -> None:
     declines = frozenset({"response_format", "temperature", "max_tokens"})
-    fake = FakeEndpoint(declines=declines)
+    fake = FakeEndpoint(declined_parameters=declines)
     async with chatting(fake) as chat:
         await chat.reply(ASKED, max_tokens=50, schema=SCHEMA)
         assert chat.declined == declines
@@ -124,9 +124,9 @@ async def test_what_an_endpoint_declines_is_left_out_from_then_on() -> None:
 
 
 async def test_a_schema_that_cannot_be_left_out_is_asked_without_no_more() -> None:
-    fake = FakeEndpoint(declines=frozenset({"response_format", "temperature"}))
+    fake = FakeEndpoint(declined_parameters=frozenset({"response_format", "temperature"}))
     with fake.running():
-        async with connect(endpoint(fake.base_url), clock=HurriedClock()) as connection:
+        async with connect(endpoint(fake.base_url), clock=InstantClock()) as connection:
             chat = OpenAIChat(connection, priority=Priority.QUESTION, holds_to_schema=True)
             for _ in range(2):
                 with pytest.raises(SchemaDeclined):
@@ -137,32 +137,32 @@ async def test_a_schema_that_cannot_be_left_out_is_asked_without_no_more() -> No
 
 
 async def test_trouble_that_passes_is_waited_out() -> None:
-    clock = HurriedClock()
+    clock = InstantClock()
     fake = FakeEndpoint(
-        script=[Behaviour(status=500), Behaviour(status=502), Behaviour(hangs_up=True)]
+        script=[Behaviour(status=500), Behaviour(status=502), Behaviour(closes_connection=True)]
     )
     async with chatting(fake, clock) as chat:
         assert (await chat.reply(ASKED, max_tokens=50)).text == "understood"
     assert len(fake.requests) == 4
     assert all(
-        most / 2 <= slept <= most for slept, most in zip(clock.slept, [0.5, 1, 2], strict=True)
+        most / 2 <= slept <= most for slept, most in zip(clock.waits, [0.5, 1, 2], strict=True)
     )
 
 
 async def test_the_wait_that_the_endpoint_asks_for_is_kept() -> None:
-    clock = HurriedClock()
+    clock = InstantClock()
     busy = Behaviour(status=429, headers={"Retry-After": "7"})
     async with chatting(FakeEndpoint(script=[busy, busy]), clock) as chat:
         await chat.reply(ASKED, max_tokens=50)
-    assert clock.slept == [pytest.approx(7), pytest.approx(7)]
+    assert clock.waits == [pytest.approx(7), pytest.approx(7)]
 
 
 async def test_a_wait_of_nothing_is_not_taken_at_its_word() -> None:
-    clock = HurriedClock()
+    clock = InstantClock()
     busy = Behaviour(status=429, headers={"Retry-After": "0"})
     async with chatting(FakeEndpoint(script=[busy] * 3), clock) as chat:
         await chat.reply(ASKED, max_tokens=50)
-    assert [slept >= 0.25 for slept in clock.slept] == [True] * 3
+    assert [slept >= 0.25 for slept in clock.waits] == [True] * 3
 
 
 async def test_nobody_waits_an_hour_for_an_answer() -> None:
@@ -173,7 +173,9 @@ async def test_nobody_waits_an_hour_for_an_answer() -> None:
 
 
 async def test_a_garbled_answer_is_asked_for_again() -> None:
-    fake = FakeEndpoint(script=[Behaviour(raw=b"<html>"), Behaviour(raw=b'{"choices": []}')])
+    fake = FakeEndpoint(
+        script=[Behaviour(raw_body=b"<html>"), Behaviour(raw_body=b'{"choices": []}')]
+    )
     async with chatting(fake) as chat:
         assert (await chat.reply(ASKED, max_tokens=50)).text == "understood"
 
@@ -185,18 +187,18 @@ async def test_a_garbled_answer_is_asked_for_again() -> None:
         (Behaviour(status=404), 1, "answered 404: there is no model 'owl' at this URL"),
         (Behaviour(status=400), 1, "answered 400: it does not take this request"),
         (Behaviour(status=500), 5, "answered 500: the server has an internal error"),
-        (Behaviour(hangs_up=True), 5, "cannot be reached: is it running"),
-        (Behaviour(raw=b"{}"), 5, "something else than expected"),
-        (Behaviour(raw=b'{"choices": []}'), 5, "something else than expected"),
+        (Behaviour(closes_connection=True), 5, "cannot be reached: is it running"),
+        (Behaviour(raw_body=b"{}"), 5, "something else than expected"),
+        (Behaviour(raw_body=b'{"choices": []}'), 5, "something else than expected"),
         (Behaviour(refusal="I would rather not."), 1, "refused to answer"),
         (Behaviour(finish_reason="content_filter"), 1, "refused to answer"),
         (
-            Behaviour(status=429, complaint={"code": "insufficient_quota"}),
+            Behaviour(status=429, error={"code": "insufficient_quota"}),
             1,
             "answered 429 (insufficient_quota): the account has no credit left",
         ),
         (
-            Behaviour(status=400, complaint={"code": TEXT, "message": f"{KEY} {TEXT}"}),
+            Behaviour(status=400, error={"code": TEXT, "message": f"{KEY} {TEXT}"}),
             1,
             "answered 400: it does not take this request",
         ),
@@ -217,7 +219,7 @@ async def test_an_empty_reply_is_a_failure() -> None:
 async def test_an_endpoint_that_is_not_there_is_named() -> None:
     with FakeEndpoint().running() as gone:
         url = gone.base_url
-    async with connect(endpoint(url), clock=HurriedClock()) as connection:
+    async with connect(endpoint(url), clock=InstantClock()) as connection:
         chat = OpenAIChat(connection, priority=Priority.QUESTION)
         with pytest.raises(ModelFailed, match=f"{url} cannot be reached: is it running"):
             await chat.reply(ASKED, max_tokens=50)
@@ -260,7 +262,7 @@ async def _three_extractions_and_a_question(connection: Connection) -> None:
 
 
 async def test_a_stream_comes_word_by_word() -> None:
-    fake = FakeEndpoint(lambda body: "One two\nthree", behaviour=Behaviour(pace=0.05))
+    fake = FakeEndpoint(lambda body: "One two\nthree", behaviour=Behaviour(word_delay=0.05))
     async with chatting(fake) as chat:
         parts = [part async for part in chat.stream(ASKED, max_tokens=50)]
     assert parts == ["One", " two", "\nthree"]
@@ -271,7 +273,7 @@ async def test_a_stream_is_tried_again_until_its_first_word() -> None:
     fake = FakeEndpoint(
         lambda body: "One two",
         script=[Behaviour(status=503), Behaviour(status=429, headers={"retry-after-ms": "20"})],
-        declines=frozenset({"max_tokens"}),
+        declined_parameters=frozenset({"max_tokens"}),
     )
     async with chatting(fake) as chat:
         assert [part async for part in chat.stream(ASKED, max_tokens=50)] == ["One", " two"]
@@ -281,10 +283,10 @@ async def test_a_stream_is_tried_again_until_its_first_word() -> None:
 @pytest.mark.parametrize(
     ("behaves", "message"),
     [
-        (Behaviour(halves=True), "its reply broke off"),
+        (Behaviour(sends_half=True), "its reply broke off"),
         (Behaviour(refusal="No."), "refused to answer"),
         (Behaviour(finish_reason="content_filter"), "refused to answer"),
-        (Behaviour(raw=b"data: {broken\n\n"), "something else than expected"),
+        (Behaviour(raw_body=b"data: {broken\n\n"), "something else than expected"),
         (Behaviour(status=401), "check LIGHTWELL_CHAT_API_KEY"),
     ],
 )
@@ -292,7 +294,7 @@ async def test_a_stream_that_fails_says_so_and_frees_its_slot(
     behaves: Behaviour, message: str
 ) -> None:
     with FakeEndpoint(lambda body: "One two", behaviour=behaves).running() as fake:
-        async with connect(endpoint(fake.base_url), clock=HurriedClock()) as connection:
+        async with connect(endpoint(fake.base_url), clock=InstantClock()) as connection:
             chat = OpenAIChat(connection, priority=Priority.QUESTION)
             with pytest.raises(ModelFailed, match=message) as caught:
                 _ = [part async for part in chat.stream(ASKED, max_tokens=50)]

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from lightwell.domain.errors import ModelFailed
 from lightwell.models.endpoint import Endpoint, connect
 from lightwell.models.openai_embedder import OpenAIEmbedder, Space, truncate_to_tokens
-from lightwell.testing.clock import HurriedClock
+from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.text.tokens import token_count
@@ -32,7 +32,7 @@ async def embedding(
             setting="LIGHTWELL_EMBEDDING",
             concurrency=concurrency,
         )
-        async with connect(there, clock=HurriedClock()) as connection:
+        async with connect(there, clock=InstantClock()) as connection:
             yield OpenAIEmbedder(connection, space)
 
 
@@ -69,7 +69,7 @@ async def test_no_texts_cost_no_call() -> None:
 
 async def test_numbers_are_taken_as_well_as_base64() -> None:
     raw = json.dumps({"data": [{"index": 0, "embedding": [3.0, 4.0]}]}).encode()
-    fake = FakeEndpoint(behaviour=Behaviour(raw=raw))
+    fake = FakeEndpoint(behaviour=Behaviour(raw_body=raw))
     async with embedding(fake, Space(dimension=2)) as embedder:
         assert (await embedder.query("a")).tolist() == [[np.float32(0.6), np.float32(0.8)]]
 
@@ -86,7 +86,7 @@ async def test_a_dimension_is_asked_for_only_when_vectors_are_to_be_shortened() 
 
 
 async def test_what_a_batch_left_out_is_asked_for_again() -> None:
-    fake = FakeEndpoint(script=[Behaviour(halves=True)])
+    fake = FakeEndpoint(script=[Behaviour(sends_half=True)])
     async with embedding(fake, SMALL) as embedder:
         vectors = await embedder.documents(TEXTS[:4])
     assert sent(fake) == [TEXTS[:4], TEXTS[2:4]]
@@ -133,7 +133,7 @@ async def test_a_text_too_long_is_cut_and_an_empty_one_is_not_sent_empty() -> No
 async def test_vectors_that_cannot_be_used_are_refused(
     raw: dict[str, object], message: str
 ) -> None:
-    fake = FakeEndpoint(behaviour=Behaviour(raw=json.dumps(raw).encode()))
+    fake = FakeEndpoint(behaviour=Behaviour(raw_body=json.dumps(raw).encode()))
     async with embedding(fake, Space(dimension=2)) as embedder:
         with pytest.raises(ModelFailed, match=message):
             await embedder.documents(["a"])

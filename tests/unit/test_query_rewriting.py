@@ -6,7 +6,7 @@ from lightwell.domain.errors import ModelFailed, ModelRefused
 from lightwell.domain.questions import LONGEST_QUESTION
 from lightwell.ports import Message
 from lightwell.retrieve.query_rewriting import LONGEST_TURN, UNANSWERED, UNUSABLE, rewrite_followup
-from lightwell.testing.models import Says, ScriptedModel
+from lightwell.testing.models import ScriptedModel, ScriptedReply
 
 
 def user(text: str) -> Message:
@@ -129,7 +129,9 @@ async def test_a_year_that_was_asked_for_is_never_lost() -> None:
         ("Who owns Nordwind Energie?" + " a" * 700, UNUSABLE),
     ],
 )
-async def test_a_model_that_fails_leaves_the_message_to_the_rules(says: Says, note: str) -> None:
+async def test_a_model_that_fails_leaves_the_message_to_the_rules(
+    says: ScriptedReply, note: str
+) -> None:
     found = await rewrite_followup("Who owns it?", CONVERSATION, ScriptedModel([says]))
     assert (found.text, found.note) == ("Who owns it? (Nordwind Energie)", note)
 

@@ -6,7 +6,7 @@ import pytest
 
 from lightwell.domain.documents import Format
 from lightwell.domain.ids import ChunkId
-from lightwell.ingest.chunking import chunks
+from lightwell.ingest.chunking import split_into_chunks
 from lightwell.ingest.extract.reply_parser import parse_reply
 from lightwell.ingest.extract.reply_rows import Problem
 from lightwell.ingest.parse import parse
@@ -18,7 +18,7 @@ USES = "R|Ada Lovelace|Analytical Engine|USES|programming|She wrote for it|8|0.9
 
 
 def chunk(text: str = TEXT) -> ExtractionInput:
-    [draft] = chunks(parse(text.encode(), Format.TEXT, name="notes.txt"))
+    [draft] = split_into_chunks(parse(text.encode(), Format.TEXT, name="notes.txt"))
     return ExtractionInput(
         id=ChunkId(uuid.UUID(int=1)), document_title="Notes", draft=draft, is_first=True
     )

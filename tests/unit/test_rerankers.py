@@ -17,7 +17,7 @@ from lightwell.models.rerankers import (
     Scores,
     reranker_request,
 )
-from lightwell.testing.clock import HurriedClock
+from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 
 QUESTION = "budget of the Atlas project"
@@ -40,7 +40,7 @@ async def reranker(
     with fake.running():
         here = replace(there or endpoint(), base_url=fake.url)
         async with reranker_request(
-            here, calibration=calibration, meter=meter, clock=HurriedClock()
+            here, calibration=calibration, meter=meter, clock=InstantClock()
         ) as one:
             yield one
 
@@ -76,21 +76,21 @@ async def test_each_dialect_gets_its_form_and_gives_every_passage_once(
 
 
 async def test_logits_become_probabilities_where_the_setting_says_that_they_are() -> None:
-    fake = FakeEndpoint(scored=lambda share: share - 0.5)
+    fake = FakeEndpoint(score_of=lambda share: share - 0.5)
     async with reranker(fake, replace(endpoint(), scores=Scores.LOGIT)) as one:
         found = await one.rerank(QUESTION, PASSAGES)
     assert [each.relevance for each in found][::3] == pytest.approx([sigmoid(0.5), sigmoid(-0.5)])
 
 
 async def test_logits_are_never_taken_for_probabilities() -> None:
-    fake = FakeEndpoint(scored=lambda share: share * 10 - 5)
+    fake = FakeEndpoint(score_of=lambda share: share * 10 - 5)
     async with reranker(fake) as one:
         with pytest.raises(ModelFailed, match="set LIGHTWELL_RERANK_SCORES=logit"):
             await one.rerank(QUESTION, PASSAGES)
 
 
 async def test_a_cosine_below_zero_is_no_relevance() -> None:
-    fake = FakeEndpoint(scored=lambda share: share - 0.1)
+    fake = FakeEndpoint(score_of=lambda share: share - 0.1)
     async with reranker(fake) as one:
         found = await one.rerank(QUESTION, PASSAGES)
     assert [each.relevance for each in found] == pytest.approx([0.9, 2 / 3 - 0.1, 0, 0], abs=1e-5)
@@ -114,7 +114,7 @@ async def test_a_server_with_one_model_need_not_be_told_its_name() -> None:
 )
 async def test_what_a_call_costs_is_noted_as_told_or_as_sent(raw: bytes, tokens: int) -> None:
     meter = Meter()
-    async with reranker(FakeEndpoint(behaviour=Behaviour(raw=raw)), meter=meter) as one:
+    async with reranker(FakeEndpoint(behaviour=Behaviour(raw_body=raw)), meter=meter) as one:
         await one.rerank("two words", ["cats sleep"])
     assert [(each.operation_type, each.model_name) for each in meter.usages] == [
         (OperationType.RERANK, "owl-rank")
@@ -153,11 +153,11 @@ async def test_no_passages_cost_no_call() -> None:
         (Behaviour(latency=1), "did not answer within 0.5 s: .* LIGHTWELL_RERANK_TIMEOUT_MS"),
         (Behaviour(status=401), "answered 401: check LIGHTWELL_RERANK_API_KEY"),
         (Behaviour(status=500), "answered 500"),
-        (Behaviour(hangs_up=True), "cannot be reached"),
-        (Behaviour(raw=b"nonsense"), "not the JSON it should be"),
-        (Behaviour(raw=b'[{"index": 0, "score": NaN}]'), "not the JSON it should be"),
-        (Behaviour(raw=b'[{"index": 0, "score": 1}]'), "not one score for each passage"),
-        (Behaviour(raw=b'{"results": []}'), "not one score for each passage"),
+        (Behaviour(closes_connection=True), "cannot be reached"),
+        (Behaviour(raw_body=b"nonsense"), "not the JSON it should be"),
+        (Behaviour(raw_body=b'[{"index": 0, "score": NaN}]'), "not the JSON it should be"),
+        (Behaviour(raw_body=b'[{"index": 0, "score": 1}]'), "not one score for each passage"),
+        (Behaviour(raw_body=b'{"results": []}'), "not one score for each passage"),
     ],
 )
 async def test_a_reranker_that_fails_is_asked_once_and_says_why(

@@ -122,8 +122,8 @@ def visible_to(key: str) -> list[str]:
 def stands_in(place: Place) -> str:
     """The part of the document that `where` names, or what follows it."""
     if place.file.endswith(".pdf"):
-        return pages(place.file)[int(place.where.removeprefix("page ")) - 1]
-    _, heading, rest = text_of(place.file).partition(place.where or text_of(place.file)[:1])
+        return pages(place.file)[int(place.location.removeprefix("page ")) - 1]
+    _, heading, rest = text_of(place.file).partition(place.location or text_of(place.file)[:1])
     return heading + rest
 
 

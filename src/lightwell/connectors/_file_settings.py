@@ -43,17 +43,20 @@ class FileSettingsLayer:
 class FolderSettings:
     """What a folder's `.lightwell.yaml` says of the files in and below the folder."""
 
-    all: FileSettingsLayer
-    files: Sequence[tuple[str, FileSettingsLayer]]
-    ignore: Sequence[str]
+    default_layer: FileSettingsLayer
+    pattern_layers: Sequence[tuple[str, FileSettingsLayer]]
+    ignore_patterns: Sequence[str]
 
     def ignores(self, path: str) -> bool:
         """Return whether the file or folder at this path, from here, is to be passed over."""
-        return any(_matches(pattern, path) for pattern in self.ignore)
+        return any(_matches(pattern, path) for pattern in self.ignore_patterns)
 
     def layers_for(self, path: str) -> list[FileSettingsLayer]:
         """Return what is said of the file at this path, from here, the nearest word last."""
-        return [self.all, *(said for pattern, said in self.files if _matches(pattern, path))]
+        return [
+            self.default_layer,
+            *(said for pattern, said in self.pattern_layers if _matches(pattern, path)),
+        ]
 
 
 def parse_folder_settings(yaml: Mapping[str, object], origin: str) -> FolderSettings:
@@ -61,11 +64,11 @@ def parse_folder_settings(yaml: Mapping[str, object], origin: str) -> FolderSett
     _refuse_unknown(yaml, _FOLDER_KEYS)
     files = _mapping(yaml.get("files"), "files")
     return FolderSettings(
-        all=_parse_layer(yaml, origin),
-        files=[
+        default_layer=_parse_layer(yaml, origin),
+        pattern_layers=[
             (_short(pattern), _of_pattern(pattern, said, origin)) for pattern, said in files.items()
         ],
-        ignore=[_short(pattern) for pattern in _words(yaml.get("ignore") or [], "ignore")],
+        ignore_patterns=[_short(pattern) for pattern in _words(yaml.get("ignore") or [], "ignore")],
     )
 
 

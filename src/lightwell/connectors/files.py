@@ -23,12 +23,12 @@ from lightwell.domain.access import Tags
 from lightwell.domain.documents import FileSettings, Format, NewDocument
 from lightwell.domain.errors import Invalid, SourceFailed, Unreadable
 from lightwell.ingest.isolation import document_failure
-from lightwell.ingest.parse.formats import format_of, known_ending, unsupported
+from lightwell.ingest.parse.formats import detect_format, has_known_extension, unsupported_format
 from lightwell.ingest.parse.front_matter import (
-    LONGEST_YAML,
-    front_matter,
-    unique_mapping,
-    yaml_mapping,
+    MAX_YAML_CHARACTERS,
+    parse_unique_mapping,
+    parse_yaml_mapping,
+    split_front_matter,
 )
 from lightwell.ownership import reason_to_distrust
 from lightwell.ports import (
@@ -99,7 +99,7 @@ class Files:
     def scope(self) -> str:
         return self.root.resolve().as_uri()
 
-    def ignored_settings(self) -> list[str]:
+    def describe_ignored_settings(self) -> list[str]:
         """Return, as messages, which settings files above the root do not apply, since others may have written them."""
         root = self.root.resolve()
         above = root.parents[len(_trusted(root)) :]
@@ -162,10 +162,10 @@ class Files:
     def _document(self, entry: _FileEntry, url: str) -> NewDocument:
         if entry.reason:
             raise Unreadable(entry.reason, entry.message)
-        if self.format is None and not known_ending(entry.path.name):
-            raise unsupported(entry.path.name)
+        if self.format is None and not has_known_extension(entry.path.name):
+            raise unsupported_format(entry.path.name)
         content, modified = self._read_file(entry.path)
-        format = self.format or format_of(entry.path.name, content)
+        format = self.format or detect_format(entry.path.name, content)
         said = [*entry.said, _front_matter(content)] if format is Format.MARKDOWN else entry.said
         settings = resolve_settings(self.default_tags, said)
         return NewDocument(
@@ -276,8 +276,8 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
     path = folder / SETTINGS_NAME
     try:
         with _open_regular(path) as file:
-            content = file.read(LONGEST_YAML + 1)
-        return parse_folder_settings(unique_mapping(content.decode("utf-8-sig")), str(path))
+            content = file.read(MAX_YAML_CHARACTERS + 1)
+        return parse_folder_settings(parse_unique_mapping(content.decode("utf-8-sig")), str(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -301,8 +301,10 @@ def _open_regular(path: Path) -> BinaryIO:
 
 
 def _front_matter(content: bytes) -> FileSettingsLayer:
-    yaml, _ = front_matter(content[: LONGEST_YAML * 4].decode("utf-8-sig", errors="replace"))
-    return parse_front_matter(yaml_mapping(yaml))
+    yaml, _ = split_front_matter(
+        content[: MAX_YAML_CHARACTERS * 4].decode("utf-8-sig", errors="replace")
+    )
+    return parse_front_matter(parse_yaml_mapping(yaml))
 
 
 def _content_hash(content: bytes, settings: FileSettings) -> str:

@@ -11,7 +11,7 @@ from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid, Unreadable
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import require_text
-from lightwell.ingest.parse.formats import format_of
+from lightwell.ingest.parse.formats import detect_format
 from lightwell.ports import (
     Change,
     ChangedDocument,
@@ -22,7 +22,7 @@ from lightwell.ports import (
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedFile:
+class RequestedDocument:
     """A `Connector` with exactly one document, handed over anew at each request."""
 
     request: IngestRequest
@@ -68,7 +68,7 @@ class RequestedFile:
             )
         name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
         try:
-            found = request.format or format_of(name, content)
+            found = request.format or detect_format(name, content)
         except Unreadable as error:
             return UnreadableDocument(url=url, reason=error.reason, message=str(error))
         document = NewDocument(

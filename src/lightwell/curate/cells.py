@@ -30,7 +30,7 @@ COLUMNS: Mapping[ExportTable, tuple[str, ...]] = {
     ExportTable.VECTORS: tuple("chunk model dimension vector".split()),
 }
 
-LONGEST_CELL = 32_767
+MAX_CELL_UNITS = 32_767
 """What a spreadsheet's cell holds, in UTF-16 units."""
 
 _CUT = " […] cut here; csv, md and txt hold all of it"
@@ -42,7 +42,7 @@ _BEFORE_A_FORMULA = re.compile(r"['\s\u200b-\u200f\u2060\ufeff]*")
 _FORMULA = "=+-@"
 
 
-def cells(record: ExportRecord) -> tuple[Cell, ...]:
+def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
     """Return the record's values in the order of its table's columns; lists have a line for each of theirs."""
     match record:
         case Entity():
@@ -77,12 +77,12 @@ def cells(record: ExportRecord) -> tuple[Cell, ...]:
             return (record.chunk_ref, record.model, record.numbers.size, record.numbers)
 
 
-def legible(text: str) -> str:
+def without_control_characters(text: str) -> str:
     """Return the text without control signs, save for tabs and line breaks, which become line feeds."""
     return _UNPRINTABLE.sub("", _BREAK.sub("\n", text))
 
 
-def like_a_formula(text: str) -> bool:
+def looks_like_formula(text: str) -> bool:
     """Return whether a spreadsheet might calculate the text: = + - @ or their wide forms come first, or a tab.
 
     Blanks, apostrophes and signs without width before them do not count.
@@ -93,23 +93,23 @@ def like_a_formula(text: str) -> bool:
     return first in tuple(_FORMULA) or not {"\t", "\r"}.isdisjoint(blanks)
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Return the text with an apostrophe before it if it is like a formula.
 
     No two texts become the same: to undo it, take the apostrophe from what is like a formula after it.
     """
-    return f"'{text}" if like_a_formula(text) else text
+    return f"'{text}" if looks_like_formula(text) else text
 
 
 def fit_cell(text: str) -> str:
     """Return the text, cut with a note at its end when a spreadsheet's cell cannot hold it."""
-    if len(text) * 2 <= LONGEST_CELL or _units(text) <= LONGEST_CELL:
+    if len(text) * 2 <= MAX_CELL_UNITS or _units(text) <= MAX_CELL_UNITS:
         return text
-    kept = text.encode("utf-16-le")[: 2 * (LONGEST_CELL - _units(_CUT))]
+    kept = text.encode("utf-16-le")[: 2 * (MAX_CELL_UNITS - _units(_CUT))]
     return kept.decode("utf-16-le", errors="ignore") + _CUT
 
 
-def numerals(vector: NDArray[np.float32]) -> str:
+def format_vector(vector: NDArray[np.float32]) -> str:
     """Return the numbers as a JSON list, each with as many digits as tell it from its neighbours."""
     return f"[{', '.join(vector.astype(np.float32).astype(str).tolist())}]"
 

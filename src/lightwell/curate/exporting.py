@@ -39,7 +39,7 @@ class Sink(Protocol):
     """Where the rows go, table after table."""
 
     @property
-    def cut(self) -> int:
+    def shortened_texts(self) -> int:
         """How many texts did not fit whole."""
         ...
 
@@ -84,7 +84,7 @@ async def export(
             sink.abandon()
             raise
         await _in_thread(_deliver, config, workshop)
-    return Exported(files=config.paths, rows=rows, shortened_texts=sink.cut)
+    return Exported(files=config.paths, rows=rows, shortened_texts=sink.shortened_texts)
 
 
 def require_writable(config: ExportConfig) -> None:
@@ -159,9 +159,9 @@ def _open_sink(config: ExportConfig, folder: Path, dimension: int) -> Sink:
         case ExportFormat.XLSX:
             return XlsxSheets(path, dimension)
         case ExportFormat.MD:
-            return pages.ParagraphFile(path, pages.markdown_title, pages.markdown)
+            return pages.ParagraphFile(path, pages.render_markdown_title, pages.render_markdown)
         case ExportFormat.TXT:
-            return pages.ParagraphFile(path, pages.text_title, pages.text)
+            return pages.ParagraphFile(path, pages.render_text_title, pages.render_text)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from lightwell.records.database import Database
 from lightwell.records.graph import entities, merge_candidates
 from lightwell.records.graph.merge_candidates import MergeEvidence, MergeSubject
 
-LOOKED_AT = 500
+MAX_SUBJECTS = 500
 """How many of the entities that were spoken of last are looked at."""
 
 _SURE = {"email": 0.95, "alias": 0.9, "domain": 0.6}
@@ -30,7 +30,7 @@ async def propose_merges(
 ) -> list[MergeProposal]:
     """Return up to `limit` proposals, the surest first; `about` names the entity to look at, "" the latest ones."""
     subject = (await entities.resolve_name(database, reader, about)).entity_id if about else None
-    looked_at = await merge_candidates.merge_subjects(database, reader, subject, most=LOOKED_AT)
+    looked_at = await merge_candidates.merge_subjects(database, reader, subject, most=MAX_SUBJECTS)
     signs = [
         *await merge_candidates.same_attributes(database, reader, looked_at),
         *await merge_candidates.entities_named(database, reader, _aliases(looked_at)),
@@ -67,7 +67,7 @@ async def reject(database: Database, reader: Reader, one: str, other: str) -> tu
     return known[first], known[second]
 
 
-def confidence(evidence: Mapping[str, str], shared: int) -> float:
+def merge_confidence(evidence: Mapping[str, str], shared: int) -> float:
     """Return how sure it is that two entities with this evidence and as many shared neighbours are one, in [0, 1]."""
     doubts = [1 - _SURE[field] for field in evidence if field in _SURE]
     if "name" in evidence:
@@ -99,7 +99,7 @@ def _proposal(
     return MergeProposal(
         one=first,
         other=second,
-        confidence=confidence(evidence, len(shared)),
+        confidence=merge_confidence(evidence, len(shared)),
         evidence=dict(sorted(evidence.items())),
         shared_neighbours=tuple(sorted(each.name for each in shared)),
     )

@@ -54,7 +54,7 @@ async def merge(
     )
     async with context.finish_derived_after():
         await merges.merge(database, reader, new)
-    redirected, deduped = redirections(related, merged, into.entity_id)
+    redirected, deduped = count_redirections(related, merged, into.entity_id)
     return MergeResult(
         merge_id=new.id,
         target_entity=await entities.get(database, reader, into.entity_id),
@@ -79,7 +79,7 @@ async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[
     return tuple(found[each] for each in apart if each in found)
 
 
-def redirections(
+def count_redirections(
     related: Sequence[RelationEnds], sources: Sequence[EntityId], target: EntityId
 ) -> tuple[int, int]:
     """Return how many relations get another end, and how many of them join one that is there; loops are neither."""

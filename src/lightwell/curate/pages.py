@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lightwell.curate.cells import legible, numerals
+from lightwell.curate.cells import format_vector, without_control_characters
 from lightwell.domain.documents import Locator
 from lightwell.domain.exports import (
     ExportedRelation,
@@ -28,19 +28,19 @@ class Paragraph:
 
     heading: str
     facts: tuple[str, ...]
-    said: tuple[str, ...] = ()
+    descriptions: tuple[str, ...] = ()
     sources: tuple[tuple[str, tuple[str, ...]], ...] = ()
     text: str = ""
 
 
-def paragraph(record: ExportRecord) -> Paragraph:
+def record_paragraph(record: ExportRecord) -> Paragraph:
     """Return the record as a paragraph."""
     match record:
         case Entity():
             return Paragraph(
                 heading=record.name,
                 facts=(record.kind, record.ref, _passages(record.chunk_count)),
-                said=_description(record.description),
+                descriptions=_description(record.description),
                 sources=(("Passages", record.sources), ("Documents", record.paths)),
             )
         case ExportedRelation():
@@ -52,7 +52,7 @@ def paragraph(record: ExportRecord) -> Paragraph:
                     ", ".join(record.keywords),
                     _passages(record.chunk_count),
                 ),
-                said=_description(record.description),
+                descriptions=_description(record.description),
                 sources=(
                     ("Comparison", _description(record.comparison)),
                     ("Use case", _description(record.use_case)),
@@ -71,21 +71,21 @@ def paragraph(record: ExportRecord) -> Paragraph:
             return Paragraph(
                 heading=record.chunk_ref,
                 facts=(record.model, f"{record.numbers.size} dimensions"),
-                text=numerals(record.numbers),
+                text=format_vector(record.numbers),
             )
 
 
 class ParagraphFile:
     """One file of paragraphs under a heading for each table; nothing in it reads as anything but text."""
 
-    cut = 0
+    shortened_texts = 0
 
     def __init__(
-        self, path: Path, title: Callable[[str], str], shown: Callable[[Paragraph], str]
+        self, path: Path, title: Callable[[str], str], render: Callable[[Paragraph], str]
     ) -> None:
         self._file = path.open("x", encoding="utf-8", newline="\n")
         self._title = title
-        self._shown = shown
+        self._render = render
         self._begun = False
 
     def begin(self, table: ExportTable) -> None:
@@ -93,7 +93,7 @@ class ParagraphFile:
         self._begun = True
 
     def add(self, records: Sequence[ExportRecord]) -> None:
-        self._file.writelines(self._shown(paragraph(each)) for each in records)
+        self._file.writelines(self._render(record_paragraph(each)) for each in records)
 
     def close(self) -> None:
         self._file.close()
@@ -102,19 +102,19 @@ class ParagraphFile:
         self._file.close()
 
 
-def markdown_title(words: str) -> str:
+def render_markdown_title(words: str) -> str:
     """Return a heading of the first level."""
     return f"# {words}\n"
 
 
-def markdown(paragraph: Paragraph) -> str:
+def render_markdown(paragraph: Paragraph) -> str:
     """Return the paragraph as markdown; its words hold no marks, links, images or tags."""
     lines = [
         f"\n## {_escaped(paragraph.heading)}\n",
         _escaped(" · ".join(filter(None, paragraph.facts))),
     ]
-    if paragraph.said:
-        lines += ["", *(f"- {_escaped(said)}" for said in paragraph.said)]
+    if paragraph.descriptions:
+        lines += ["", *(f"- {_escaped(said)}" for said in paragraph.descriptions)]
     for label, names in paragraph.sources:
         if names:
             lines += ["", f"{label}: {', '.join(map(_escaped, names))}"]
@@ -126,18 +126,18 @@ def markdown(paragraph: Paragraph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def text_title(words: str) -> str:
+def render_text_title(words: str) -> str:
     """Return the words, underlined."""
     return f"{words.upper()}\n{'=' * len(words)}\n"
 
 
-def text(paragraph: Paragraph) -> str:
+def render_text(paragraph: Paragraph) -> str:
     """Return the paragraph as plain text; only headings begin at the margin."""
     lines = [
         f"\n{_line(paragraph.heading)}",
         f"{_INDENT}{_line(' · '.join(filter(None, paragraph.facts)))}",
     ]
-    lines += [f"{_INDENT}- {_line(said)}" for said in paragraph.said]
+    lines += [f"{_INDENT}- {_line(said)}" for said in paragraph.descriptions]
     for label, names in paragraph.sources:
         if names:
             lines.append(f"{_INDENT}{label}: {', '.join(map(_line, names))}")
@@ -147,7 +147,7 @@ def text(paragraph: Paragraph) -> str:
 
 
 def _visible(words: str) -> str:
-    return _DIRECTIONS.sub("", legible(words))
+    return _DIRECTIONS.sub("", without_control_characters(words))
 
 
 def _line(words: str) -> str:

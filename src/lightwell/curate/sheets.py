@@ -14,12 +14,12 @@ from xlsxwriter.worksheet import Worksheet
 from lightwell.curate.cells import (
     COLUMNS,
     Cell,
-    cells,
+    escape_formula,
     fit_cell,
-    harmless,
-    legible,
-    like_a_formula,
-    numerals,
+    format_vector,
+    looks_like_formula,
+    record_cells,
+    without_control_characters,
 )
 from lightwell.domain.errors import Invalid
 from lightwell.domain.exports import ExportRecord, ExportTable
@@ -39,19 +39,21 @@ _WIDE_COLUMNS = frozenset(
 class CsvFiles:
     """One csv file for each table, in UTF-8 with the mark that Excel knows it by."""
 
-    def __init__(self, file_of: Callable[[ExportTable], Path]) -> None:
-        self._file_of = file_of
+    def __init__(self, path_of: Callable[[ExportTable], Path]) -> None:
+        self._path_of = path_of
         self._file: TextIO | None = None
-        self.cut = 0
+        self.shortened_texts = 0
 
     def begin(self, table: ExportTable) -> None:
         self.close()
-        self._file = self._file_of(table).open("x", encoding="utf-8-sig", newline="")
+        self._file = self._path_of(table).open("x", encoding="utf-8-sig", newline="")
         csv.writer(self._file).writerow(COLUMNS[table])
 
     def add(self, records: Sequence[ExportRecord]) -> None:
         assert self._file is not None  # noqa: S101 - begun
-        csv.writer(self._file).writerows([_plain(cell) for cell in cells(each)] for each in records)
+        csv.writer(self._file).writerows(
+            [_plain(cell) for cell in record_cells(each)] for each in records
+        )
 
     def close(self) -> None:
         if self._file is not None:
@@ -64,9 +66,9 @@ class CsvFiles:
 def _plain(cell: Cell) -> str | int | float | None:
     match cell:
         case str():
-            return harmless(legible(cell))
+            return escape_formula(without_control_characters(cell))
         case np.ndarray():
-            return numerals(cell)
+            return format_vector(cell)
         case _:
             return cell
 
@@ -87,7 +89,7 @@ class XlsxSheets:
         self._max_rows = max_rows
         self._sheet: Worksheet | None = None
         self._table = ExportTable.ENTITIES
-        self._row = self._sheets = self.cut = 0
+        self._row = self._sheets = self.shortened_texts = 0
 
     def begin(self, table: ExportTable) -> None:
         self._table, self._sheets = table, 0
@@ -97,7 +99,7 @@ class XlsxSheets:
         for record in records:
             if self._row == self._max_rows:
                 self._new_sheet()
-            self._write(cells(record))
+            self._write(record_cells(record))
 
     def close(self) -> None:
         """Put the workbook together; raise `Invalid` when it is larger than a workbook may be."""
@@ -136,7 +138,7 @@ class XlsxSheets:
                 case str():
                     text = self._fitting(cell)
                     sheet.write_string(
-                        row, place, text, self._text if like_a_formula(text) else None
+                        row, place, text, self._text if looks_like_formula(text) else None
                     )
                 case np.ndarray():
                     for offset, number in enumerate(cell.tolist()):
@@ -146,8 +148,8 @@ class XlsxSheets:
         self._row += 1
 
     def _fitting(self, text: str) -> str:
-        plain = legible(text)
+        plain = without_control_characters(text)
         fits = fit_cell(plain)
-        self.cut += fits is not plain
+        self.shortened_texts += fits is not plain
         # The library writes a text from <r> to </r> as XML of the caller's own, unescaped.
         return f"{fits} " if fits.startswith("<r>") and fits.endswith("</r>") else fits

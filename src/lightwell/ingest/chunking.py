@@ -21,7 +21,7 @@ from lightwell.domain.documents import (
     SpanKind,
 )
 from lightwell.domain.errors import Invalid
-from lightwell.ingest.parse.language import language_of
+from lightwell.ingest.parse.language import detect_language
 from lightwell.text.tokens import token_count
 
 _LEAST, _MOST = TARGET_CHUNK
@@ -82,11 +82,11 @@ class _Layout:
             sections=_row(document.sections),
             pages=_row(document.pages),
             spans=spans,
-            language=language_of(_prose(document.text, spans.touching(opening), opening)),
+            language=detect_language(_prose(document.text, spans.touching(opening), opening)),
         )
 
 
-def chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
+def split_into_chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
     """Return the chunks in order; only white space falls between them. An empty text has none.
 
     A document of up to 1024 tokens is one chunk. Otherwise each has 100 to 2000 tokens, 512 to 1024
@@ -113,7 +113,7 @@ def validate_chunk(draft: ChunkDraft) -> ChunkDraft:
     return draft
 
 
-def embedded_text(title: str, draft: ChunkDraft) -> str:
+def text_to_embed(title: str, draft: ChunkDraft) -> str:
     """Return what is embedded: the title, the headings and the text, one below the other, none twice."""
     path = draft.section_path[1:] if draft.section_path[:1] == (title,) else draft.section_path
     opening = draft.text.lstrip(_HEADING_SIGNS)
@@ -123,7 +123,7 @@ def embedded_text(title: str, draft: ChunkDraft) -> str:
 
 def chunk_hash(title: str, draft: ChunkDraft) -> str:
     """Return the SHA-256, in hex, of what is embedded."""
-    return hashlib.sha256(embedded_text(title, draft).encode()).hexdigest()
+    return hashlib.sha256(text_to_embed(title, draft).encode()).hexdigest()
 
 
 def _tokens(text: str, piece: _Piece) -> int:
@@ -253,7 +253,7 @@ def _draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
         has_code=SpanKind.CODE in kinds,
         has_formula=SpanKind.FORMULA in kinds,
         has_table=SpanKind.TABLE in kinds,
-        language=language_of(_prose(layout.text, spans, piece), otherwise=layout.language),
+        language=detect_language(_prose(layout.text, spans, piece), default=layout.language),
     )
 
 

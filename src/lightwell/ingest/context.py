@@ -47,8 +47,8 @@ class Progress:
 class IngestContext:
     """What a batch of jobs needs on its way in; `only` these documents' jobs are claimed, None for all.
 
-    `batches` of `jobs_at_once` are under way at once; of these, two at most are cut and embedded, so that the first
-    are read while the next are prepared. `embedded_at_once` texts are handed to the embedder, and `refreshed_at_once`
+    `batches` of `jobs_per_batch` are under way at once; of these, two at most are cut and embedded, so that the first
+    are read while the next are prepared. `embedding_batch_size` texts are handed to the embedder, and `refresh_batch_size`
     entities and relations derived anew in one transaction. `sources` says which sources these list. `progress` is told how steps come along within documents.
     """
 
@@ -62,14 +62,14 @@ class IngestContext:
     parser: Parser
     summarizer: Summarizer | None = None
     only: tuple[DocumentId, ...] | None = None
-    batches: int = 1
-    jobs_at_once: int = 8
-    embedded_at_once: int = 32
-    refreshed_at_once: int = 500
+    max_batches: int = 1
+    jobs_per_batch: int = 8
+    embedding_batch_size: int = 32
+    refresh_batch_size: int = 500
     sources: SourceRetention = field(default_factory=SourceRetention)
     progress: Callable[[Progress], None] = lambda progress: None
-    preparing: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    refreshing: Coalescer["tuple[IngestContext, ProjectId]", None] = field(
+    preparation_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
+    refresh_queue: Coalescer["tuple[IngestContext, ProjectId]", None] = field(
         default_factory=lambda: Coalescer(_refresh_all)
     )
 
@@ -98,13 +98,13 @@ async def sync_index(context: IngestContext, project_id: ProjectId) -> None:
 
 async def refresh(context: IngestContext, project_id: ProjectId) -> None:
     """Recompute whatever was derived from mentions that came or went, once for all batches that wait for it."""
-    await context.refreshing((context, project_id))
+    await context.refresh_queue((context, project_id))
 
 
 async def _refresh_all(asked: "Sequence[tuple[IngestContext, ProjectId]]") -> list[None]:
     for project_id, way in {project_id: way for way, project_id in asked}.items():
-        taken = way.refreshed_at_once
-        while taken == way.refreshed_at_once:
+        taken = way.refresh_batch_size
+        while taken == way.refresh_batch_size:
             taken = await _refresh_some(way, project_id)
     return [None] * len(asked)
 
@@ -112,7 +112,7 @@ async def _refresh_all(asked: "Sequence[tuple[IngestContext, ProjectId]]") -> li
 @repeatable
 async def _refresh_some(context: IngestContext, project_id: ProjectId) -> int:
     async with context.database.transaction() as connection:
-        return await profiles.refresh(connection, project_id, limit=context.refreshed_at_once)
+        return await profiles.refresh(connection, project_id, limit=context.refresh_batch_size)
 
 
 async def finish_derived(
@@ -130,9 +130,9 @@ async def finish_derived(
     describer = ProfileEmbedder(
         database=context.database,
         index=context.profiles,
-        space=context.space.id,
+        space_id=context.space.id,
         embedder=context.embedder,
-        at_once=context.embedded_at_once,
+        batch_size=context.embedding_batch_size,
     )
     await embed_profiles(describer, project_id, since)
     await cache.delete_unused_replies(context.database, project_id)

@@ -10,7 +10,7 @@ from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, new_id
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.isolation import document_failure
-from lightwell.ingest.pipeline import chunk_to_read, name_of, title_of
+from lightwell.ingest.pipeline import choose_title, extraction_input, file_name_from_url
 from lightwell.ports import ChangedDocument, Connector, ExtractionInput
 from lightwell.records import access_classes
 from lightwell.records.documents import chunks as staging
@@ -36,7 +36,7 @@ class Estimate:
     documents: int
     unreadable: int
     chunks: int
-    kept: int
+    cached: int
     calls: int
     input_tokens: int
     output_tokens: int
@@ -47,7 +47,7 @@ class Estimate:
 
 
 _NOTHING = Estimate(
-    documents=0, unreadable=0, chunks=0, kept=0, calls=0, input_tokens=0, output_tokens=0
+    documents=0, unreadable=0, chunks=0, cached=0, calls=0, input_tokens=0, output_tokens=0
 )
 
 
@@ -85,7 +85,7 @@ async def estimate(
     return _with_second_looks(found, context, seen_before or _AT_FIRST)
 
 
-async def estimate_again(
+async def estimate_reextraction(
     context: IngestContext, reader: Reader, published: Sequence[DocumentId]
 ) -> Estimate:
     """Return what reading these published documents again would ask of the model."""
@@ -94,7 +94,7 @@ async def estimate_again(
         part = published[start : start + _DOCUMENTS_AT_ONCE]
         titles = await staging.titles(context.database, part)
         known = await staging.list_published(context.database, part)
-        read = [chunk_to_read(titles[chunk.document_id], chunk) for chunk in known]
+        read = [extraction_input(titles[chunk.document_id], chunk) for chunk in known]
         found = replace(found, chunks=found.chunks + len(read))
         if isinstance(context.extractor, LLMExtractor):
             found = await _calls_for(context, reader, context.extractor, read, seen, found)
@@ -113,9 +113,9 @@ async def _changed(
 
 async def _chunks(context: IngestContext, document: NewDocument) -> list[ExtractionInput]:
     parsed = await context.parser.parse(
-        document.content, document.format, name=name_of(document.url)
+        document.content, document.format, name=file_name_from_url(document.url)
     )
-    title = title_of(document, parsed)
+    title = choose_title(document, parsed)
     return [
         ExtractionInput(
             id=ChunkId(new_id()), document_title=title, draft=draft, is_first=draft.index == 0
@@ -132,7 +132,7 @@ async def _calls_for(
     seen: set[CacheKey],
     estimate: Estimate,
 ) -> Estimate:
-    asked = {tuple(reader.first_cache_key(chunk)): chunk for chunk in read}
+    asked = {tuple(reader.first_cache_keys(chunk)): chunk for chunk in read}
     every = [sought for each in asked for sought in each]
     known = seen | await cache.has_extractions(context.database, audience, every)
     fresh = [chunk for each, chunk in asked.items() if known.isdisjoint(each)]
@@ -140,7 +140,7 @@ async def _calls_for(
     sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))
     return replace(
         estimate,
-        kept=estimate.kept + len(read) - len(fresh),
+        kept=estimate.cached + len(read) - len(fresh),
         calls=estimate.calls + len(fresh),
         input_tokens=estimate.input_tokens + sent,
     )
@@ -154,7 +154,9 @@ def _tokens(reader: LLMExtractor, chunk: ExtractionInput) -> int:
 def _with_second_looks(
     estimate: Estimate, context: IngestContext, usual: ExtractionStatistics
 ) -> Estimate:
-    is_gleaning = isinstance(context.extractor, LLMExtractor) and context.extractor.passes > 0
+    is_gleaning = (
+        isinstance(context.extractor, LLMExtractor) and context.extractor.max_gleanings > 0
+    )
     more = 1 + usual.second_looks if is_gleaning else 1.0
     sent = round(estimate.input_tokens * more)
     return replace(

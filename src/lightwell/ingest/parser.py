@@ -124,7 +124,7 @@ class Parser:
                 process = self._idle.pop() if self._idle else None
             if process is None:
                 return self._start()
-            if process.lives():
+            if process.is_alive():
                 return process
             self._drop(process)
 
@@ -162,13 +162,13 @@ class _Task:
     cancelled: bool = False
     lock: Lock = field(default_factory=Lock)
 
-    def begin(self, process: "_Process") -> None:
+    def assign(self, process: "_Process") -> None:
         with self.lock:
             self.process = process
             if self.cancelled:
                 process.kill()
 
-    def end(self) -> None:
+    def release(self) -> None:
         with self.lock:
             self.process = None
 
@@ -205,7 +205,7 @@ class _Process:
         """Return what the process replies; raise `TooCostly` where it dies instead."""
         self.documents += 1
         clock = self._clock(self._limits.seconds + _GRACE_SECONDS)
-        task.begin(self)
+        task.assign(self)
         try:
             write_frame(self._stdin, REQUEST.dump_json(task.request))
             write_frame(self._stdin, task.content)
@@ -214,13 +214,13 @@ class _Process:
             raise self._death(len(task.content)) from error
         finally:
             clock.cancel()
-            task.end()
+            task.release()
 
     @property
     def id(self) -> int:
         return self._process.pid
 
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         return self._process.poll() is None
 
     def kill(self) -> None:

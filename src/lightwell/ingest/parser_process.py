@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.chunking import chunks
+from lightwell.ingest.chunking import split_into_chunks
 from lightwell.ingest.parse import parse
 from lightwell.ingest.parser_messages import (
     HELLO,
@@ -41,7 +41,7 @@ def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
     limits = ParserLimits(memory_bytes=memory_bytes, cpu_seconds=cpu_seconds, seconds=seconds)
     requests, replies = sys.stdin.buffer, _private_output()
     _end_with_parent()
-    chunks(
+    split_into_chunks(
         parse(b"The first text loads tables, which is no document's cost.", Format.TEXT, name="")
     )
     write_frame(replies, HELLO.dump_json(Hello(limits_memory=_limit_memory(limits))))
@@ -101,7 +101,7 @@ def _parsed(request: Request, content: bytes) -> Reply:
                 title=document.title,
                 author=document.author,
                 updated_at=document.updated_at,
-                chunks=chunks(document),
+                chunks=split_into_chunks(document),
             )
         )
     except Unreadable as error:

@@ -17,7 +17,7 @@ from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, chunk_id
 from lightwell.domain.jobs import JobState
-from lightwell.ingest.chunking import chunk_hash, embedded_text
+from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.context import IngestContext, Outcome, Progress, Step, refresh, sync_index
 from lightwell.ingest.isolation import document_failure
@@ -40,17 +40,17 @@ REEXTRACT = "read again"
 """The step at which a published document begins when its chunks are to be read anew, as they are."""
 
 
-def name_of(url: str) -> str:
+def file_name_from_url(url: str) -> str:
     """Return the last part of a URL's path, as its file is called."""
     return PurePosixPath(unquote(urlsplit(url).path)).name
 
 
-def title_of(given: Claim | NewDocument, parsed: ChunkedDocument) -> str:
+def choose_title(given: Claim | NewDocument, parsed: ChunkedDocument) -> str:
     """Return the title that the source gives, or else the document itself, or else its file's name."""
     return given.title or parsed.title or title_from_url(given.url)
 
 
-def chunk_to_read(title: str, chunk: StagedChunk) -> ExtractionInput:
+def extraction_input(title: str, chunk: StagedChunk) -> ExtractionInput:
     """Return what an extractor is given of a chunk of the document with this title."""
     return ExtractionInput(
         id=chunk.id, document_title=title, draft=chunk.draft, is_first=chunk.draft.index == 0
@@ -66,7 +66,7 @@ async def ingest(
     worker has taken over, and whatever else one of the documents makes a later step raise: the jobs then stay where
     they are.
     """
-    async with context.preparing:
+    async with context.preparation_slots:
         ready = await _prepare(context, batch, on_outcome)
     if ready.batch:
         await _read_and_publish(context, ready)
@@ -204,11 +204,11 @@ async def _embed(
     by_document = {claim.document_id: claim.job_id for claim in batch}
     counting = _ProgressCounter(context, Step.EMBEDDING, batch, missing)
     fresh = await _reuse(context, batch, missing)
-    for start in range(0, len(fresh), context.embedded_at_once):
-        part = fresh[start : start + context.embedded_at_once]
+    for start in range(0, len(fresh), context.embedding_batch_size):
+        part = fresh[start : start + context.embedding_batch_size]
         distinct = {chunk.hash: chunk for chunk in part}
         texts = [
-            embedded_text(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
+            text_to_embed(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
         ]
         vectors = dict(zip(distinct, await context.embedder.documents(texts), strict=True))
         counted = Counter(by_document[chunk.document_id] for chunk in part)
@@ -294,7 +294,7 @@ async def _extractions(
     said: dict[ChunkId, Extraction] = {}
     for start in range(0, len(prepared.chunks), _EXTRACTED_AT_ONCE):
         part = prepared.chunks[start : start + _EXTRACTED_AT_ONCE]
-        to_read = [chunk_to_read(prepared.titles[chunk.document_id], chunk) for chunk in part]
+        to_read = [extraction_input(prepared.titles[chunk.document_id], chunk) for chunk in part]
         extractions = await context.extractor.extract(to_read)
         said |= zip((chunk.id for chunk in part), extractions, strict=True)
         counting.add(part)
@@ -356,8 +356,10 @@ async def _titles(context: IngestContext, batch: Sequence[Claim]) -> dict[Docume
 
 async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
     context.progress(Progress(url=claim.url, step=Step.PARSING, done=0, total=0))
-    document = await context.parser.parse(claim.upload, claim.format, name=name_of(claim.url))
-    title = title_of(claim, document)
+    document = await context.parser.parse(
+        claim.upload, claim.format, name=file_name_from_url(claim.url)
+    )
+    title = choose_title(claim, document)
     staged = await asyncio.to_thread(
         lambda: [_stage(claim, title, draft) for draft in document.chunks]
     )
@@ -393,5 +395,5 @@ def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> P
 
 
 def _chunk_terms(title: str, chunk: StagedChunk) -> PublishedTerms:
-    counted = frequencies(embedded_text(title, chunk.draft))
+    counted = frequencies(text_to_embed(title, chunk.draft))
     return PublishedTerms(chunk_id=chunk.id, length=sum(counted.values()), frequencies=counted)

@@ -33,9 +33,9 @@ class ProfileEmbedder:
 
     database: Database
     index: ProfileIndex
-    space: SpaceId
+    space_id: SpaceId
     embedder: Embedder
-    at_once: int = 32
+    batch_size: int = 32
 
 
 def profile_text(profile: ChangedProfile) -> str:
@@ -61,7 +61,7 @@ async def embed_profiles(
     while waiting := await profile_queue.take_changed(
         profile_embedder.database,
         project_id,
-        limit=profile_embedder.at_once,
+        limit=profile_embedder.batch_size,
         most=MAX_CHARACTERS,
         since=since,
     ):
@@ -74,7 +74,7 @@ async def embed_profiles(
             await profile_queue.give_back(
                 profile_embedder.database, [each.claim for each in waiting]
             )
-    await profile_embedder.index.build(profile_embedder.space)
+    await profile_embedder.index.build(profile_embedder.space_id)
 
 
 async def _retract(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
@@ -82,7 +82,7 @@ async def _retract(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> 
     while gone := await profile_queue.take_silent(
         profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
     ):
-        await profile_embedder.index.remove(profile_embedder.space, gone)
+        await profile_embedder.index.remove(profile_embedder.space_id, gone)
         await profile_queue.delete_vector_records(profile_embedder.database, gone)
 
 
@@ -94,7 +94,7 @@ async def _embed_and_store(
     hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
     anew = [profile for profile in waiting if profile.text_hash != hashes[profile.key]]
     vectors = await _vectors(profile_embedder, anew, texts)
-    await profile_embedder.index.put(profile_embedder.space, vectors)
+    await profile_embedder.index.put(profile_embedder.space_id, vectors)
     await profile_queue.mark_embedded(profile_embedder.database, waiting, hashes)
 
 

@@ -40,10 +40,10 @@ _log = logger(__name__)
 class Summarizer:
     """Summarises what has more than `max_tokens`; `language` "" means the descriptions' own."""
 
-    asking: CachedModel
+    model: CachedModel
     max_tokens: int
     language: str = ""
-    window: int = WINDOW_TOKENS
+    window_tokens: int = WINDOW_TOKENS
 
     def messages(self, name: str, descriptions: Sequence[str]) -> list[Message]:
         """Return what is sent for one call."""
@@ -56,12 +56,12 @@ class Summarizer:
             Message(role="user", content=fence(lines)),
         ]
 
-    async def summary(self, name: str, descriptions: Sequence[str]) -> Summary | None:
+    async def summarize(self, name: str, descriptions: Sequence[str]) -> Summary | None:
         """Return the summary, None when the model says nothing of use; raise `ModelFailed`."""
         kept: list[CachedReply] = []
         left = list(descriptions)
         while True:
-            parts = _parts(left, self.window)
+            parts = _parts(left, self.window_tokens)
             replies = await gather_or_cancel(self._ask(name, part) for part in parts)
             kept.extend(replies)
             said = [_whole(reply) for reply in replies]
@@ -74,7 +74,7 @@ class Summarizer:
             left = said
 
     async def _ask(self, name: str, descriptions: Sequence[str]) -> CachedReply:
-        return await self.asking.reply(
+        return await self.model.reply(
             ModelRequest(
                 kind=CacheType.SUMMARIZATION,
                 messages=self.messages(name, descriptions),
@@ -90,7 +90,7 @@ async def summarize_long_profiles(
 
     Where the model fails, the descriptions stay joined and are tried again the next time.
     """
-    database = summarizer.asking.database
+    database = summarizer.model.database
     while long := await summaries.take(database, project_id, limit=_AT_ONCE, since=since):
         try:
             await gather_or_cancel(_shorten(profile, summarizer) for profile in long)
@@ -102,11 +102,11 @@ async def summarize_long_profiles(
 
 
 async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
-    database = summarizer.asking.database
+    database = summarizer.model.database
     made = None
     if token_count(profile.description) > summarizer.max_tokens:
         descriptions = profile.description.split(DESCRIPTION_SEPARATOR)
-        made = await summarizer.summary(profile.name, descriptions)
+        made = await summarizer.summarize(profile.name, descriptions)
     if made is None:
         await summaries.let_stand(database, profile)
     else:

@@ -15,7 +15,7 @@ from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.texts import require_text
 from lightwell.ingest.chunking import chunk_hash, validate_chunk
 from lightwell.ingest.context import IngestContext
-from lightwell.ingest.parse.language import language_of
+from lightwell.ingest.parse.language import detect_language
 from lightwell.records.database import repeatable
 from lightwell.records.documents import supplied_chunks
 from lightwell.records.documents.chunks import StagedChunk
@@ -86,7 +86,7 @@ def _drafts(chunks: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
             has_code=False,
             has_formula=False,
             has_table=False,
-            language=language_of(text),
+            language=detect_language(text),
         )
         drafts.append(validate_chunk(draft))
         start = end + len(_BETWEEN)

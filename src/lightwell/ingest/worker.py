@@ -48,7 +48,7 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
 
     Two rounds of one-chunk documents wait for the model while others are prepared and published.
     """
-    return replace(context, jobs_at_once=_FEW_JOBS, batches=2 + ceil(2 * slots / _FEW_JOBS))
+    return replace(context, jobs_per_batch=_FEW_JOBS, max_batches=2 + ceil(2 * slots / _FEW_JOBS))
 
 
 async def run_until_done(
@@ -111,7 +111,7 @@ async def _run_batches(
     try:
         while True:
             batch = None
-            if len(under_way) < context.batches and not stop.is_set():
+            if len(under_way) < context.max_batches and not stop.is_set():
                 batch = await _claim(context, project_id)
             if batch:
                 worked = True
@@ -144,7 +144,11 @@ async def _claim(
     own = replace(context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}"))
     try:
         batch = await queue.claim(
-            context.database, project_id, own.worker, limit=context.jobs_at_once, only=context.only
+            context.database,
+            project_id,
+            own.worker,
+            limit=context.jobs_per_batch,
+            only=context.only,
         )
     except asyncio.CancelledError:
         await _undo_claim(own)  # the claim may have been made all the same

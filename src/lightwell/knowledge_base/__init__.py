@@ -92,7 +92,7 @@ class KnowledgeBase:
             context=CurationContext(
                 database=database,
                 graph=retriever.stores.graph,
-                summarize=summarizer.summary if summarizer else None,
+                summarize=summarizer.summarize if summarizer else None,
                 finish_derived=lambda since: finish_derived(context, project_id, since),
                 separator=answers.separator,
             )

@@ -123,7 +123,7 @@ class DocumentWriter:
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
         again = await self._resolve_documents(reader, names)
-        return await estimating.estimate_again(self.context, reader, again)
+        return await estimating.estimate_reextraction(self.context, reader, again)
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
         again = await self._resolve_documents(reader, names)

@@ -53,7 +53,7 @@ class ManualClock:
             await self.advance(max(0.0, self._alarms[0][0] - self._now))
 
 
-class HurriedClock(ManualClock):
+class InstantClock(ManualClock):
     """Time that passes at once whenever somebody waits, for code that also waits for real sockets.
 
     `slept` is how long each wait was meant to be.
@@ -61,10 +61,10 @@ class HurriedClock(ManualClock):
 
     def __init__(self) -> None:
         super().__init__()
-        self.slept: list[float] = []
+        self.waits: list[float] = []
 
     def later(self, seconds: float, callback: Callable[[], object]) -> "_Alarm":
-        self.slept.append(seconds)
+        self.waits.append(seconds)
         self._now += seconds
         alarm = _Alarm(callback)
         asyncio.get_running_loop().call_soon(alarm.ring)

@@ -29,18 +29,18 @@ class Behaviour:
     """
 
     latency: float = 0.0
-    pace: float = 0.0
+    word_delay: float = 0.0
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    complaint: Mapping[str, str] = field(default_factory=dict[str, str])
-    raw: bytes | None = None
-    hangs_up: bool = False
-    halves: bool = False
+    error: Mapping[str, str] = field(default_factory=dict[str, str])
+    raw_body: bytes | None = None
+    closes_connection: bool = False
+    sends_half: bool = False
     finish_reason: str = "stop"
     refusal: str | None = None
 
 
-WELL = Behaviour()
+NORMAL = Behaviour()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,19 +65,19 @@ class FakeEndpoint:
         reply: Callable[[Body], str] = lambda body: "understood",
         *,
         script: Sequence[Behaviour] = (),
-        behaviour: Behaviour = WELL,
-        declines: frozenset[str] = frozenset(),
+        behaviour: Behaviour = NORMAL,
+        declined_parameters: frozenset[str] = frozenset(),
         dimension: int = 64,
-        scored: Callable[[float], float] = lambda share: share,
+        score_of: Callable[[float], float] = lambda share: share,
     ) -> None:
         self.requests: list[Request] = []
         self.max_at_once = 0
         self._reply = reply
         self._script = list(script)
         self._behaves = behaviour
-        self._declines = declines
+        self._declined_parameters = declined_parameters
         self._embedder = HashEmbedder(dimension)
-        self._scored = scored
+        self._score_of = score_of
         self._lock = Lock()
         self._at_once = 0
         self.url = ""
@@ -113,9 +113,9 @@ class FakeEndpoint:
             behaves = self._script.pop(0) if self._script else self._behaves
             self._at_once += 1
             self.max_at_once = max(self.max_at_once, self._at_once)
-        declined = sorted(self._declines & request.body.keys())
+        declined = sorted(self._declined_parameters & request.body.keys())
         try:
-            yield _declining(declined[0]) if declined and behaves == WELL else behaves
+            yield _declining(declined[0]) if declined and behaves == NORMAL else behaves
         finally:
             with self._lock:
                 self._at_once -= 1
@@ -164,7 +164,7 @@ class FakeEndpoint:
             }
             for index, vector in enumerate(vectors)
         ]
-        if behaviour.halves:
+        if behaviour.sends_half:
             data = data[: len(data) // 2]
         cost = sum(token_count(text) for text in texts)
         return {"data": data[::-1], "usage": {"prompt_tokens": cost, "total_tokens": cost}}
@@ -174,7 +174,7 @@ class FakeEndpoint:
         passages = cast("list[str]", body.get("texts") or body["documents"])
         shares = [len(wanted & set(terms(passage))) / len(wanted) for passage in passages]
         scores = [
-            {"index": index, "score": self._scored(share)} for index, share in enumerate(shares)
+            {"index": index, "score": self._score_of(share)} for index, share in enumerate(shares)
         ]
         return sorted(scores, key=lambda one: -one["score"])
 
@@ -185,7 +185,7 @@ def _declining(option: str) -> Behaviour:
         "param": option,
         "code": "unsupported_parameter",
     }
-    return Behaviour(status=400, complaint=complaint)
+    return Behaviour(status=400, error=complaint)
 
 
 class _Server(ThreadingHTTPServer):
@@ -214,14 +214,14 @@ class _Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
 
     def _answer(self, request: Request, behaviour: Behaviour) -> None:
-        if behaviour.hangs_up:
+        if behaviour.closes_connection:
             self.close_connection = True
             return
         if behaviour.status != 200:
-            error = {"error": {"type": "error", **behaviour.complaint}}
+            error = {"error": {"type": "error", **behaviour.error}}
             self._send(behaviour, json.dumps(error).encode())
-        elif behaviour.raw is not None:
-            self._send(behaviour, behaviour.raw)
+        elif behaviour.raw_body is not None:
+            self._send(behaviour, behaviour.raw_body)
         elif request.body.get("stream"):
             self._stream(request, behaviour)
         else:
@@ -229,14 +229,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, request: Request, behaviour: Behaviour) -> None:
         words = re.findall(r"\s*\S+", self.fake.reply_text(request.body))
-        if behaviour.halves:
+        if behaviour.sends_half:
             words = words[: len(words) // 2]
         self.close_connection = True
         self._begin(behaviour, "text/event-stream", {"Connection": "close"})
         for word in words:
-            time.sleep(behaviour.pace)
+            time.sleep(behaviour.word_delay)
             self._event({"content": word, "refusal": behaviour.refusal}, None)
-        if not behaviour.halves:
+        if not behaviour.sends_half:
             self._event({}, behaviour.finish_reason)
             self.wfile.write(b"data: [DONE]\n\n")
 

@@ -47,7 +47,7 @@ class HashEmbedder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SentRequest:
     """What a `ScriptedModel` was asked."""
 
     messages: tuple[Message, ...]
@@ -55,7 +55,7 @@ class Sent:
     schema: Mapping[str, object] | None
 
 
-Says = str | ModelFailed
+ScriptedReply = str | ModelFailed
 """What a scripted model replies, or how it fails."""
 
 
@@ -70,15 +70,15 @@ class ScriptedModel:
 
     def __init__(
         self,
-        says: Sequence[Says] | Callable[[Sequence[Message]], Says],
+        replies: Sequence[ScriptedReply] | Callable[[Sequence[Message]], ScriptedReply],
         *,
         latency: float = 0,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._says = says if callable(says) else _in_order(says)
+        self._replies = replies if callable(replies) else _reply_in_order(replies)
         self._latency = latency
         self._sleep = sleep
-        self.sent: list[Sent] = []
+        self.sent: list[SentRequest] = []
 
     async def reply(
         self,
@@ -88,10 +88,12 @@ class ScriptedModel:
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
         """Return the scripted reply; raise the scripted `ModelFailed`."""
-        self.sent.append(Sent(messages=tuple(messages), max_tokens=max_tokens, schema=schema))
+        self.sent.append(
+            SentRequest(messages=tuple(messages), max_tokens=max_tokens, schema=schema)
+        )
         if self._latency:
             await self._sleep(self._latency)
-        whole = self._says(messages)
+        whole = self._replies(messages)
         if isinstance(whole, ModelFailed):
             raise whole
         text = _truncate(whole, max_tokens)
@@ -109,7 +111,9 @@ class ScriptedModel:
             yield word
 
 
-def _in_order(replies: Sequence[Says]) -> Callable[[Sequence[Message]], Says]:
+def _reply_in_order(
+    replies: Sequence[ScriptedReply],
+) -> Callable[[Sequence[Message]], ScriptedReply]:
     left = iter(replies)
     return lambda _: next(left, ModelFailed("the script of this test has no further reply"))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from lightwell.answer.context import Budget
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.connectors.files import Files
-from lightwell.connectors.single_document import RequestedFile
+from lightwell.connectors.single_document import RequestedDocument
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
@@ -85,8 +85,8 @@ async def open_knowledge_base(
         parser = stack.enter_context(closing(Parser(_parser_limits(chosen))))
         way = replace(
             await rule_ingest_context(database, space, embedder, parser, chosen.lease_seconds),
-            embedded_at_once=chosen.embedding_batch_size,
-            refreshed_at_once=chosen.graph_batch_size,
+            embedding_batch_size=chosen.embedding_batch_size,
+            refresh_batch_size=chosen.graph_batch_size,
             sources=_source_retention(chosen),
         )
         if chosen.extraction == "model":
@@ -174,9 +174,9 @@ def make_retriever(
     )
 
 
-def requested(request: IngestRequest, settings: Settings) -> RequestedFile:
+def requested(request: IngestRequest, settings: Settings) -> RequestedDocument:
     """Return one requested document as a source."""
-    return RequestedFile(request, max_bytes=settings.max_file_bytes)
+    return RequestedDocument(request, max_bytes=settings.max_file_bytes)
 
 
 def files(root: Path, tags: Tags, settings: Settings) -> Files:

@@ -152,7 +152,7 @@ def ingestion_asking(
 
 def summarizer(settings: Settings, ask: Callable[[OperationType], CachedModel]) -> Summarizer:
     return Summarizer(
-        asking=ask(OperationType.SUMMARIZATION),
+        model=ask(OperationType.SUMMARIZATION),
         max_tokens=settings.description_max_tokens,
         language=settings.extraction_language.strip(),
     )
@@ -168,8 +168,8 @@ def extract_by_model(
     reader = LLMExtractor(
         ask(OperationType.INGESTION),
         extraction_spec(settings),
-        passes=settings.gleaning_passes if settings.gleaning_enabled else 0,
-        instead=OutputForm.LINES if settings.extraction_form == "auto" else None,
+        max_gleanings=settings.gleaning_passes if settings.gleaning_enabled else 0,
+        fallback_form=OutputForm.LINES if settings.extraction_form == "auto" else None,
     )
     return with_batches_for(replace(context, extractor=reader), settings.endpoint_concurrency)
 

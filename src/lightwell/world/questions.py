@@ -18,7 +18,7 @@ class Place:
     """
 
     file: str
-    where: str
+    location: str
     quote: str
 
 
@@ -61,7 +61,7 @@ def _none(text: str) -> Question:
 
 def _place(place: tuple[str, str, str]) -> Place:
     file, where, quote = place
-    return Place(file=file, where=where, quote=quote)
+    return Place(file=file, location=where, quote=quote)
 
 
 _LEAK = _one(

@@ -75,7 +75,7 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: Settings, *, whic
         "documents": sum(each.documents for each in estimates),
         "unreadable": sum(each.unreadable for each in estimates),
         "chunks": sum(each.chunks for each in estimates),
-        "kept": sum(each.kept for each in estimates),
+        "kept": sum(each.cached for each in estimates),
         "calls": sum(each.calls for each in estimates),
         "inputTokens": sent,
         "outputTokens": said,

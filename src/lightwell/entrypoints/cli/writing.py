@@ -135,7 +135,9 @@ def _sources(paths: Sequence[Path], acl: Sequence[str], topic: str) -> list[Guar
         raise Invalid(f"A topic has at most {_LONGEST_TOPIC} characters")
     tags, chosen = people.acl(acl), settings()
     found = [files(path, tags, chosen) for path in paths]
-    for message in dict.fromkeys(word for source in found for word in source.ignored_settings()):
+    for message in dict.fromkeys(
+        word for source in found for word in source.describe_ignored_settings()
+    ):
         typer.echo(clean(f"Note: {message}"), err=True)
     return [GuardedSource(source=source, topic=topic.strip(), acl=tags) for source in found]
 

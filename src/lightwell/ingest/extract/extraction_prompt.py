@@ -15,10 +15,10 @@ from lightwell.ports import ExtractionInput, Message
 from lightwell.text.terms import STOP_WORDS, words
 
 DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
-MAX_KNOWN = 80
+MAX_KNOWN_NAMES = 80
 """Names of each sort told in a second look, in the order in which they were found."""
 
-MIN_MISSED, MIN_SHARE = 3, 0.15
+MIN_MISSED_NAMES, MIN_MISSED_SHARE = 3, 0.15
 """A second look pays from this many missed names on, when they are this share of all the rules found."""
 
 _SECTION = re.compile(r"^# (\w+)\n", re.MULTILINE)
@@ -86,7 +86,7 @@ def reply_schema() -> Mapping[str, object]:
     }
 
 
-def worth_gleaning(parsed: ParsedReply, by_rules: Extraction) -> bool:
+def should_glean(parsed: ParsedReply, by_rules: Extraction) -> bool:
     """Say whether a second look is likely to pay: the reply was cut, or names that rules see there are missing.
 
     Names count as missing when no found name shares all their words or is contained in them.
@@ -95,7 +95,7 @@ def worth_gleaning(parsed: ParsedReply, by_rules: Extraction) -> bool:
         return True
     found = [mention.name for mention in parsed.extraction.mentions]
     seen = sum(_counts(mention) for mention in by_rules.mentions)
-    return len(_names_missed(found, by_rules)) >= max(MIN_MISSED, MIN_SHARE * seen)
+    return len(_names_missed(found, by_rules)) >= max(MIN_MISSED_NAMES, MIN_MISSED_SHARE * seen)
 
 
 def _names_missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
@@ -111,7 +111,7 @@ def _names_missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
 
 
 def _bulleted(names: Sequence[str]) -> str:
-    return "; ".join(" ".join(name.split()) for name in names[:MAX_KNOWN])
+    return "; ".join(" ".join(name.split()) for name in names[:MAX_KNOWN_NAMES])
 
 
 def _counts(mention: Mention) -> bool:

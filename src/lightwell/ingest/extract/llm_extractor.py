@@ -28,7 +28,7 @@ from lightwell.ingest.extract.extraction_prompt import (
     gleaning_messages,
     repair_messages,
     reply_schema,
-    worth_gleaning,
+    should_glean,
 )
 from lightwell.ingest.extract.reply_parser import ParsedReply, parse_reply
 from lightwell.ingest.extract.reply_rows import Problem
@@ -77,19 +77,19 @@ class LLMExtractor:
         model: CachedModel,
         spec: ExtractionSpec,
         *,
-        passes: int,
-        instead: OutputForm | None = None,
+        max_gleanings: int,
+        fallback_form: OutputForm | None = None,
     ) -> None:
-        self._asking = model
-        self._wanted = spec
-        self._instead = instead
-        self.passes = passes
+        self._model = model
+        self._spec = spec
+        self._fallback_form = fallback_form
+        self.max_gleanings = max_gleanings
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         """Return what each chunk says, in order; raise `ModelFailed`. Replies that arrived are kept even then."""
         heard = await gather_or_cancel(self._extract_chunk(chunk) for chunk in chunks)
         read = {chunk.id: one.replies for chunk, one in zip(chunks, heard, strict=True)}
-        await replies.link_replies_to_chunks(self._asking.database, read)
+        await replies.link_replies_to_chunks(self._model.database, read)
         _log_problems(heard)
         return [one.extraction for one in heard]
 
@@ -97,10 +97,10 @@ class LLMExtractor:
         """Return what the model is asked about a chunk first."""
         return self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))[0]
 
-    def first_cache_key(self, chunk: ExtractionInput) -> list[CacheKey]:
+    def first_cache_keys(self, chunk: ExtractionInput) -> list[CacheKey]:
         """Return by what a reply to the first question may be kept."""
         asked = self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))
-        return [self._asking.cache_key(each) for each in asked]
+        return [self._model.cache_key(each) for each in asked]
 
     async def _extract_chunk(self, chunk: ExtractionInput) -> _Progress:
         first = asyncio.create_task(self._first(chunk))
@@ -113,8 +113,8 @@ class LLMExtractor:
             await asyncio.wait([first])
         if _is_unusable(heard.latest):
             return replace(heard, extraction=by_rules, by_rules=True)
-        for _ in range(self.passes):
-            if not worth_gleaning(_has_seen(heard), by_rules):
+        for _ in range(self.max_gleanings):
+            if not should_glean(_has_seen(heard), by_rules):
                 break
             known = [mention.name for mention in heard.extraction.mentions]
             heard = await self._extract_once(
@@ -162,21 +162,25 @@ class LLMExtractor:
     ) -> CachedReply:
         asked, *instead = self._requests(kind, chunk, written)
         try:
-            return await self._asking.reply(asked, or_kept=instead)
+            return await self._model.reply(asked, or_kept=instead)
         except SchemaDeclined:
             if not instead:
                 raise
-        return await self._asking.reply(instead[0])
+        return await self._model.reply(instead[0])
 
     def _requests(
         self, kind: CacheType, chunk: ExtractionInput, written: _Written
     ) -> list[ModelRequest]:
         """Return the question in the form wanted, and then in the one that stands in for it."""
-        forms = [self._wanted.form] if self._instead is None else [self._wanted.form, self._instead]
+        forms = (
+            [self._spec.form]
+            if self._fallback_form is None
+            else [self._spec.form, self._fallback_form]
+        )
         return [
             ModelRequest(
                 kind=kind,
-                messages=written(replace(self._wanted, form=form)),
+                messages=written(replace(self._spec, form=form)),
                 max_tokens=max_reply_tokens(chunk),
                 schema=reply_schema() if form is OutputForm.JSON else None,
                 chunk=chunk.id,

@@ -96,8 +96,8 @@ class Name:
     text: str
     kind: str
     start: int
-    main: bool = True
-    sure: bool = True
+    is_main: bool = True
+    is_certain: bool = True
 
 
 @cache
@@ -132,7 +132,7 @@ def find_names(sentence: str) -> list[Name]:
     for one, other in pairwise(spans):
         if _joins(one, other):
             text = _trim([sentence[one.start : other.end]])
-            found.append(Name(text=text, kind="name", start=one.start, main=False))
+            found.append(Name(text=text, kind="name", start=one.start, is_main=False))
     return found
 
 
@@ -177,7 +177,7 @@ def _interpretations(span: _Span) -> Iterator[Name]:
 
 
 def _other(words: Sequence[str], span: _Span) -> Name:
-    return Name(text=_trim(words), kind="name", start=span.start, main=False)
+    return Name(text=_trim(words), kind="name", start=span.start, is_main=False)
 
 
 def _single(span: _Span) -> Iterator[Name]:
@@ -189,7 +189,7 @@ def _single(span: _Span) -> Iterator[Name]:
             yield Name(text=text, kind="term", start=span.start)
         return
     doubtful = span.initial and not span.led and key in common_words()
-    yield Name(text=text, kind="name", start=span.start, sure=not doubtful)
+    yield Name(text=text, kind="name", start=span.start, is_certain=not doubtful)
 
 
 def _is_adjective(key: str, after: str) -> bool:
@@ -208,7 +208,7 @@ def _several(span: _Span) -> Iterator[Name]:
     yield Name(text=_trim(words), kind=kind, start=span.start)
     if _key(words[-1]) in _COMPANY_ENDS:
         bare = _trim(words[:-1])
-        yield Name(text=bare, kind=kind, start=span.start, main=False)
+        yield Name(text=bare, kind=kind, start=span.start, is_main=False)
     if span.initial and not span.led and _key(words[0]) in common_words():
         yield from _part(words[1:], span)
     if _YEAR.search(span.sentence[max(0, span.start - 9) : span.start]):

@@ -61,7 +61,7 @@ def find_patterns(line: str) -> list[PatternMatch]:
     return found
 
 
-def defined_terms(text: str) -> Iterator[str]:
+def find_defined_terms(text: str) -> Iterator[str]:
     """Yield the terms that a text defines: quoted or bold with "means", bold labels, definition lists."""
     for match in _DEFINED.finditer(text):
         yield _without_article(match[1].strip())
@@ -72,7 +72,7 @@ def defined_terms(text: str) -> Iterator[str]:
             yield match[1].strip()
 
 
-def speaker(line: str) -> PatternMatch | None:
+def find_speaker(line: str) -> PatternMatch | None:
     """Return who speaks a chat line ("LiHua: ..."), a joined name taken apart; None for other lines."""
     match = _SPEAKER.match(line)
     if not match or not all(word[0].isupper() for word in match[1].split()):

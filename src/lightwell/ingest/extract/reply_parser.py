@@ -28,7 +28,7 @@ UNDECLARED_CONFIDENCE = 0.8
 """The confidence of an entity that only a relation names, in the passage's own words."""
 
 MAX_WEIGHT = 10.0
-EXAMPLES = frozenset({"ada lovelace", "analytical engine", "charles babbage", "london"})
+EXAMPLE_NAMES = frozenset({"ada lovelace", "analytical engine", "charles babbage", "london"})
 """The names in the example of `prompts/extract.md`: small models repeat them whatever the passage is about."""
 
 EXAMPLE_DESCRIPTIONS = frozenset(
@@ -70,9 +70,9 @@ def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> 
     found = parse_rows(text, complete=complete)
     hearing = _ReplyParser(chunk, Counter(found.problems))
     for row in found.entities:
-        hearing.entity(dict(zip(ENTITY_FIELDS, row, strict=True)))
+        hearing.add_entity_row(dict(zip(ENTITY_FIELDS, row, strict=True)))
     for row in found.relations:
-        hearing.relation(dict(zip(RELATION_FIELDS, row, strict=True)))
+        hearing.add_relation_row(dict(zip(RELATION_FIELDS, row, strict=True)))
     extraction = Extraction(
         mentions=tuple(hearing.mentions.values()),
         relation_mentions=tuple(hearing.statements.values()),
@@ -94,7 +94,7 @@ class _ReplyParser:
         self._text = normalize_name(chunk.draft.text)
         self._words = frozenset(words(f"{heads} {chunk.draft.text}"))
 
-    def entity(self, row: Mapping[str, str]) -> None:
+    def add_entity_row(self, row: Mapping[str, str]) -> None:
         name = self._name(row["name"], Problem.EMPTY_NAME)
         if not name:
             return
@@ -114,7 +114,7 @@ class _ReplyParser:
             mention = replace(mention, type=MentionType.INFERRED, confidence=INFERRED_CONFIDENCE)
         self._add(mention)
 
-    def relation(self, row: Mapping[str, str]) -> None:
+    def add_relation_row(self, row: Mapping[str, str]) -> None:
         subject = self._name(row["subject"], Problem.EMPTY_SUBJECT)
         target = self._name(row["object"], Problem.EMPTY_OBJECT)
         confidence = self._number(row["confidence"], 1.0)
@@ -191,7 +191,7 @@ class _ReplyParser:
         if len(name) > _LONGEST_NAME:
             self.problems[Problem.TOO_LONG] += 1
             return ""
-        if normalize_name(name) in EXAMPLES and not self._is_supported(name):
+        if normalize_name(name) in EXAMPLE_NAMES and not self._is_supported(name):
             self.problems[Problem.ECHOED] += 1
             return ""
         return name

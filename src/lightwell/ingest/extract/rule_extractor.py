@@ -9,13 +9,18 @@ from itertools import chain, combinations
 
 from lightwell.domain.graph import Extraction, Mention, MentionType, RelationMention, normalize_name
 from lightwell.ingest.extract.names import Name, common_words, find_names
-from lightwell.ingest.extract.patterns import PatternMatch, defined_terms, find_patterns, speaker
+from lightwell.ingest.extract.patterns import (
+    PatternMatch,
+    find_defined_terms,
+    find_patterns,
+    find_speaker,
+)
 from lightwell.ports import ExtractionInput
 from lightwell.text.sentences import sentences_of
 
 MAX_MENTIONS = 40
-MAX_STATEMENTS = 12
-CO_OCCURRENCE = 0.5
+MAX_RELATION_MENTIONS = 12
+CO_OCCURRENCE_CONFIDENCE = 0.5
 """The confidence of a statement that rests on nothing but a shared sentence."""
 
 _RANK = {
@@ -105,7 +110,7 @@ def _terms(chunk: ExtractionInput, prose: str) -> Iterator[_FoundMention]:
         term = _NUMBERING.sub("", _STYLE.sub("", heading)).strip()
         if len(term.split()) <= _LONGEST_HEADING and not term.endswith(("?", ".")):
             yield from _term(term)
-    for term in defined_terms(prose):
+    for term in find_defined_terms(prose):
         yield from _term(term)
 
 
@@ -125,7 +130,7 @@ def _term(term: str) -> Iterator[_FoundMention]:
 def _sentences(prose: str) -> Iterator[list[_FoundMention]]:
     for line in _SOFT_WRAP.sub(" ", prose).split("\n"):
         bare = _LINE_MARKS.sub("", _without_markup(line))
-        who = speaker(bare)
+        who = find_speaker(bare)
         first = [_mention_of_pattern(who)] if who else []
         for sentence in sentences_of(bare[who.end :] if who else bare):
             yield [*first, *_in_sentence(sentence)]
@@ -146,14 +151,14 @@ def _in_sentence(sentence: str) -> Iterator[_FoundMention]:
         stated = _header_address(sentence, name)
         mention = Mention(name=name.text, kind=name.kind, attributes=stated)
         yield _FoundMention(
-            key=normalize_name(name.text), mention=mention, main=name.main, sure=name.sure
+            key=normalize_name(name.text), mention=mention, main=name.is_main, sure=name.is_certain
         )
 
 
 def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
     """Return the address that stands behind a name as in the head of a mail, and that is made of the name."""
     stated = _HEADER_ADDRESS.match(sentence, name.start + len(name.text))
-    if stated is None or not name.main or not sentence.startswith(name.text, name.start):
+    if stated is None or not name.is_main or not sentence.startswith(name.text, name.start):
         return {}
     parts = set(_LOCAL_PARTS.split(stated[1].casefold()))
     own = normalize_name(name.text).split()
@@ -244,11 +249,14 @@ def _statements(
 
     return tuple(
         _co_occurrence(mentions[one], mentions[other], shared[one, other])
-        for one, other in sorted(shared, key=order)[:MAX_STATEMENTS]
+        for one, other in sorted(shared, key=order)[:MAX_RELATION_MENTIONS]
     )
 
 
 def _co_occurrence(one: Mention, other: Mention, sentences: int) -> RelationMention:
     return RelationMention(
-        subject=one.name, object=other.name, weight=float(sentences), confidence=CO_OCCURRENCE
+        subject=one.name,
+        object=other.name,
+        weight=float(sentences),
+        confidence=CO_OCCURRENCE_CONFIDENCE,
     )

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 
 from lightwell.domain.documents import Section, Span, SpanKind
-from lightwell.ingest.parse._marks import formulas, sort_spans
-from lightwell.ingest.parse._sections import Heading, sections
+from lightwell.ingest.parse._sections import Heading, build_sections
+from lightwell.ingest.parse._spans import find_formulas, sort_spans
 from lightwell.ingest.parse._text import clean, collapse_blanks
 
 _MAX_FILLED = 20_000
@@ -20,27 +20,27 @@ class Builder:
     _headings: list[Heading] = field(default_factory=list[Heading])
     _spans: list[Span] = field(default_factory=list[Span])
 
-    def block(self, text: str) -> None:
+    def add_block(self, text: str) -> None:
         self._add(collapse_blanks(clean(text)).strip(), "\n\n")
 
-    def item(self, text: str, *, follows: bool) -> None:
+    def add_item(self, text: str, *, follows: bool) -> None:
         """Add a list's item; one that follows another stands right below it."""
         bare = collapse_blanks(clean(text)).strip()
         self._add(f"- {bare}" if bare else "", "\n" if follows else "\n\n")
 
-    def heading(self, text: str, level: int) -> None:
+    def add_heading(self, text: str, level: int) -> None:
         title = " ".join(clean(text).split())
         if title:
             start = self._add(title, "\n\n")
             self._headings.append(Heading(level=level, title=title, start=start))
 
-    def code(self, text: str) -> None:
+    def add_code(self, text: str) -> None:
         self._span(SpanKind.CODE, clean(text).strip("\n").rstrip())
 
-    def formula(self, text: str) -> None:
+    def add_formula(self, text: str) -> None:
         self._span(SpanKind.FORMULA, collapse_blanks(clean(text)).strip())
 
-    def table(self, rows: list[list[str]]) -> None:
+    def add_table(self, rows: list[list[str]]) -> None:
         """Add the rows as pipe rows, the first as the header; short rows are filled up, unless that adds too much."""
         cells = [[_cell(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
         if not cells:
@@ -56,11 +56,11 @@ class Builder:
         return "".join(self._parts)
 
     def sections(self) -> tuple[Section, ...]:
-        return sections(self.text(), self._headings)
+        return build_sections(self.text(), self._headings)
 
     def spans(self) -> tuple[Span, ...]:
         code = [span for span in self._spans if span.kind is SpanKind.CODE]
-        return tuple(sort_spans([*self._spans, *formulas(self.text(), code)]))
+        return tuple(sort_spans([*self._spans, *find_formulas(self.text(), code)]))
 
     def _span(self, kind: SpanKind, text: str) -> None:
         if text.strip():

@@ -18,7 +18,7 @@ class Heading:
     start: int
 
 
-def sections(text: str, headings: Iterable[Heading]) -> tuple[Section, ...]:
+def build_sections(text: str, headings: Iterable[Heading]) -> tuple[Section, ...]:
     """Return the sections of a text whose headings come in order; none for an empty text."""
     if not text:
         return ()

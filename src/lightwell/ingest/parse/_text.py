@@ -53,7 +53,7 @@ def refuse_long(characters: int) -> None:
         raise Unreadable("too_large", f"its text is over {MAX_CHARACTERS:,} characters; split it")
 
 
-def moment_in_utc(moment: datetime | None) -> datetime | None:
+def to_utc(moment: datetime | None) -> datetime | None:
     """Return the moment in UTC, where one without a zone is meant already; None where UTC has no such year."""
     if moment is None or moment.tzinfo is None:
         return moment and moment.replace(tzinfo=UTC)

@@ -18,7 +18,7 @@ from docx.oxml.ns import qn
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, collapse_whitespace, moment_in_utc
+from lightwell.ingest.parse._text import clean, collapse_whitespace, to_utc
 
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_RATIO = 200
@@ -148,7 +148,7 @@ def _document(document: Document) -> ParsedDocument:
 
 def _modified(about: CoreProperties) -> datetime | None:
     try:
-        modified = moment_in_utc(about.modified)
+        modified = to_utc(about.modified)
     except (ValueError, OverflowError):
         return None  # python-docx adds the zone's offset by itself, also to the first day there is
     return None if modified == _NO_MOMENT else modified
@@ -173,24 +173,24 @@ def _fill(builder: Builder, body: _Element, styles: Mapping[str, _Style]) -> Map
     for element in _inside(body, _PARAGRAPH, _TABLE):
         shape = _shape(element, styles)
         if shape != "code":
-            builder.code("\n".join(code))
+            builder.add_code("\n".join(code))
             code.clear()
         match shape:
             case "table":
-                builder.table([_cells(row) for row in _inside(element, _ROW)])
+                builder.add_table([_cells(row) for row in _inside(element, _ROW)])
             case "code":
                 code.append(_text(element))
             case "formula":
-                builder.formula(_text(element))
+                builder.add_formula(_text(element))
             case "list":
-                builder.item(_text(element), follows=in_list)
+                builder.add_item(_text(element), follows=in_list)
             case int() as level:
                 titles.setdefault(level, _text(element))
-                builder.heading(_text(element), level)
+                builder.add_heading(_text(element), level)
             case _:
-                builder.block(_text(element))
+                builder.add_block(_text(element))
         in_list = shape == "list"
-    builder.code("\n".join(code))
+    builder.add_code("\n".join(code))
     return titles
 
 

@@ -39,12 +39,12 @@ _LOCKED = "EncryptedPackage".encode("utf-16-le")
 _READABLE = "Lightwell reads md, pdf, docx, html and plain text"
 
 
-def known_ending(name: str) -> bool:
+def has_known_extension(name: str) -> bool:
     """Return whether a file of this name may be read at all; one without an ending may."""
     return PurePosixPath(name).suffix.lower() in _ENDINGS
 
 
-def format_of(name: str, content: bytes) -> Format:
+def detect_format(name: str, content: bytes) -> Format:
     """Return the format; raise `Unreadable` with `unsupported`, `binary` or `encrypted`."""
     head = content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith(b"%PDF-"):
@@ -64,7 +64,7 @@ def format_of(name: str, content: bytes) -> Format:
 def _of_name(name: str, head: bytes) -> Format:
     ending = PurePosixPath(name).suffix.lower()
     if ending not in _ENDINGS:
-        raise unsupported(name)
+        raise unsupported_format(name)
     format = _ENDINGS[ending]
     if format is not Format.HTML and head[:15].lower().startswith((b"<!doctype html", b"<html")):
         return Format.HTML
@@ -89,7 +89,7 @@ def _of_old_office(content: bytes) -> Unreadable:
     return Unreadable("unsupported", "it is an old Office file; save it as .docx or .pdf")
 
 
-def unsupported(name: str) -> Unreadable:
+def unsupported_format(name: str) -> Unreadable:
     ending = PurePosixPath(name).suffix or name
     return Unreadable(
         "unsupported", f"{ending} files are not read; {_READABLE}: convert it or ignore it"

@@ -10,7 +10,7 @@ import yaml
 from lightwell.domain.errors import Invalid
 from lightwell.domain.texts import require_text
 
-LONGEST_YAML = 64 * 1024
+MAX_YAML_CHARACTERS = 64 * 1024
 """Characters."""
 
 _DEEPEST = 20
@@ -26,21 +26,21 @@ _FRONT_MATTER = re.compile(
 _KEY = re.compile(r"^[A-Za-z_\"'][^\n:]*:(?:\s|$)", re.M)
 
 
-def front_matter(text: str) -> tuple[str, int]:
+def split_front_matter(text: str) -> tuple[str, int]:
     """Return the YAML at the top of the text, "" for none, and where the text goes on after it."""
-    match = _FRONT_MATTER.match(text[: LONGEST_YAML + 100]) if "---" in text[:4] else None
+    match = _FRONT_MATTER.match(text[: MAX_YAML_CHARACTERS + 100]) if "---" in text[:4] else None
     if match is None or (match[1].strip() and not _KEY.search(match[1])):
         return "", 0
     return match[1], match.end()
 
 
-def yaml_mapping(text: str) -> Mapping[str, object]:
+def parse_yaml_mapping(text: str) -> Mapping[str, object]:
     """Return what the YAML says, {} for nothing; raise `Invalid` for what is broken, hostile or no mapping.
 
     Whatever PyYAML's constructors raise for a hostile value is `Invalid` too: they take numbers and dates at their word.
     """
-    if len(text) > LONGEST_YAML:
-        raise Invalid(f"the YAML is longer than {LONGEST_YAML:,} characters; shorten it")
+    if len(text) > MAX_YAML_CHARACTERS:
+        raise Invalid(f"the YAML is longer than {MAX_YAML_CHARACTERS:,} characters; shorten it")
     try:
         _refuse_hostile(text)
         loaded = cast("object", yaml.load(text, Loader=_LOADER))  # noqa: S506 - it is a safe loader
@@ -56,12 +56,12 @@ def yaml_mapping(text: str) -> Mapping[str, object]:
     return {str(key): value for key, value in cast("dict[object, object]", loaded).items()}
 
 
-def unique_mapping(text: str) -> Mapping[str, object]:
+def parse_unique_mapping(text: str) -> Mapping[str, object]:
     """Return what `yaml_mapping` does; raise `Invalid` also where any mapping within has a key twice.
 
     PyYAML keeps the last of the two, and the other may be what its writer meant.
     """
-    found = yaml_mapping(text)
+    found = parse_yaml_mapping(text)
     for key in _repeated_keys(text):
         raise Invalid(f"the key {key!r} is there twice; keep one")
     return found

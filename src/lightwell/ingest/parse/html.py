@@ -11,9 +11,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from lightwell.domain.documents import ParsedDocument
 from lightwell.domain.errors import Unreadable
 from lightwell.ingest.parse._builder import Builder
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, moment_in_utc
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
 
-MAX_NESTED = 500
+MAX_NESTING = 500
 """Browsers stop at about the same depth; the parser's time grows with the square of it."""
 
 MAX_ATTRIBUTES = 1_000
@@ -123,9 +123,9 @@ def _refuse_nested(source: str) -> None:
             unclosed[name] -= 1
             depth -= 1
             formatted -= name in _FORMATTING
-        if depth > MAX_NESTED or work > _MAX_FORMATTED:
+        if depth > MAX_NESTING or work > _MAX_FORMATTED:
             raise Unreadable(
-                "broken", f"its tags are nested over {MAX_NESTED} deep; save it as simpler HTML"
+                "broken", f"its tags are nested over {MAX_NESTING} deep; save it as simpler HTML"
             )
 
 
@@ -174,7 +174,7 @@ def _line(node: LexborNode | None) -> str:
 
 def _moment(word: str) -> datetime | None:
     try:
-        return moment_in_utc(datetime.fromisoformat(word))
+        return to_utc(datetime.fromisoformat(word))
     except ValueError:
         return None
 
@@ -206,17 +206,17 @@ class _Walk:
             return True
         if tag in _HEADINGS:
             self._flush()
-            self._builder.heading("".join(_strings(node)), _HEADINGS[tag])
+            self._builder.add_heading("".join(_strings(node)), _HEADINGS[tag])
         elif tag == "pre":
             self._flush()
-            self._builder.code("".join(_strings(node)))
+            self._builder.add_code("".join(_strings(node)))
         elif tag == "math":
             self._flush()
-            self._builder.formula(collapse_whitespace("".join(_strings(node))))
+            self._builder.add_formula(collapse_whitespace("".join(_strings(node))))
         elif tag == "table" and (rows := _rows(node)):
             self._flush()
-            self._builder.block("".join(_strings(node.css_first("caption"))))
-            self._builder.table(rows)
+            self._builder.add_block("".join(_strings(node.css_first("caption"))))
+            self._builder.add_table(rows)
         else:
             return False
         self._in_list = False
@@ -228,9 +228,9 @@ class _Walk:
         if not text.strip():
             return
         if self._item:
-            self._builder.item(text, follows=self._in_list)
+            self._builder.add_item(text, follows=self._in_list)
         else:
-            self._builder.block(text)
+            self._builder.add_block(text)
         self._in_list, self._item = self._item, False
 
 

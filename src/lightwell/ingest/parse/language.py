@@ -20,14 +20,14 @@ class _Model(Protocol):
     def predict(self, text: str, k: int) -> tuple[tuple[str, ...], tuple[float, ...]]: ...
 
 
-def language_of(text: str, *, otherwise: str = UNKNOWN) -> str:
+def detect_language(text: str, *, default: str = UNKNOWN) -> str:
     """Return the ISO 639 code of the text's language, or the other one for a text too short to tell."""
     sample = " ".join(text[:_LONGEST_SAMPLE].split())
     if sum(map(str.isalpha, sample)) < _FEWEST_LETTERS:
-        return otherwise
+        return default
     labels, scores = _model().predict(sample.lower() if sample.isupper() else sample, 1)
     sure = bool(labels) and scores[0] >= _MIN_SURE
-    return labels[0].removeprefix(_LABEL) if sure else otherwise
+    return labels[0].removeprefix(_LABEL) if sure else default
 
 
 @cache

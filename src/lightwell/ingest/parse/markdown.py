@@ -10,10 +10,10 @@ from markdown_it.token import Token
 
 from lightwell.domain.documents import ParsedDocument, Span, SpanKind
 from lightwell.domain.errors import Invalid
-from lightwell.ingest.parse._marks import formulas, sort_spans
-from lightwell.ingest.parse._sections import Heading, sections
-from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, moment_in_utc
-from lightwell.ingest.parse.front_matter import front_matter, yaml_mapping
+from lightwell.ingest.parse._sections import Heading, build_sections
+from lightwell.ingest.parse._spans import find_formulas, sort_spans
+from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
+from lightwell.ingest.parse.front_matter import parse_yaml_mapping, split_front_matter
 
 _LONGEST_HEADING = 500
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
@@ -25,7 +25,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 def parse(content: bytes) -> ParsedDocument:
     """Return the document; its text is the raw markdown without front matter."""
     whole = decode(content)
-    yaml, after = front_matter(whole)
+    yaml, after = split_front_matter(whole)
     text = clean(whole[after:])
     about = _metadata(yaml)
     tokens = _blocks(text)
@@ -37,9 +37,9 @@ def parse(content: bytes) -> ParsedDocument:
         text=text,
         title=_word(about, "title") or _title(headings),
         author=_word(about, "author"),
-        sections=sections(text, headings),
+        sections=build_sections(text, headings),
         pages=(),
-        spans=tuple(sort_spans([*marked, *formulas(text, code)])),
+        spans=tuple(sort_spans([*marked, *find_formulas(text, code)])),
         updated_at=_moment(about.get("updated", about.get("date"))),
     )
 
@@ -98,7 +98,7 @@ def _title(headings: Sequence[Heading]) -> str:
 
 def _metadata(yaml: str) -> Mapping[str, object]:
     try:
-        return yaml_mapping(yaml)
+        return parse_yaml_mapping(yaml)
     except Invalid:
         return {}  # the connector has told its owner; the text below can be read all the same
 
@@ -115,7 +115,7 @@ def _word(about: Mapping[str, object], key: str) -> str:
 def _moment(value: object) -> datetime | None:
     match value:
         case datetime():
-            return moment_in_utc(value)
+            return to_utc(value)
         case date():
             return datetime.combine(value, time(), UTC)
         case _:

@@ -15,14 +15,14 @@ import pypdfium2.raw as pdfium
 
 from lightwell.domain.documents import Page, ParsedDocument
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.parse._marks import guess_spans
-from lightwell.ingest.parse._sections import Heading, sections
+from lightwell.ingest.parse._sections import Heading, build_sections
+from lightwell.ingest.parse._spans import guess_spans
 from lightwell.ingest.parse._text import (
     clean,
     collapse_blanks,
     collapse_whitespace,
-    moment_in_utc,
     refuse_long,
+    to_utc,
 )
 
 MAX_PAGES = 5_000
@@ -93,7 +93,7 @@ def parse(content: bytes) -> ParsedDocument:
         text=text,
         title=_title(raw.about.get("Title", "")),
         author=_title(raw.about.get("Author", "")),
-        sections=sections(text, _headings(raw.bookmarks, text, pages)),
+        sections=build_sections(text, _headings(raw.bookmarks, text, pages)),
         pages=pages,
         spans=tuple(guess_spans(text)),
         updated_at=_modified_at(raw.about),
@@ -274,6 +274,6 @@ def _moment(word: str) -> datetime | None:
     offset = timedelta(hours=int(match[8] or 0), minutes=int(match[9] or 0))
     try:
         zone = timezone(-offset if match[7] == "-" else offset) if match[7] else UTC
-        return moment_in_utc(datetime(*numbers, tzinfo=zone))  # pyright: ignore
+        return to_utc(datetime(*numbers, tzinfo=zone))  # pyright: ignore
     except ValueError:
         return None

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from lightwell.domain.documents import ParsedDocument, Span, SpanKind
-from lightwell.ingest.parse._marks import guess_spans
-from lightwell.ingest.parse._sections import Heading, sections
+from lightwell.ingest.parse._sections import Heading, build_sections
+from lightwell.ingest.parse._spans import guess_spans
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode
 
 _RULE = re.compile(r"([=\-~^\"'*+#])\1{2,}")
@@ -25,7 +25,7 @@ def parse(content: bytes, *, name: str) -> ParsedDocument:
         text=text,
         title="",
         author="",
-        sections=sections(text, headings),
+        sections=build_sections(text, headings),
         pages=(),
         spans=tuple(spans),
         updated_at=None,

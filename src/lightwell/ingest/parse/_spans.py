@@ -31,7 +31,7 @@ _CODE_LINE = re.compile(
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 
 
-def formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
+def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
     """Return the LaTeX formulas outside of the given code, which comes in order and apart."""
     if "$" not in text and "\\" not in text:
         return []
@@ -51,7 +51,7 @@ def guess_spans(text: str) -> list[Span]:
     """Return the code, tables and formulas that plain text seems to hold."""
     code = _runs(text, SpanKind.CODE, _is_code, least=3)
     tables = _runs(text, SpanKind.TABLE, _is_row, least=2)
-    return sort_spans([*code, *tables, *formulas(text, code)])
+    return sort_spans([*code, *tables, *find_formulas(text, code)])
 
 
 def _meets(span: Span, following: Sequence[Span]) -> bool:
