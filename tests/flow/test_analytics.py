@@ -138,7 +138,7 @@ async def test_s3_6_queries_of_a_session_belong_together(sales: Project) -> None
     assert len(await sales.kb.analytics.queries(reader, session=session.id)) == 2
     assert (await sales.kb.analytics.summary(reader, session=session.id)).queries == 2
     for whose in (session.id, SessionId(new_id())):
-        with pytest.raises(NotFound, match=f"There is no open session {whose} of yours"):
+        with pytest.raises(NotFound, match=f"You have no open session {whose}"):
             await sales.kb.query(QueryRequest(query=QUESTION, session_id=whose), reader)
 
 
