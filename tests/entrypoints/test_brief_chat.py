@@ -127,7 +127,7 @@ def test_a_conversation_from_its_first_word_to_its_end(run: Run) -> None:
     assert run("chat", "And?", "--conversation", own, who="team:them").exit_code == 3
     assert run("conversations", "forget", own).exit_code == 2
     assert run("conversations", "forget", own, "--yes").stdout == f"Forgotten: {own}\n"
-    assert run("conversations", "list").stdout == "There are no conversations of yours.\n"
+    assert run("conversations", "list").stdout == "You have no conversations.\n"
 
 
 def yes(command: str) -> list[str]:

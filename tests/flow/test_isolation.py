@@ -258,7 +258,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
         time.sleep(lease * 1.5)
         return read(chunk)
 
-    monkeypatch.setattr(rule_extractor, "read", slow)
+    monkeypatch.setattr(rule_extractor, "extract_by_rules", slow)
     await project.kb.enqueue(
         InMemorySource(documents=(make_document("a.md", "This note is long.", TAGS),))
     )

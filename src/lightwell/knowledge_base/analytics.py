@@ -36,7 +36,7 @@ class Analytics:
         """Return a session; raise `NotFound`."""
         found = await analytics.sessions(self.database, reader, session=session)
         if not found:
-            raise NotFound(f"There is no session {session} of yours")
+            raise NotFound(f"You have no session {session}")
         return found[0]
 
     async def sessions(
@@ -63,7 +63,7 @@ class Analytics:
         """Return a question with its metrics; raise `NotFound`."""
         found = await analytics.queries(self.database, reader, query=query)
         if not found:
-            raise NotFound(f"There is no query {query} of yours")
+            raise NotFound(f"You have no query {query}")
         return found[0]
 
     async def summary(self, reader: Reader, *, session: SessionId | None = None) -> MetricsSummary:
