@@ -101,7 +101,11 @@ class Maker:
                 for _ in range(variants):
                     said = questions.careless(question, self.chance)
                     yield Example(question=said, text=self._shown(page, at, where), source=source)
-                    near = [place for place in index.nearest(said, 12) if place != number]
+                    near = [
+                        place
+                        for place in index.nearest(said, 12)
+                        if abs(place - number) > 1 or places[place][0] is not page
+                    ]
                     near = [
                         place
                         for place in near
@@ -110,7 +114,16 @@ class Maker:
                     if near:
                         other = places[self.chance.choice(near[:6])]
                         yield Example(
-                            question=said, text=self._shown(*other, None), source=f"{source}-near"
+                            question=said,
+                            text=self._without_answer(*other),
+                            source=f"{source}-near",
+                        )
+                    siblings = [each for each in range(len(page)) if abs(each - at) > 1]
+                    if siblings:
+                        yield Example(
+                            question=said,
+                            text=self._without_answer(page, self.chance.choice(siblings)),
+                            source=f"{source}-page",
                         )
 
     def _asked(
@@ -162,6 +175,11 @@ class Maker:
         start, end = where or (0, len(section.body))
         answer = len(text) + start, len(text) + end
         return Text(head=head, text=f"{text}{section.body}{after}", answer=answer, exact=answer)
+
+    def _without_answer(self, page: Sequence[Section], at: int) -> Text:
+        """A section among its neighbours that does not answer the question."""
+        shown = self._shown(page, at, None)
+        return Text(head=shown.head, text=shown.text)
 
     def from_medquad(
         self, documents: Sequence[Sequence[tuple[str, str, str]]], most: int

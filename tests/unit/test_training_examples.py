@@ -3,7 +3,8 @@ import random
 from training import questions
 from training.local_reader import load_encoder
 from training.negatives import Index
-from training.prepare import Example, Shards, Text
+from training.prepare import NONE, Example, Maker, Shards, Text
+from training.sources import Section
 
 TEXT = "The office opens at eight. Everybody has 25 days of annual leave. Dogs may come on Fridays."
 ANSWER = "25 days"
@@ -57,3 +58,23 @@ def test_the_same_seed_asks_the_same() -> None:
     ]
     assert asked[0] == asked[1]
     assert len(set(asked[0])) > 5
+
+
+def test_a_section_that_does_not_answer_is_no_positive_example() -> None:
+    """Such sections once counted as answers, whole: a network trained on them said of every passage that it answers."""
+    page = [
+        Section(
+            document="guide",
+            path=("Guide", f"How do I {verb} the pump?"),
+            body=f"To {verb} the pump, turn lever {verb}-lever to the left and wait for the green light.",
+        )
+        for verb in ("start", "stop", "clean", "paint", "mount", "ship", "sell")
+    ]
+    examples = list(Maker(1).from_sections([page]))
+    negatives = [each for each in examples if each.source.endswith(("-near", "-page"))]
+    assert {each.source for each in negatives} >= {"docs-question-near", "docs-question-page"}
+    for each in negatives:
+        assert each.text.answer == each.text.exact == (NONE, NONE)
+    positives = [each for each in examples if each.source == "docs-question"]
+    assert positives
+    assert all(each.text.answer[0] >= 0 for each in positives)
