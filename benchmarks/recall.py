@@ -11,7 +11,8 @@ from pathlib import Path
 from rich.console import Console
 
 from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.evaluating import Plan, evaluate
+from lightwell.entrypoints.cli.evaluating import evaluate
+from lightwell.entrypoints.cli.evaluation_run import Plan
 
 EVALUATION = Path(__file__).parents[2] / "shared" / "eval"
 SETS = ("hotpotqa_train100", "musique_train100", "lihua_world")

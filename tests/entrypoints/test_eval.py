@@ -85,11 +85,11 @@ def test_what_is_measured_is_what_the_set_holds(first: Ended) -> None:
 def test_each_channel_is_left_out_and_each_mode_is_tried(
     first: Ended,
 ) -> None:
-    ways = cast("dict[str, dict[str, float]]", json.loads(first.stdout)["ways"])
-    assert {"without dense", "without words", "mode naive", "mode local"} <= set(ways)
-    assert "mode bypass" not in ways
-    assert ways["mode naive"]["recallAt5"] == 1.0
-    assert ways["mode global"]["recallAt5"] < 1.0  # these passages relate nothing
+    variants = cast("dict[str, dict[str, float]]", json.loads(first.stdout)["variants"])
+    assert {"without dense", "without words", "mode naive", "mode local"} <= set(variants)
+    assert "mode bypass" not in variants
+    assert variants["mode naive"]["recallAt5"] == 1.0
+    assert variants["mode global"]["recallAt5"] < 1.0  # these passages relate nothing
 
 
 def test_the_second_run_reads_nothing_and_says_what_has_changed(home: Path, first: Ended) -> None:

@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
 from lightwell.domain.evidence import Confidence
-from lightwell.entrypoints.cli.evaluating import CachingEmbedder
+from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

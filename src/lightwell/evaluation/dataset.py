@@ -1,28 +1,26 @@
 """An evaluation set as a source: passages to find, and questions of which it is known what answers them."""
 
-import gzip
 import hashlib
 import zlib
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid
 from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.evaluation.jsonl import find_file, parse_line, read_lines
 from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument
 
 FOLDS = 10
 """Into so many parts questions are divided; the documents that answer those of one part are taken out together."""
 
 _NO_FOLD = "eval:all"
-
-Line = TypeVar("Line", bound=BaseModel)
 
 
 class _Passage(BaseModel):
@@ -117,16 +115,18 @@ def load_dataset(folder: Path) -> Dataset:
 
 
 def _file(folder: Path, part: str) -> Path:
-    for name in (f"{part}.jsonl.gz", f"{part}.jsonl"):
-        if (folder / name).is_file():
-            return folder / name
-    raise Invalid(f"{folder} is not an evaluation set: {part}.jsonl or {part}.jsonl.gz is missing")
+    found = find_file(folder, part)
+    if found is None:
+        raise Invalid(
+            f"{folder} is not an evaluation set: {part}.jsonl or {part}.jsonl.gz is missing"
+        )
+    return found
 
 
 def _passages(path: Path) -> dict[str, _Passage]:
     passages: dict[str, _Passage] = {}
-    for where, line in _lines(path):
-        passage = _parse_line(_Passage, where, line)
+    for where, line in read_lines(path):
+        passage = parse_line(_Passage, where, line)
         if passage.id in passages:
             raise Invalid(f"{where}: the id {passage.id!r} is there twice")
         passages[passage.id] = passage
@@ -135,8 +135,8 @@ def _passages(path: Path) -> dict[str, _Passage]:
 
 def _questions(path: Path, passages: Mapping[str, _Passage]) -> list[DatasetQuestion]:
     questions: list[DatasetQuestion] = []
-    for where, line in _lines(path):
-        asked = _parse_line(_Question, where, line)
+    for where, line in read_lines(path):
+        asked = parse_line(_Question, where, line)
         for gold in asked.gold:
             if gold not in passages:
                 raise Invalid(f"{where}: 'gold' names {gold!r}, which is not in the corpus")
@@ -150,30 +150,6 @@ def _questions(path: Path, passages: Mapping[str, _Passage]) -> list[DatasetQues
             )
         )
     return questions
-
-
-def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines that are not blank, each after where it stands; there is one at least."""
-    is_empty = True
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    is_empty = False
-                    yield f"{path}, line {number}", line
-    except (OSError, EOFError, zlib.error) as error:
-        raise Invalid(f"{path} cannot be read: {error}") from error
-    if is_empty:
-        raise Invalid(f"{path} is empty")
-
-
-def _parse_line(kind: type[Line], where: str, line: bytes) -> Line:
-    try:
-        return kind.model_validate_json(line)
-    except ValidationError as error:
-        wrong = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in wrong["loc"])
-        raise Invalid(f"{where}: {f'{field!r}: ' if field else ''}{wrong['msg']}") from error
 
 
 def _tag(folds: Collection[int]) -> str:

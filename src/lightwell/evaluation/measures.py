@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import TypeVar
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 
@@ -11,6 +12,8 @@ DEPTHS = (2, 5, 10)
 """How many of the first documents recall looks at."""
 
 ALL_WITHIN = 5
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,14 @@ class Trial:
     best: float
     best_without: float | None
     took: QuestionTime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantTrial:
+    """What a question found when it was asked in another way: documents, best first."""
+
+    gold: frozenset[str]
+    found: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,9 +135,9 @@ def mean(values: Iterable[float]) -> float | None:
     return fmean(given) if given else None
 
 
-def split_by(trials: Iterable[Trial], by: Callable[[Trial], str]) -> dict[str, list[Trial]]:
+def split_by(trials: Iterable[T], by: Callable[[T], str]) -> dict[str, list[T]]:
     """Return the trials by what `by` says of each, in the order of these words."""
-    parts: dict[str, list[Trial]] = {}
+    parts: dict[str, list[T]] = {}
     for each in trials:
         parts.setdefault(by(each), []).append(each)
     return dict(sorted(parts.items()))

@@ -21,7 +21,7 @@ from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
-from lightwell.ports import Embedder, Reranker
+from lightwell.ports import ChatModel, Embedder, Reranker
 from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space
@@ -64,11 +64,13 @@ async def open_knowledge_base(
     meter: Meter | None = None,
     *,
     around: Callable[[Embedder], Embedder] | None = None,
+    around_model: Callable[[ChatModel], ChatModel] | None = None,
 ) -> AsyncGenerator[KnowledgeBase, None]:
     """Open the project that the settings name, its database and its models, and close them at the end.
 
     `meter` collects what calls of models cost; its budget goes before the settings'. `around` puts something
-    in front of the embedder, which measures it or remembers what it gave.
+    in front of the embedder, which measures it or remembers what it gave; `around_model` in front of the chat model that
+    writes answers.
     Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says how to mend it.
     """
     chosen = settings or settings_from_environment()
@@ -97,18 +99,25 @@ async def open_knowledge_base(
             reranker=await open_reranker(chosen, stack, paid),
             ranking=ranking(chosen),
         )
-        answers = AnswerGenerator(
-            model=chat_model(chat, paid),
-            budget=Budget(
-                max_tokens=chosen.context_max_tokens,
-                entities=chosen.context_entity_ratio,
-                relations=chosen.context_relation_ratio,
-                chunks=chosen.context_chunk_ratio,
-            ),
-            seconds=chosen.answer_timeout_seconds,
-            separator=chosen.description_separator,
-        )
+        model = chat_model(chat, paid)
+        if model and around_model:
+            model = around_model(model)
+        answers = _answer_generator(chosen, model)
         yield KnowledgeBase(database, project_id, way, found_by, answers, summarizer=summaries)
+
+
+def _answer_generator(settings: Settings, model: ChatModel | None) -> AnswerGenerator:
+    return AnswerGenerator(
+        model=model,
+        budget=Budget(
+            max_tokens=settings.context_max_tokens,
+            entities=settings.context_entity_ratio,
+            relations=settings.context_relation_ratio,
+            chunks=settings.context_chunk_ratio,
+        ),
+        seconds=settings.answer_timeout_seconds,
+        separator=settings.description_separator,
+    )
 
 
 def _wrapped(embedder: Embedder, around: Callable[[Embedder], Embedder] | None) -> Embedder:

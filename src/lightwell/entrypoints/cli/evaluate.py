@@ -15,8 +15,21 @@ Folder = Annotated[
         metavar="DATASET",
         exists=True,
         file_okay=False,
-        help="A folder with corpus.jsonl and questions.jsonl, each may end in .gz.",
+        help="A folder with questions.jsonl, and documents/ or documents.tar.gz; or corpus.jsonl.",
     ),
+]
+Documents = Annotated[
+    Path | None,
+    typer.Option(
+        "--documents",
+        metavar="PATH",
+        exists=True,
+        help="The documents of the questions, a folder or a .tar.gz, where they lie elsewhere.",
+    ),
+]
+Cases = Annotated[
+    int,
+    typer.Option("--cases", metavar="N", min=0, help="Show the N worst answers, with the reason."),
 ]
 Most = Annotated[
     int,
@@ -39,7 +52,7 @@ Calibrate = Annotated[
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Ingest the passages again, for example after a code change."),
+    typer.Option("--fresh", help="Ingest everything again, for example after a code change."),
 ]
 Save = Annotated[
     Path | None,
@@ -59,40 +72,47 @@ Compare = Annotated[
 
 @evaluation.command(
     "eval",
-    epilog="\b\nExamples:\n  lightwell eval ./handbook-questions\n"
-    "  lightwell eval ./handbook-questions --limit-questions 50 --ablate\n"
-    "  lightwell eval ./handbook-questions --save new.json --compare old.json",
+    epilog="\b\nExamples:\n  lightwell eval ./handbook-questions --split dev\n"
+    "  lightwell eval ./handbook-questions --documents ./handbook --cases 30\n"
+    "  lightwell eval ./handbook-questions --save new.json --compare old.json\n"
+    "  lightwell eval ./passages --limit-questions 50 --ablate",
 )
 def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
     folder: Folder,
     *,
+    documents: Documents = None,
     limit_questions: Most = 0,
     split: Split = "",
     mode: SearchWhere = SearchMode.MIX,
     ablate: Ablate = False,
     calibrate: Calibrate = False,
     fresh: Fresh = False,
+    cases: Cases = 10,
     save: Save = None,
     compare: Compare = None,
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Ask questions whose answers are known, and say how many are found, how surely and how fast.
+    """Ask questions whose answers are known, and report how many are answered rightly and where answers are lost.
 
-    The passages go into a store of their own, kept for the next time; nothing of yours is touched. Each
-    question is asked a second time by a reader who may not see what answers it: that should find too little.
+    A collection of documents is asked as a user asks, also through your chat model. A set of passages (corpus.jsonl) measures
+    what is found, and asks each question again as a reader who may not see what answers it. Everything goes into a store of its own,
+    kept for the next time; nothing of yours is touched.
     """
     import lightwell.entrypoints.cli.evaluating as evaluating
     from lightwell.entrypoints.cli.edge import run
+    from lightwell.entrypoints.cli.evaluation_run import Plan
 
-    plan = evaluating.Plan(
+    plan = Plan(
         folder=folder,
+        documents=documents,
         max_questions=limit_questions,
         split=split,
         mode=mode.mode,
         ablate=ablate,
         calibrate=calibrate,
         fresh=fresh,
+        cases=cases,
         save=save,
         compare=compare,
     )

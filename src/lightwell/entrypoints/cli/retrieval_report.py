@@ -1,9 +1,7 @@
-"""What `lightwell eval` measured, as JSON that commits can be compared by, and as tables."""
+"""What `lightwell eval` measured on a set of passages, as JSON that commits can be compared by, and as tables."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import cast
 
 from rich.console import Group, RenderableType
@@ -11,7 +9,14 @@ from rich.table import Table
 from rich.text import Text
 
 from lightwell.domain.calibration import Calibration
-from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.cli.saved_results import (
+    Json,
+    differences,
+    make_table,
+    percent,
+    rounded,
+    warnings_of_comparison,
+)
 from lightwell.entrypoints.cli.show import clean
 from lightwell.evaluation.measures import (
     ALL_WITHIN,
@@ -19,14 +24,13 @@ from lightwell.evaluation.measures import (
     QuestionTime,
     Summary,
     Trial,
+    VariantTrial,
     mean,
     percentile,
     recall,
     split_by,
     summary,
 )
-
-Json = Mapping[str, object]
 
 _SHARES = {"p50": 0.5, "p95": 0.95}
 _TIMES: Mapping[str, Callable[[QuestionTime], float]] = {
@@ -46,16 +50,8 @@ _NOTE = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRun:
-    """What another way of asking found: documents, best first."""
-
-    gold: frozenset[str]
-    found: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Results:
-    """One evaluation; `ways` are the other ways of asking by name; `passages` are chunks.
+class RetrievalResults:
+    """One evaluation; `variants` are other ways to ask, by name; `passages` are chunks.
 
     `code_hash` is of Lightwell's own files, `questions_hash` of the questions that were asked, in order.
     """
@@ -69,7 +65,7 @@ class Results:
     passages: int
     settings: Mapping[str, str]
     trials: Sequence[Trial]
-    variants: Mapping[str, Sequence[EvaluationRun]]
+    variants: Mapping[str, Sequence[VariantTrial]]
     calibration: Calibration | None
     problems: Sequence[str]
 
@@ -97,7 +93,7 @@ class Results:
         }
 
 
-def document(results: Results) -> Json:
+def document(results: RetrievalResults) -> Json:
     """Return the results for programs; numbers are rounded to what is worth comparing."""
     calibration = results.calibration
     return {
@@ -112,16 +108,16 @@ def document(results: Results) -> Json:
         "settings": dict(results.settings),
         "quality": {name: _quality(each) for name, each in results.summaries.items()},
         "time": {
-            name: {word: _round(value, 1) for word, value in each.items()}
+            name: {word: rounded(value, 1) for word, value in each.items()}
             for name, each in results.times.items()
         },
-        "ways": {name: _variant_json(found) for name, found in results.variants.items()},
+        "variants": {name: _variant_json(found) for name, found in results.variants.items()},
         "calibration": {"scale": calibration.a, "shift": calibration.b} if calibration else None,
         "failed": list(results.problems),
     }
 
 
-def text(results: Results, before: Json | None) -> RenderableType:
+def text(results: RetrievalResults, before: Json | None) -> RenderableType:
     """Return the results as tables; with those `before`, what has changed since."""
     lines: list[RenderableType] = [Text(_headline(results), style="bold"), _qualities(results)]
     lines += [Text(_NOTE, style="dim"), _times(results)]
@@ -132,55 +128,36 @@ def text(results: Results, before: Json | None) -> RenderableType:
     lines += [Text(clean(f"failed  {each}"), style="red") for each in results.problems]
     if before is not None:
         now = document(results)
-        lines += [Text(clean(each), style="red") for each in _incomparable(before, now)]
-        lines.append(_changes(before, now))
+        lines += [Text(clean(each), style="red") for each in warnings_of_comparison(before, now)]
+        lines.append(differences(before, now))
     return Group(*(part for line in lines for part in (line, Text())))
-
-
-def read(path: Path) -> Json:
-    """Return results that were saved; raise `Invalid` when these are none."""
-    try:
-        found = cast("object", json.loads(path.read_bytes()))
-    except (OSError, ValueError) as error:
-        raise Invalid(f"{path} cannot be read as results: {error}") from error
-    if not isinstance(found, dict) or "quality" not in found:
-        raise Invalid(f"{path} holds no results of `lightwell eval`")
-    return cast("Json", found)
-
-
-def write(path: Path, results: Json) -> None:
-    """Save results; raise `Invalid` when they cannot be written there."""
-    try:
-        path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise Invalid(f"{path} cannot be written: {error}") from error
 
 
 def _quality(of: Summary) -> Json:
     return {
         "questions": of.questions,
-        **{f"recallAt{depth}": _round(share) for depth, share in of.recall.items()},
-        f"allGoldAt{ALL_WITHIN}": _round(of.all_gold),
-        "meanReciprocalRank": _round(of.reciprocal_rank),
-        "abstentionAuroc": _round(of.auroc),
-        "answeredWhenAnswerable": _round(of.answered),
-        "refusedWhenUnanswerable": _round(of.refused),
+        **{f"recallAt{depth}": rounded(share) for depth, share in of.recall.items()},
+        f"allGoldAt{ALL_WITHIN}": rounded(of.all_gold),
+        "meanReciprocalRank": rounded(of.reciprocal_rank),
+        "abstentionAuroc": rounded(of.auroc),
+        "answeredWhenAnswerable": rounded(of.answered),
+        "refusedWhenUnanswerable": rounded(of.refused),
     }
 
 
-def _variant_json(runs: Sequence[EvaluationRun]) -> Json:
+def _variant_json(runs: Sequence[VariantTrial]) -> Json:
     sought = [each for each in runs if each.gold]
     return {
-        f"recallAt{ALL_WITHIN}": _round(
+        f"recallAt{ALL_WITHIN}": rounded(
             mean(recall(each.found, each.gold, ALL_WITHIN) for each in sought)
         ),
-        f"allGoldAt{ALL_WITHIN}": _round(
+        f"allGoldAt{ALL_WITHIN}": rounded(
             mean(each.gold <= set(each.found[:ALL_WITHIN]) for each in sought)
         ),
     }
 
 
-def _headline(results: Results) -> str:
+def _headline(results: RetrievalResults) -> str:
     chosen = ", ".join(f"{name} {value}" for name, value in results.settings.items())
     return clean(
         f"{results.dataset}: {len(results.trials)} questions, {results.documents:,} documents,"
@@ -188,9 +165,9 @@ def _headline(results: Results) -> str:
     )
 
 
-def _qualities(results: Results) -> Table:
+def _qualities(results: RetrievalResults) -> Table:
     depths = [f"R@{depth}" for depth in DEPTHS]
-    table = _table(
+    table = make_table(
         "",
         "questions",
         *depths,
@@ -202,14 +179,14 @@ def _qualities(results: Results) -> Table:
     )
     for name, each in results.summaries.items():
         shares = (*each.recall.values(), each.all_gold, each.reciprocal_rank)
-        rest = (_share(each.answered), _share(each.refused))
+        rest = (percent(each.answered), percent(each.refused))
         auroc = "–" if each.auroc is None else f"{each.auroc:.3f}"
-        table.add_row(clean(name), str(each.questions), *map(_share, shares), auroc, *rest)
+        table.add_row(clean(name), str(each.questions), *map(percent, shares), auroc, *rest)
     return table
 
 
-def _times(results: Results) -> Table:
-    table = _table(
+def _times(results: RetrievalResults) -> Table:
+    table = make_table(
         "ms / question", *(f"{kind} {word}" for kind in ("wall", "CPU") for word in _SHARES)
     )
     for name, *kinds in _TIMES_SAID:
@@ -218,14 +195,14 @@ def _times(results: Results) -> Table:
     return table
 
 
-def _variants_table(results: Results) -> Table:
+def _variants_table(results: RetrievalResults) -> Table:
     asked = {
-        "as asked": [EvaluationRun(gold=each.gold, found=each.found) for each in results.trials]
+        "as asked": [VariantTrial(gold=each.gold, found=each.found) for each in results.trials]
     }
-    table = _table("", f"R@{ALL_WITHIN}", f"all gold @{ALL_WITHIN}")
+    table = make_table("", f"R@{ALL_WITHIN}", f"all gold @{ALL_WITHIN}")
     for name, found in (asked | dict(results.variants)).items():
         table.add_row(
-            name, *(_share(cast("float | None", each)) for each in _variant_json(found).values())
+            name, *(percent(cast("float | None", each)) for each in _variant_json(found).values())
         )
     return table
 
@@ -235,51 +212,3 @@ def _calibration(calibration: Calibration) -> str:
         "So that 0.6 means what it does elsewhere, set\n"
         f"LIGHTWELL_RERANK_SCALE={calibration.a:.3f}\nLIGHTWELL_RERANK_SHIFT={calibration.b:.3f}"
     )
-
-
-def _changes(before: Json, now: Json) -> RenderableType:
-    """Return each number that is another than before, and what else is another, so that both can be compared."""
-    old, new = dict(_numeric_leaves(before)), dict(_numeric_leaves(now))
-    table = _table("since then", "before", "now", "change")
-    for name in (each for each in new if each in old and old[each] != new[each]):
-        was, is_ = old[name], new[name]
-        if isinstance(was, float | int) and isinstance(is_, float | int):
-            table.add_row(clean(name), f"{was:g}", f"{is_:g}", f"{is_ - was:+g}")
-        else:
-            table.add_row(clean(name), clean(str(was)), clean(str(is_)), "")
-    return table if table.row_count else Text("Nothing has changed since then.")
-
-
-def _incomparable(before: Json, now: Json) -> list[str]:
-    """Return what speaks against comparing: other passages, or other questions, where both say which they were."""
-    found: list[str] = []
-    if before.get("corpusHash") != now["corpusHash"]:
-        found.append(f"Other passages: {before.get('dataset')} before, {now['dataset']} now.")
-    if before.get("questionsHash", now["questionsHash"]) != now["questionsHash"] or (
-        before.get("questions") != now["questions"]
-    ):
-        found.append(f"Other questions: {before.get('questions')} before, {now['questions']} now.")
-    return [f"{each} What follows compares two different things." for each in found]
-
-
-def _numeric_leaves(tree: Json, above: str = "") -> Iterator[tuple[str, object]]:
-    for name, value in tree.items():
-        if isinstance(value, dict):
-            yield from _numeric_leaves(cast("Json", value), f"{above}{name} › ")
-        else:
-            yield f"{above}{name}", value
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left")
-    return table
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
-
-
-def _round(value: float | None, digits: int = 4) -> float | None:
-    return None if value is None else round(value, digits)

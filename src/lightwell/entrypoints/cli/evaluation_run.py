@@ -1,0 +1,148 @@
+"""What both kinds of evaluation share: the plan, a store of their own, and progress."""
+
+import hashlib
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+import lightwell
+from lightwell.domain.access import Reader, Tags
+from lightwell.domain.errors import Invalid
+from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli.progress import show_progress
+from lightwell.knowledge_base import Ingestion, KnowledgeBase
+from lightwell.ports import Connector
+from lightwell.settings import Settings
+
+FOLDER = "eval"
+"""Below the data directory: everything that evaluations keep."""
+
+_CODE = frozenset({".py", ".sql", ".md", ".toml"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be measured; 0 `max_questions` are all, "" is every split.
+
+    `documents` names those of a collection where they lie elsewhere. `cases` is how many failed questions the text shows.
+    """
+
+    folder: Path
+    mode: Mode
+    documents: Path | None = None
+    max_questions: int = 0
+    split: str = ""
+    ablate: bool = False
+    calibrate: bool = False
+    fresh: bool = False
+    cases: int = 10
+    save: Path | None = None
+    compare: Path | None = None
+
+
+class _HasSplit(Protocol):
+    @property
+    def split(self) -> str: ...
+
+
+_Question = TypeVar("_Question", bound=_HasSplit)
+
+
+def sample(questions: Sequence[_Question], plan: Plan) -> list[_Question]:
+    """Return at most so many questions of the split, spread over the set; raise `Invalid` where there is none."""
+    held = [each for each in questions if plan.split in ("", each.split)]
+    if not held:
+        splits = ", ".join(sorted({each.split for each in questions if each.split})) or "none"
+        raise Invalid(f"There is no question of the split {plan.split!r}; there are: {splits}")
+    most = min(plan.max_questions or len(held), len(held))
+    return [held[place * len(held) // most] for place in range(most)]
+
+
+def own_store(settings: Settings, documents: str) -> Settings:
+    """Return settings of a store that touches nothing of the user's, kept for these documents and this embedder."""
+    embedder = settings.embedding_model if settings.embedding_url else "local"
+    project = f"{documents} by {embedder} {settings.embedding_dimension or ''}".strip()
+    apart = {
+        "data": settings.data / FOLDER,
+        "database_url": None,
+        "tenant": "eval",
+        "project": project,
+        "extraction": "rules",
+    }
+    return settings.model_copy(update=apart)
+
+
+def relevant_settings(own: Settings, plan: Plan) -> dict[str, str]:
+    """Return the settings that results depend on."""
+    return {
+        "mode": plan.mode.value,
+        "fusion": own.fusion.value,
+        "embedder": own.embedding_model if own.embedding_url else "local",
+        "reranker": own.rerank_model or own.rerank,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What is ingested: a connector, the system of its documents, and the tags of the reader who sees all of them."""
+
+    connector: Connector
+    system: str
+    tags: Tags
+
+
+async def ingest(kb: KnowledgeBase, source: Source, console: Console, *, fresh: bool) -> Ingestion:
+    """Bring the documents in, with progress; `fresh` empties the store before."""
+    if fresh:
+        await _empty_store(kb, await kb.reader(source.tags))
+    with show_progress(console) as progress:
+        return await kb.ingest(
+            source.connector,
+            source.system,
+            on_start=progress.start,
+            on_outcome=progress.advance,
+            progress=progress.progress,
+        )
+
+
+@contextmanager
+def asking_progress(console: Console, total: int) -> Generator[Callable[[], None]]:
+    """Show how far the asking is; call what is yielded after each question."""
+    bar = Progress(
+        TextColumn("Asking"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    if not console.is_terminal:
+        console.print(Text(f"Asking {total} times"))
+    with bar:
+        task = bar.add_task("", total=total)
+        yield lambda: bar.advance(task)
+
+
+def code_hash() -> str:
+    """Return what tells two states of Lightwell of one version apart: the hash of its code, prompts and weights."""
+    root = Path(lightwell.__file__).parent
+    files = sorted(each for each in root.rglob("*") if each.suffix in _CODE)
+    return hash_of(
+        f"{each.relative_to(root).as_posix()}\n{each.read_text('utf-8')}" for each in files
+    )
+
+
+def hash_of(parts: Iterable[str]) -> str:
+    """Return the SHA-256 of the parts in order."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+async def _empty_store(kb: KnowledgeBase, everybody: Reader) -> None:
+    while held := [each.url async for each in kb.documents(everybody, limit=500)]:
+        await kb.erase(everybody, held)

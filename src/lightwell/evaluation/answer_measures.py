@@ -1,0 +1,80 @@
+"""How good answers are: shares over many questions."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lightwell.evaluation.answers import AnswerTrial, Outcome, Reason, Stage
+from lightwell.evaluation.measures import auroc, mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSummary:
+    """Shares from 0 to 1 over questions, None where there is no question to say it of.
+
+    All but `right_of_answered`, `unanswerable_refused` and `auroc` are shares of the answerable questions; `right_of_answered` is one of those
+    answerable ones that were answered. `answer_shown`: refused, and the nearest passages shown hold the whole answer. `auroc` is
+    the chance that an answerable question has more relevance than an unanswerable one. `held` says in which share of
+    the answerable questions the answer is whole at each stage, `reasons` how many questions failed for which reason.
+    """
+
+    answerable: int
+    unanswerable: int
+    right: float | None
+    right_of_answered: float | None
+    wrongly_refused: float | None
+    answer_shown: float | None
+    right_or_shown: float | None
+    unanswerable_refused: float | None
+    auroc: float | None
+    gold_first: float | None
+    gold_found: float | None
+    held: Mapping[Stage, float | None]
+    reasons: Mapping[Reason, int]
+
+
+def summarize_answers(trials: Iterable[AnswerTrial]) -> AnswerSummary:
+    """Return how good these answers are."""
+    asked = list(trials)
+    answerable = [each for each in asked if each.question.is_answerable]
+    others = [each for each in asked if not each.question.is_answerable]
+    answered = [each for each in answerable if not each.is_refused]
+    return AnswerSummary(
+        answerable=len(answerable),
+        unanswerable=len(others),
+        right=_share(answerable, _is_right),
+        right_of_answered=_share(answered, _is_right),
+        wrongly_refused=_share(answerable, lambda each: each.is_refused),
+        answer_shown=_share(answerable, lambda each: each.is_answer_shown),
+        right_or_shown=_share(answerable, lambda each: _is_right(each) or each.is_answer_shown),
+        unanswerable_refused=_share(others, lambda each: each.is_refused),
+        auroc=auroc([each.relevance for each in answerable], [each.relevance for each in others]),
+        gold_first=_share(answerable, lambda each: each.is_gold_first),
+        gold_found=_share(answerable, lambda each: each.is_gold_found),
+        held={stage: mean(stage in each.held for each in answerable) for stage in Stage},
+        reasons=count_reasons(asked),
+    )
+
+
+def count_reasons(trials: Sequence[AnswerTrial]) -> dict[Reason, int]:
+    """Return how many questions failed for which reason, in the order of the reasons, without those of none."""
+    counts = {reason: sum(each.reason is reason for each in trials) for reason in Reason}
+    return {reason: count for reason, count in counts.items() if count}
+
+
+def worst_first(trials: Iterable[AnswerTrial]) -> list[AnswerTrial]:
+    """Return the questions that failed: first wrong answers, the surest first, then refusals, the answer at hand first."""
+    failed = [each for each in trials if not each.is_well]
+    return sorted(failed, key=_badness, reverse=True)
+
+
+def _badness(trial: AnswerTrial) -> tuple[bool, int, float]:
+    at_hand = 0 if not trial.is_refused else len(trial.held)
+    return (not trial.is_refused, at_hand, trial.relevance)
+
+
+def _is_right(trial: AnswerTrial) -> bool:
+    return trial.outcome is Outcome.RIGHT
+
+
+def _share(trials: Sequence[AnswerTrial], holds: Callable[[AnswerTrial], bool]) -> float | None:
+    return mean(holds(each) for each in trials)

@@ -1,0 +1,226 @@
+"""What became of one question: right, wrong or refused, and where its answer was lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Evidence, Retrieval
+from lightwell.evaluation.collection import CollectionQuestion
+from lightwell.evaluation.correctness import (
+    AnswerGroup,
+    answer_text,
+    holds_answer,
+    is_right,
+    missing_groups,
+)
+from lightwell.ports import Message
+
+
+class Stage(StrEnum):
+    """A part of what was retrieved in which the answer may be whole, from the narrowest to the widest."""
+
+    BEST_SENTENCE = "best sentence"
+    THREE_SENTENCES = "three best sentences"
+    WINDOW_600 = "600 characters"
+    WINDOW_1200 = "1,200 characters"
+    BEST_PASSAGE = "best passage"
+    ALL_PASSAGES = "five passages"
+
+
+_WINDOWS = {Stage.WINDOW_600: 600, Stage.WINDOW_1200: 1200}
+
+
+class Outcome(StrEnum):
+    RIGHT = "right"
+    WRONG = "wrong"
+    REFUSED = "refused"
+
+
+class Reason(StrEnum):
+    """Why a question was not treated as it should have been."""
+
+    NOT_RETRIEVED = "not retrieved"
+    BELOW_THRESHOLD = "below threshold"
+    LEFT_OUT_OF_CONTEXT = "left out of the context"
+    DECLINED = "declined by the model"
+    DROPPED = "dropped by verification"
+    INCOMPLETE = "incomplete"
+    WRONG_SENTENCE = "wrong sentence selected"
+    WRONG_REPLY = "wrong reply of the model"
+    NOT_REFUSED = "answered what no document says"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What a chat model was sent for an answer, and its reply."""
+
+    sent: tuple[Message, ...]
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskTime:
+    """Milliseconds that one question took: by the clock, and of this process's processor time."""
+
+    wall: float
+    cpu: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerTrial:
+    """One question as it was asked through `KnowledgeBase.ask`.
+
+    `found` are the URLs of the evidence, best first, each once; `held` the stages in which the answer is whole. `shown` is what was
+    shown as nearest under a refusal, `missing` the groups that the answer lacks. `reason` is None where all is well.
+    """
+
+    question: CollectionQuestion
+    outcome: Outcome
+    reason: Reason | None
+    text: str
+    shown: str
+    missing: tuple[AnswerGroup, ...]
+    relevance: float
+    found: tuple[str, ...]
+    held: frozenset[Stage]
+    notes: tuple[str, ...]
+    took: AskTime
+    tokens: int
+
+    @property
+    def is_refused(self) -> bool:
+        return self.outcome is Outcome.REFUSED
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it was treated as it should be: answered rightly, or refused where no document answers."""
+        return self.reason is None
+
+    @property
+    def is_answer_shown(self) -> bool:
+        """Whether it was refused and what is shown as nearest holds the whole answer."""
+        return self.is_refused and holds_answer(self.question.groups, self.shown)
+
+    @property
+    def is_gold_first(self) -> bool:
+        return bool(self.found) and self.found[0] in self.question.gold
+
+    @property
+    def is_gold_found(self) -> bool:
+        """Whether the documents that are needed are among those of the evidence."""
+        gold = self.question.gold
+        return bool(gold.intersection(self.found)) and (
+            self.question.is_one_gold_enough or gold <= set(self.found)
+        )
+
+
+def judge(
+    question: CollectionQuestion,
+    answer: Answer,
+    retrieval: Retrieval,
+    exchanges: Sequence[Exchange],
+    took: AskTime,
+) -> AnswerTrial:
+    """Return what became of the question: `retrieval` is what the answer was made from, `exchanges` those of its model."""
+    held = stages_holding(question.groups, retrieval)
+    outcome = _outcome(question, answer)
+    return AnswerTrial(
+        question=question,
+        outcome=outcome,
+        reason=_reason(question, answer, outcome, held, exchanges),
+        text=answer.text if answer.citations else "",
+        shown="\n".join(each.snippet for each in answer.nearest),
+        missing=missing_groups(question.groups, answer_text(answer) if answer.citations else ""),
+        relevance=answer.relevance,
+        found=tuple(dict.fromkeys(each.chunk.url for each in retrieval.evidence)),
+        held=held,
+        notes=answer.notes,
+        took=took,
+        tokens=answer.usage.total_input_tokens + answer.usage.total_output_tokens,
+    )
+
+
+def stages_holding(groups: Sequence[AnswerGroup], retrieval: Retrieval) -> frozenset[Stage]:
+    """Return the stages in which the answer is whole.
+
+    Sentences are those of all passages, the best by its `worth`; windows lie around the best one of the best passage.
+    """
+    return frozenset(
+        stage for stage in Stage if holds_answer(groups, _text_of(stage, retrieval.evidence))
+    )
+
+
+def _text_of(stage: Stage, evidence: Sequence[Evidence]) -> str:
+    match stage:
+        case Stage.BEST_SENTENCE:
+            return "\n".join(_best_sentences(evidence, 1))
+        case Stage.THREE_SENTENCES:
+            return "\n".join(_best_sentences(evidence, 3))
+        case Stage.WINDOW_600 | Stage.WINDOW_1200:
+            return _window(evidence[0], _WINDOWS[stage]) if evidence else ""
+        case Stage.BEST_PASSAGE:
+            return evidence[0].chunk.text if evidence else ""
+        case Stage.ALL_PASSAGES:
+            return "\n".join(each.chunk.text for each in evidence)
+
+
+def _best_sentences(evidence: Sequence[Evidence], count: int) -> list[str]:
+    found = [(each, highlight) for each in evidence for highlight in each.highlights]
+    ordered = sorted(found, key=lambda pair: -pair[1].worth)
+    return [each.chunk.text[part.start : part.end] for each, part in ordered[:count]]
+
+
+def _window(entry: Evidence, size: int) -> str:
+    """Return the characters around the middle of the passage's best sentence; near an end, more of the other side."""
+    text = entry.chunk.text
+    middle = (
+        sum((entry.highlights[0].start, entry.highlights[0].end)) // 2 if entry.highlights else 0
+    )
+    start = middle - size // 2
+    start = max(0, min(start, len(text) - size))
+    return text[start : start + size]
+
+
+def _outcome(question: CollectionQuestion, answer: Answer) -> Outcome:
+    if not answer.citations:
+        return Outcome.REFUSED
+    return Outcome.RIGHT if is_right(question.groups, answer) else Outcome.WRONG
+
+
+def _reason(
+    question: CollectionQuestion,
+    answer: Answer,
+    outcome: Outcome,
+    held: frozenset[Stage],
+    exchanges: Sequence[Exchange],
+) -> Reason | None:
+    if not question.is_answerable:
+        return None if outcome is Outcome.REFUSED else Reason.NOT_REFUSED
+    if outcome is Outcome.RIGHT:
+        return None
+    if Stage.ALL_PASSAGES not in held:
+        return Reason.NOT_RETRIEVED
+    if exchanges:
+        return _reason_of_model(question, answer, exchanges)
+    if outcome is Outcome.REFUSED:
+        is_below = answer.relevance < SUFFICIENT_RELEVANCE
+        return Reason.BELOW_THRESHOLD if is_below else Reason.WRONG_SENTENCE
+    return Reason.INCOMPLETE if _is_partial(question, answer) else Reason.WRONG_SENTENCE
+
+
+def _reason_of_model(
+    question: CollectionQuestion, answer: Answer, exchanges: Sequence[Exchange]
+) -> Reason:
+    """Return why an answer is not right that a model was asked for, and whose passages hold it."""
+    if any(holds_answer(question.groups, each.reply) for each in exchanges):
+        return Reason.DROPPED
+    sent = "\n".join(message.content for each in exchanges for message in each.sent)
+    if not holds_answer(question.groups, sent):
+        return Reason.LEFT_OUT_OF_CONTEXT
+    if not answer.citations:
+        return Reason.DECLINED
+    return Reason.INCOMPLETE if _is_partial(question, answer) else Reason.WRONG_REPLY
+
+
+def _is_partial(question: CollectionQuestion, answer: Answer) -> bool:
+    return len(missing_groups(question.groups, answer_text(answer))) < len(question.groups)

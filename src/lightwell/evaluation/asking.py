@@ -1,0 +1,93 @@
+"""Asks a collection's questions through the product's own path, and measures each."""
+
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lightwell.domain.access import Reader
+from lightwell.domain.questions import Mode
+from lightwell.evaluation.answers import AnswerTrial, AskTime, Exchange, judge
+from lightwell.evaluation.caching_embedder import CachingEmbedder
+from lightwell.evaluation.collection import CollectionQuestion
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.ports import ChatModel, Embedder, Message, Reply
+
+
+@dataclass(slots=True)
+class RecordingModel:
+    """A chat model that keeps in `exchanges` what it was sent and what it replied."""
+
+    inner: ChatModel
+    exchanges: list[Exchange]
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """Return the model's reply; raise `ModelFailed`."""
+        reply = await self.inner.reply(messages, max_tokens=max_tokens, schema=schema)
+        self.exchanges.append(Exchange(sent=tuple(messages), reply=reply.text))
+        return reply
+
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+        """Yield the model's reply; raise `ModelFailed`."""
+        pieces: list[str] = []
+        async for piece in self.inner.stream(messages, max_tokens=max_tokens):
+            pieces.append(piece)
+            yield piece
+        self.exchanges.append(Exchange(sent=tuple(messages), reply="".join(pieces)))
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorder:
+    """What stands in front of the models while questions are asked; pass its methods to `open_knowledge_base`.
+
+    Vectors are kept within one question only, so that each question costs what it costs a user.
+    """
+
+    exchanges: list[Exchange] = field(default_factory=list[Exchange])
+    embedder: CachingEmbedder | None = None
+
+    def wrap_embedder(self, inner: Embedder) -> CachingEmbedder:
+        """Return the embedder that remembers the vectors of one question."""
+        self.embedder = CachingEmbedder(inner)
+        return self.embedder
+
+    def wrap_model(self, inner: ChatModel) -> RecordingModel:
+        """Return the chat model whose exchanges are kept here."""
+        return RecordingModel(inner, self.exchanges)
+
+    def forget(self) -> None:
+        """Begin a new question."""
+        self.exchanges.clear()
+        if self.embedder is not None:
+            self.embedder.forget()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerEvaluator:
+    """Asks as `reader`, who sees all documents of the collection."""
+
+    kb: KnowledgeBase
+    reader: Reader
+    mode: Mode
+    recorder: Recorder
+
+    async def trial(self, question: CollectionQuestion) -> AnswerTrial:
+        """Ask once, measured; then look up again, from remembered vectors, what the answer was made from."""
+        self.recorder.forget()
+        wall, cpu = time.perf_counter(), time.process_time()
+        answer = await self.kb.ask(question.text, self.reader, mode=self.mode)
+        took = AskTime(
+            wall=1000 * (time.perf_counter() - wall), cpu=1000 * (time.process_time() - cpu)
+        )
+        exchanges = tuple(self.recorder.exchanges)
+        retrieval = await self.kb.search(question.text, self.reader, mode=self.mode)
+        return judge(question, answer, retrieval, exchanges, took)

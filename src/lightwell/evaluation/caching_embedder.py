@@ -1,0 +1,49 @@
+"""An embedder that is asked once for each text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lightwell.ports import Embedder, Vectors
+
+_MAX_REMEMBERED = 50_000
+
+
+@dataclass(slots=True)
+class CachingEmbedder:
+    """The embedder, asked once for each text: what it gave is given again at once."""
+
+    inner: Embedder
+    _known: dict[str, Vectors] = field(default_factory=dict[str, Vectors])
+
+    @property
+    def model(self) -> str:
+        return self.inner.model
+
+    @property
+    def dimension(self) -> int:
+        return self.inner.dimension
+
+    async def documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one vector per text, in order."""
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._known]
+        if unknown:
+            self._known.update(zip(unknown, await self.inner.documents(unknown), strict=True))
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        vectors = np.stack([self._known[text] for text in texts])
+        for text in list(self._known)[: max(0, len(self._known) - _MAX_REMEMBERED)]:
+            del self._known[text]
+        return vectors
+
+    async def query(self, text: str) -> Vectors:
+        """Return the question's vector, shape (1, dimension)."""
+        key = f"?{text}"
+        if key not in self._known:
+            self._known[key] = await self.inner.query(text)
+        return self._known[key]
+
+    def forget(self) -> None:
+        """Forget all vectors."""
+        self._known.clear()

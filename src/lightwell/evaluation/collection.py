@@ -1,0 +1,195 @@
+"""A collection: documents as they are, and questions of which it is known what a right answer says."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from lightwell.domain.access import Tags
+from lightwell.domain.errors import Invalid
+from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.evaluation.archive import unpack
+from lightwell.evaluation.correctness import AnswerGroup, normalize
+from lightwell.evaluation.jsonl import find_file, parse_line, read_lines
+from lightwell.ports import Change, ChangedDocument, Connector, UnchangedDocument
+
+DOCUMENTS = "documents"
+ARCHIVES = ("documents.tar.gz", "documents.tgz", "documents.tar")
+TAGS: Tags = frozenset({"eval:all"})
+"""The access tag of every document of a collection."""
+
+UNANSWERABLE = "unanswerable"
+
+_Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    id: _Text
+    question: Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION, pattern=r"\S")]
+    gold: list[_Text]
+    answer_any: list[Annotated[list[_Text], Field(min_length=1)]]
+    gold_any: bool = False
+    evidence: list[str] = []
+    kind: str = ""
+    style: str = ""
+    split: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionQuestion:
+    """A question; `gold` are the URLs of the documents that answer it, `groups` what a right answer says.
+
+    Both are empty where no document answers it. Of `gold` one document is enough where `is_one_gold_enough`, else all are needed.
+    """
+
+    id: str
+    text: str
+    kind: str
+    style: str
+    split: str
+    gold: frozenset[str]
+    is_one_gold_enough: bool
+    groups: tuple[AnswerGroup, ...]
+
+    @property
+    def is_answerable(self) -> bool:
+        return bool(self.groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """Documents below `root`, and questions in the order of their file."""
+
+    name: str
+    root: Path
+    questions: tuple[CollectionQuestion, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicDocuments:
+    """A `Connector` that hands on the documents of another one with the tag that the evaluation's reader has.
+
+    What the files themselves say of access does not hold here: the store is the evaluation's own.
+    """
+
+    inner: Connector
+
+    @property
+    def scope(self) -> str:
+        return self.inner.scope
+
+    async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
+        """Yield the other connector's changes."""
+        async for change in self.inner.changes(known):
+            match change:
+                case ChangedDocument(document=document) | UnchangedDocument(document=document):
+                    yield replace(change, document=replace(document, acl_tags=TAGS))
+                case _:
+                    yield change
+
+
+def is_collection(folder: Path) -> bool:
+    """Return whether the folder is to be read as a collection: it has no corpus of passages."""
+    return find_file(folder, "corpus") is None
+
+
+def load_collection(
+    folder: Path, *, unpack_below: Path, documents: Path | None = None
+) -> Collection:
+    """Return the collection of a folder with `questions.jsonl` and `documents/` or `documents.tar.gz`.
+
+    `documents` names a folder or an archive elsewhere. Archives are unpacked below `unpack_below`. Raises `Invalid` with the file, the line, what is
+    wrong there and how to fix it.
+    """
+    questions = find_file(folder, "questions")
+    if questions is None:
+        raise Invalid(
+            f"{folder} has no questions.jsonl: write one JSON object per line, such as"
+            ' {"id": "1", "question": "How many days?", "gold": ["leave.md"], "answer_any": [["25 days"]]}'
+        )
+    root = _root(documents or _find_documents(folder), unpack_below).resolve()
+    return Collection(
+        name=folder.resolve().name, root=root, questions=tuple(_questions(questions, root))
+    )
+
+
+def _find_documents(folder: Path) -> Path:
+    if (folder / DOCUMENTS).is_dir():
+        return folder / DOCUMENTS
+    for name in ARCHIVES:
+        if (folder / name).is_file():
+            return folder / name
+    raise Invalid(
+        f"{folder} has no documents: put them into {folder / DOCUMENTS}/ or {ARCHIVES[0]}, or name them with"
+        " --documents. A set of passages has a corpus.jsonl instead"
+    )
+
+
+def _root(documents: Path, unpack_below: Path) -> Path:
+    if documents.is_dir():
+        return documents
+    if documents.is_file():
+        return unpack(documents, unpack_below)
+    raise Invalid(f"{documents} is neither a folder nor an archive; check the path")
+
+
+def _questions(path: Path, root: Path) -> list[CollectionQuestion]:
+    questions: list[CollectionQuestion] = []
+    ids: set[str] = set()
+    for where, line in read_lines(path):
+        written = parse_line(_Question, where, line)
+        if written.id in ids:
+            raise Invalid(f"{where}: the id {written.id!r} is there twice; give each its own")
+        ids.add(written.id)
+        questions.append(_question(where, written, root))
+    return questions
+
+
+def _question(where: str, written: _Question, root: Path) -> CollectionQuestion:
+    _check_answer(where, written)
+    return CollectionQuestion(
+        id=written.id,
+        text=written.question,
+        kind=written.kind,
+        style=written.style,
+        split=written.split,
+        gold=frozenset(_url(where, path, root) for path in written.gold),
+        is_one_gold_enough=written.gold_any,
+        groups=tuple(tuple(group) for group in written.answer_any),
+    )
+
+
+def _check_answer(where: str, written: _Question) -> None:
+    if bool(written.gold) != bool(written.answer_any):
+        lacking = "answer_any" if written.gold else "gold"
+        raise Invalid(
+            f"{where}: {lacking!r} is empty; fill it in, or leave both 'gold' and 'answer_any' empty for a question"
+            " that no document answers"
+        )
+    if (written.kind == UNANSWERABLE) == bool(written.gold) and written.kind:
+        raise Invalid(
+            f"{where}: 'kind' is {written.kind!r}, and 'gold' says otherwise; questions of the kind"
+            f" {UNANSWERABLE!r} have no 'gold', all others have"
+        )
+    for words in _flat(written.answer_any):
+        if not normalize(words):
+            raise Invalid(
+                f"{where}: 'answer_any' has {words!r}, of which nothing is left to compare"
+            )
+
+
+def _flat(groups: Sequence[Sequence[str]]) -> list[str]:
+    return [words for group in groups for words in group]
+
+
+def _url(where: str, path: str, root: Path) -> str:
+    relative = PurePosixPath(path)
+    if relative.is_absolute() or ".." in relative.parts or not (root / relative).is_file():
+        raise Invalid(
+            f"{where}: 'gold' names {path!r}, which is no file of {root}; write its path relative to that folder"
+        )
+    return (root / relative).as_uri()

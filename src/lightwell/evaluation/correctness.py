@@ -1,0 +1,49 @@
+"""When an answer is right: the one rule, on text alone.
+
+An answer is right where it has citations and each group of expected words is found in it by at least one of its alternatives. Case,
+runs of white space, the marks `*`, `_` and backquote, and the form of quotation marks do not count. Half of what was asked is wrong.
+"""
+
+from collections.abc import Sequence
+
+from lightwell.domain.evidence import Answer
+
+AnswerGroup = tuple[str, ...]
+"""Alternatives of which one is enough."""
+
+_FORMS = str.maketrans(
+    {
+        **dict.fromkeys("*_`", ""),
+        **dict.fromkeys("‘’‚‛", "'"),
+        **dict.fromkeys("“”„‟", '"'),
+    }
+)
+
+
+def normalize(text: str) -> str:
+    """Return the text as the rule compares it."""
+    return " ".join(text.translate(_FORMS).casefold().split())
+
+
+def missing_groups(groups: Sequence[AnswerGroup], text: str) -> tuple[AnswerGroup, ...]:
+    """Return the groups of which the text holds no alternative, in order."""
+    said = normalize(text)
+    return tuple(group for group in groups if not any(normalize(words) in said for words in group))
+
+
+def holds_answer(groups: Sequence[AnswerGroup], text: str) -> bool:
+    """Return whether the text holds the whole answer; false where no answer is expected."""
+    return bool(groups) and not missing_groups(groups, text)
+
+
+def answer_text(answer: Answer) -> str:
+    """Return what the answer says, without its citation marks: the number in `[3]` answers nothing."""
+    text = answer.text
+    for citation in answer.citations:
+        text = text.replace(citation.id, "")
+    return text
+
+
+def is_right(groups: Sequence[AnswerGroup], answer: Answer) -> bool:
+    """Return whether the answer is right by the rule above."""
+    return bool(answer.citations) and holds_answer(groups, answer_text(answer))

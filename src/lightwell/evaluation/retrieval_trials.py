@@ -1,0 +1,113 @@
+"""Asks a data set's questions, with and without what answers them, and measures each."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from lightwell.domain.access import Reader
+from lightwell.domain.calibration import Calibration, fit_calibration
+from lightwell.domain.evidence import Retrieval
+from lightwell.domain.questions import Channel, Mode
+from lightwell.evaluation.dataset import DatasetQuestion
+from lightwell.evaluation.measures import QuestionTime, Trial, VariantTrial, relevances
+from lightwell.knowledge_base import KnowledgeBase
+
+DEV = "dev"
+"""The split that is tuned on."""
+
+_SHOWN, _DEEPEST = 5, 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """Another way to ask: in another mode, or without some channels."""
+
+    name: str
+    mode: Mode
+    without: frozenset[Channel] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalEvaluator:
+    """One reader sees all documents, and one for each fold none of those that answer its questions."""
+
+    kb: KnowledgeBase
+    mode: Mode
+    everybody: Reader
+    without: Mapping[int, Reader]
+
+    async def trial(self, question: DatasetQuestion) -> Trial:
+        """Ask four times: as it is, from remembered vectors, deeper, and without what answers."""
+        shown, wall, cpu = await self._timed_search(question)
+        _, bare_wall, bare_cpu = await self._timed_search(question)
+        deep = await self._search(question, self.everybody, limit=_DEEPEST)
+        gone = None
+        if question.gold:
+            gone = await self._search(question, self.without[question.fold], limit=_SHOWN)
+        return Trial(
+            kind=question.kind,
+            split=question.split,
+            gold=question.gold,
+            found=_documents(deep),
+            best=shown.best,
+            best_without=gone.best if gone else None,
+            took=QuestionTime(wall=wall, cpu=cpu, bare_wall=bare_wall, bare_cpu=bare_cpu),
+        )
+
+    async def variant_trial(self, question: DatasetQuestion, variant: Variant) -> VariantTrial:
+        """Ask in another way, and return only what was found."""
+        shown = await self.kb.search(
+            question.text,
+            self.everybody,
+            limit=_DEEPEST,
+            mode=variant.mode,
+            without=variant.without,
+        )
+        return VariantTrial(gold=question.gold, found=_documents(shown))
+
+    async def _timed_search(self, question: DatasetQuestion) -> tuple[Retrieval, float, float]:
+        wall, cpu = time.perf_counter(), time.process_time()
+        shown = await self._search(question, self.everybody, limit=_SHOWN)
+        return (
+            shown,
+            1000 * (time.perf_counter() - wall),
+            1000 * (time.process_time() - cpu),
+        )
+
+    async def _search(self, question: DatasetQuestion, reader: Reader, *, limit: int) -> Retrieval:
+        return await self.kb.search(question.text, reader, limit=limit, mode=self.mode)
+
+
+def ablation_variants(mode: Mode) -> tuple[Variant, ...]:
+    """Return the variants of an ablation: without each channel of the mode, then each mode."""
+    channels = [channel for channel in Channel if channel in mode.channels]
+    modes = [each for each in Mode if each is not Mode.BYPASS]
+    return (
+        *(
+            Variant(name=f"without {each}", mode=mode, without=frozenset({each}))
+            for each in channels
+        ),
+        *(Variant(name=f"mode {each}", mode=each) for each in modes),
+    )
+
+
+def calibrate(trials: Iterable[Trial]) -> Calibration:
+    """Return the calibration under which the dev questions' best scores say whether they were answerable."""
+    answerable, unanswerable = relevances(each for each in trials if each.split == DEV)
+    return fit_calibration(
+        [*((score, True) for score in answerable), *((score, False) for score in unanswerable)]
+    )
+
+
+def recalibrate(trial: Trial, calibration: Calibration) -> Trial:
+    """Return the trial with its relevances by this calibration."""
+    gone = trial.best_without
+    return replace(
+        trial,
+        best=calibration.relevance(trial.best),
+        best_without=None if gone is None else calibration.relevance(gone),
+    )
+
+
+def _documents(retrieval: Retrieval) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.chunk.url for each in retrieval.evidence))

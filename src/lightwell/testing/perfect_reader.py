@@ -1,0 +1,127 @@
+"""A chat model that never misses: it finds the expected answer in what it is shown, and cites it.
+
+What an evaluation with it does not answer rightly was lost by Lightwell: by the gate in front of the model, by the choice of its
+context, or by verification. `python -m lightwell.testing.perfect_reader QUESTIONS -- COMMAND ...` runs a command with it as the chat model of the environment.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import cast
+
+from pydantic import BaseModel
+
+from lightwell.evaluation.correctness import AnswerGroup, missing_groups, normalize
+from lightwell.evaluation.jsonl import parse_line, read_lines
+from lightwell.ports import Message
+from lightwell.testing.endpoint import FakeEndpoint
+from lightwell.testing.models import ScriptedModel
+from lightwell.text.units import units
+
+NOT_ANSWERABLE = "INSUFFICIENT"
+
+_PASSAGE = re.compile(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
+_QUESTION = re.compile(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
+_MARKER = re.compile(r"(?:[-*+•]|\d+[.)])\s+")
+
+Cited = tuple[str, int]
+"""A sentence and the number of its passage."""
+
+
+class PerfectReader(ScriptedModel):
+    """Replies with the sentences of its context that together hold the expected answer, each with its citation mark.
+
+    `expected` are the groups of words of each question. Where the context lacks one of them, or the question is not
+    among them, it replies that the question is not answerable.
+    """
+
+    model = "perfect-reader"
+
+    def __init__(self, expected: Mapping[str, Sequence[AnswerGroup]]) -> None:
+        self._expected = {normalize(text): tuple(groups) for text, groups in expected.items()}
+        super().__init__(self.say)
+
+    def say(self, messages: Sequence[Message]) -> str:
+        """Return the reply to these messages."""
+        sent = messages[-1].content
+        asked = _QUESTION.search(sent)
+        groups = self._expected.get(normalize(asked[1]), ()) if asked else ()
+        chosen = _cover(groups, list(_sentences(sent)))
+        return "\n".join(f"{text} [{number}]" for text, number in chosen) or NOT_ANSWERABLE
+
+    @classmethod
+    def from_questions(cls, path: Path) -> "PerfectReader":
+        """Return the reader that knows the answers of a collection's `questions.jsonl`; raise `Invalid`."""
+        lines = (parse_line(_Question, where, line) for where, line in read_lines(path))
+        return cls({each.question: [tuple(group) for group in each.answer_any] for each in lines})
+
+
+class _Question(BaseModel):
+    question: str
+    answer_any: list[list[str]]
+
+
+def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[Cited]) -> list[Cited]:
+    """Return few sentences that hold all groups, in their order; [] where that cannot be."""
+    chosen: list[Cited] = []
+    left = tuple(groups)
+    while left:
+        best = min(
+            sentences,
+            key=lambda each: (len(missing_groups(left, each[0])), len(each[0])),
+            default=None,
+        )
+        rest = missing_groups(left, best[0]) if best else left
+        if best is None or len(rest) == len(left):
+            return []
+        chosen.append(best)
+        left = rest
+    return sorted(chosen, key=sentences.index)
+
+
+def _sentences(sent: str) -> Iterator[Cited]:
+    """Yield the units of each passage that was sent, then each two that follow one another."""
+    for match in _PASSAGE.finditer(sent):
+        number, text = int(match[1]), match[3]
+        parts = units(text)
+        for part in parts:
+            yield _plain(text[part.start : part.end]), number
+        for one, following in pairwise(parts):
+            yield _plain(text[one.start : following.end]), number
+
+
+def _plain(text: str) -> str:
+    return " ".join(_MARKER.sub("", text, count=1).split())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command after `--` with the perfect reader as its chat model, and return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m lightwell.testing.perfect_reader", description=__doc__
+    )
+    parser.add_argument("questions", type=Path, help="the collection's questions.jsonl")
+    parser.add_argument("command", nargs="+", help="after --: the command")
+    given = parser.parse_args(arguments)
+    reader = PerfectReader.from_questions(given.questions)
+    with serving(reader).running() as endpoint:
+        own = [f"LIGHTWELL_CHAT_URL={endpoint.base_url}", f"LIGHTWELL_CHAT_MODEL={reader.model}"]
+        command = ["/usr/bin/env", *own, *given.command]
+        return subprocess.run(command, check=False).returncode  # noqa: S603  the caller's own command
+
+
+def serving(reader: PerfectReader) -> FakeEndpoint:
+    """Return an endpoint that answers as the reader does."""
+
+    def reply(body: Mapping[str, object]) -> str:
+        sent = cast("Sequence[Mapping[str, str]]", body["messages"])
+        return reader.say([Message(role=each["role"], content=each["content"]) for each in sent])
+
+    return FakeEndpoint(reply)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,47 @@
+"""The chat model that finds what is expected, if it is there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lightwell.answer.context import Context
+from lightwell.answer.generation import build_messages, verify_reply
+from lightwell.testing.perfect_reader import NOT_ANSWERABLE, PerfectReader
+from tests.passages import chunk, passage
+
+QUESTION = "How many days, and who approves them?"
+GROUPS = (("25 days",), ("manager",))
+PASSAGES = (
+    passage(chunk("Coffee is free.\n\n- There are 25 days of leave.\n- Sick days are others.")),
+    passage(chunk("Leave is planned. Your manager approves it.", 2)),
+)
+
+
+async def said(*passages: int, question: str = QUESTION) -> str:
+    shown = tuple(PASSAGES[each] for each in passages)
+    context = Context(entities=(), relations=(), passages=shown, tokens=0)
+    messages = build_messages(question, context)
+    return (await PerfectReader({QUESTION: GROUPS}).reply(messages, max_tokens=200)).text
+
+
+@pytest.mark.asyncio
+async def test_it_quotes_what_holds_the_answer_and_cites_it() -> None:
+    reply = await said(0, 1)
+    assert reply == "There are 25 days of leave. [1]\nYour manager approves it. [2]"
+    assert len(verify_reply(reply, PASSAGES, QUESTION)) == 2
+
+
+@pytest.mark.asyncio
+async def test_without_the_whole_answer_it_gives_up() -> None:
+    assert await said(0) == NOT_ANSWERABLE
+    assert await said(0, 1, question="How much is the coffee?") == NOT_ANSWERABLE
+
+
+@pytest.mark.asyncio
+async def test_it_knows_the_answers_of_a_collection(tmp_path: Path) -> None:
+    asked = {"id": "1", "question": QUESTION, "answer_any": GROUPS}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(asked))
+    reader = PerfectReader.from_questions(tmp_path / "questions.jsonl")
+    context = Context(entities=(), relations=(), passages=PASSAGES, tokens=0)
+    assert reader.say(build_messages(QUESTION, context)) == await said(0, 1)
