@@ -271,7 +271,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
 async def test_progress_within_one_document_is_told(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lightwell.ingest.pipeline._EXTRACTED_AT_ONCE", 3)
+    monkeypatch.setattr("lightwell.ingest.pipeline._CHUNKS_PER_EXTRACTION", 3)
     text = "\n\n".join(f"Paragraph {n} speaks of Acme Corp and of pump {n}." for n in range(600))
     told: list[Progress] = []
     await project.kb.enqueue(InMemorySource(documents=(make_document("long.txt", text, TAGS),)))

@@ -238,8 +238,8 @@ def test_no_process_outlives_its_parent(state: str, end: signal.Signals) -> None
     ("where", "value"),
     [
         ("sys.executable", "/no/python"),
-        ("lightwell.ingest.parser._BOOT", "raise SystemExit(3)"),
-        ("lightwell.ingest.parser._BOOT", "print('x' * 100)"),
+        ("lightwell.ingest.parser._BOOTSTRAP", "raise SystemExit(3)"),
+        ("lightwell.ingest.parser._BOOTSTRAP", "print('x' * 100)"),
     ],
 )
 async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(

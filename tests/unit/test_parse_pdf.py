@@ -155,7 +155,7 @@ def test_many_threads_may_read_at_once() -> None:
     ],
 )
 def test_dates_are_read_in_the_form_of_pdf(word: str, moment: datetime | None) -> None:
-    assert pdf._moment(word) == moment  # pyright: ignore[reportPrivateUsage]
+    assert pdf._parse_date(word) == moment  # pyright: ignore[reportPrivateUsage]
 
 
 def test_damaged_bytes_are_read_or_refused() -> None:

@@ -25,7 +25,7 @@ MADE_AT_RUN_TIME = {
     "connectors._file_settings._segment": "one part of a glob; `test_files.py` tests it",
     "ingest.parse.pdf._headings": "the title of a bookmark, white space between its words: nothing overlaps",
     "ingest.parse._text._long_run_of_marks": "combining marks, a fixed number of them: nothing overlaps",
-    "ingest.extract.reply_parser._count": "an entity's name, literally: nothing is repeated",
+    "ingest.extract.reply_parser._occurrences": "an entity's name, literally: nothing is repeated",
 }
 """Functions that make a pattern out of words, all escaped, and why they may."""
 

@@ -14,14 +14,14 @@ from lightwell.domain.errors import Invalid
 
 _KEYS = ("acl_tags", "title", "topic", "topic_tag", "author", "metadata")
 _FOLDER_KEYS = (*_KEYS, "files", "ignore")
-_LONGEST_PATTERN = 1000
+_MAX_PATTERN_CHARACTERS = 1000
 MAX_TAGS = 100
 """Access tags of one document; who needs more has a group to name."""
 
 _NO_LETTERS = re.compile(r"[\W_]+")
 _ACCESS_KEY = "acltags"
 _ACCESS_WORDS = frozenset("acl acls accesstag accesstags accesslist accesscontrol".split())
-_MAX_SLIPS = 2
+_MAX_TYPOS = 2
 
 
 _Segment = re.Pattern[str] | None
@@ -55,20 +55,24 @@ class FolderSettings:
         """Return what is said of the file at this path, from here, the nearest word last."""
         return [
             self.default_layer,
-            *(said for pattern, said in self.pattern_layers if _matches(pattern, path)),
+            *(layer for pattern, layer in self.pattern_layers if _matches(pattern, path)),
         ]
 
 
 def parse_folder_settings(yaml: Mapping[str, object], origin: str) -> FolderSettings:
     """Return a folder's settings, read from the file `origin`; raise `Invalid` naming the key that is wrong."""
-    _refuse_unknown(yaml, _FOLDER_KEYS)
+    _reject_unknown_keys(yaml, _FOLDER_KEYS)
     files = _mapping(yaml.get("files"), "files")
     return FolderSettings(
         default_layer=_parse_layer(yaml, origin),
         pattern_layers=[
-            (_short(pattern), _of_pattern(pattern, said, origin)) for pattern, said in files.items()
+            (_require_short_pattern(pattern), _parse_pattern_layer(pattern, settings, origin))
+            for pattern, settings in files.items()
         ],
-        ignore_patterns=[_short(pattern) for pattern in _words(yaml.get("ignore") or [], "ignore")],
+        ignore_patterns=[
+            _require_short_pattern(pattern)
+            for pattern in _word_list(yaml.get("ignore") or [], "ignore")
+        ],
     )
 
 
@@ -80,9 +84,9 @@ def parse_front_matter(yaml: Mapping[str, object]) -> FileSettingsLayer:
     for key in yaml:
         if key != "acl_tags" and _resembles_access_key(key):
             raise Invalid(f"{key!r} looks like a misspelt acl_tags; write acl_tags, or rename it")
-    said = _parse_layer(yaml, FRONT_MATTER)
-    foreign = {key: _text(value) for key, value in yaml.items() if key not in _KEYS}
-    return replace(said, metadata={**foreign, **said.metadata})
+    layer = _parse_layer(yaml, FRONT_MATTER)
+    other_keys = {key: _metadata_text(value) for key, value in yaml.items() if key not in _KEYS}
+    return replace(layer, metadata={**other_keys, **layer.metadata})
 
 
 def resolve_settings(default: Tags, layers: Iterable[FileSettingsLayer]) -> FileSettings:
@@ -100,9 +104,9 @@ def resolve_settings(default: Tags, layers: Iterable[FileSettingsLayer]) -> File
     )
 
 
-def _of_pattern(pattern: str, said: object, origin: str) -> FileSettingsLayer:
-    keys = _mapping(said, f"files: {pattern}")
-    _refuse_unknown(keys, _KEYS)
+def _parse_pattern_layer(pattern: str, settings: object, origin: str) -> FileSettingsLayer:
+    keys = _mapping(settings, f"files: {pattern}")
+    _reject_unknown_keys(keys, _KEYS)
     return _parse_layer(keys, origin)
 
 
@@ -110,20 +114,20 @@ def _parse_layer(yaml: Mapping[str, object], origin: str) -> FileSettingsLayer:
     if "topic" in yaml and "topic_tag" in yaml:
         raise Invalid("`topic` and `topic_tag` are the same; keep one")
     metadata = {
-        key: _word(value, f"metadata: {key}") or ""
+        key: _scalar(value, f"metadata: {key}") or ""
         for key, value in _mapping(yaml.get("metadata"), "metadata").items()
     }
-    author = _word(yaml.get("author"), "author")
+    author = _scalar(yaml.get("author"), "author")
     return FileSettingsLayer(
         origin=origin,
         acl_tags=_tags(yaml["acl_tags"]) if "acl_tags" in yaml else None,
-        title=_word(yaml.get("title"), "title"),
-        topic=_word(yaml.get("topic", yaml.get("topic_tag")), "topic"),
+        title=_scalar(yaml.get("title"), "title"),
+        topic=_scalar(yaml.get("topic", yaml.get("topic_tag")), "topic"),
         metadata=metadata if author is None else {**metadata, "author": author},
     )
 
 
-def _refuse_unknown(yaml: Mapping[str, object], known: Sequence[str]) -> None:
+def _reject_unknown_keys(yaml: Mapping[str, object], known: Sequence[str]) -> None:
     for key in yaml:
         if key not in known:
             names = ", ".join(_FOLDER_KEYS if "files" in known else _KEYS)
@@ -131,7 +135,7 @@ def _refuse_unknown(yaml: Mapping[str, object], known: Sequence[str]) -> None:
 
 
 def _tags(value: object) -> Tags:
-    tags = tags_of(_words(value or [], "acl_tags"))
+    tags = tags_of(_word_list(value or [], "acl_tags"))
     if len(tags) > MAX_TAGS:
         raise Invalid(
             f"'acl_tags' lists {len(tags):,} tags; name at most {MAX_TAGS}, or a tag for all of them"
@@ -141,8 +145,8 @@ def _tags(value: object) -> Tags:
 
 def _resembles_access_key(key: str) -> bool:
     """Say whether a key is `acl_tags` in other letters, or with up to two slips."""
-    bare = _NO_LETTERS.sub("", key.casefold())[: len(_ACCESS_KEY) + _MAX_SLIPS + 1]
-    return bare in _ACCESS_WORDS or _edit_distance(bare, _ACCESS_KEY) <= _MAX_SLIPS
+    bare = _NO_LETTERS.sub("", key.casefold())[: len(_ACCESS_KEY) + _MAX_TYPOS + 1]
+    return bare in _ACCESS_WORDS or _edit_distance(bare, _ACCESS_KEY) <= _MAX_TYPOS
 
 
 def _edit_distance(one: str, other: str) -> int:
@@ -150,15 +154,15 @@ def _edit_distance(one: str, other: str) -> int:
     row = list(range(len(other) + 1))
     for at, sign in enumerate(one, start=1):
         before, row[0] = row[0], at
-        for to, wanted in enumerate(other, start=1):
+        for to, letter in enumerate(other, start=1):
             before, row[to] = (
                 row[to],
-                min(row[to] + 1, row[to - 1] + 1, before + (sign != wanted)),
+                min(row[to] + 1, row[to - 1] + 1, before + (sign != letter)),
             )
     return row[-1]
 
 
-def _text(value: object) -> str:
+def _metadata_text(value: object) -> str:
     """Return a value of a key that is not ours as one line: a list by commas, what is nested as JSON."""
     if value is None:
         return ""
@@ -166,7 +170,7 @@ def _text(value: object) -> str:
         return " ".join(str(value).split())
     words = cast("list[object]", value) if isinstance(value, list) else []
     if words and all(map(_is_plain, words)):
-        return ", ".join(_text(word) for word in words)
+        return ", ".join(_metadata_text(word) for word in words)
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
@@ -178,7 +182,7 @@ def _mapping(value: object, key: str) -> Mapping[str, object]:
     return {str(name): inner for name, inner in cast("dict[object, object]", value).items()}
 
 
-def _words(value: object, key: str) -> list[str]:
+def _word_list(value: object, key: str) -> list[str]:
     words = value.split(",") if isinstance(value, str) else value
     if not isinstance(words, list) or not all(
         isinstance(word, str) for word in cast("list[object]", words)
@@ -187,7 +191,7 @@ def _words(value: object, key: str) -> list[str]:
     return cast("list[str]", words)
 
 
-def _word(value: object, key: str) -> str | None:
+def _scalar(value: object, key: str) -> str | None:
     if value is None:
         return None
     if not _is_plain(value):
@@ -199,9 +203,9 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, str | int | float | date) and not isinstance(value, bool)
 
 
-def _short(pattern: str) -> str:
-    if len(pattern) > _LONGEST_PATTERN:
-        raise Invalid(f"a pattern has at most {_LONGEST_PATTERN:,} characters; shorten it")
+def _require_short_pattern(pattern: str) -> str:
+    if len(pattern) > _MAX_PATTERN_CHARACTERS:
+        raise Invalid(f"a pattern has at most {_MAX_PATTERN_CHARACTERS:,} characters; shorten it")
     return pattern
 
 
@@ -210,30 +214,30 @@ def _matches(pattern: str, path: str) -> bool:
 
     The time grows with the product of the lengths, whatever the pattern: strangers write patterns.
     """
-    wanted = _segments(pattern)
-    places = _advance_past_stars(wanted, {0})
+    segments = _segments(pattern)
+    places = _advance_past_stars(segments, {0})
     for part in path.split("/"):
-        places = _advance_past_stars(wanted, _after(wanted, places, part))
-        if len(wanted) in places:
+        places = _advance_past_stars(segments, _advance(segments, places, part))
+        if len(segments) in places:
             return True
     return False
 
 
-def _after(wanted: Sequence[_Segment], places: set[int], part: str) -> set[int]:
+def _advance(segments: Sequence[_Segment], places: set[int], part: str) -> set[int]:
     """Return the places in the pattern that one more part of the path leads to."""
-    found: set[int] = set()
+    next_places: set[int] = set()
     for place in places:
-        segment = wanted[place]
+        segment = segments[place]
         if segment is None:
-            found.add(place)
+            next_places.add(place)
         elif segment.fullmatch(part):
-            found.add(place + 1)
-    return found
+            next_places.add(place + 1)
+    return next_places
 
 
-def _advance_past_stars(wanted: Sequence[_Segment], places: set[int]) -> set[int]:
+def _advance_past_stars(segments: Sequence[_Segment], places: set[int]) -> set[int]:
     """Return these places and those behind each `**`, which stands for no part of the path too."""
-    behind = (place + 1 for place in places if place < len(wanted) and wanted[place] is None)
+    behind = (place + 1 for place in places if place < len(segments) and segments[place] is None)
     return places.union(behind)
 
 

@@ -41,12 +41,12 @@ from lightwell.ports import (
 
 SETTINGS_NAME = ".lightwell.yaml"
 MAX_BYTES = 50 * 1024 * 1024
-_CHECK = "check its permissions"
+_CHECK_PERMISSIONS = "check its permissions"
 _READ_ONLY = (
     os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 )
 
-_NO_DOCUMENTS = frozenset(
+_IGNORED_EXTENSIONS = frozenset(
     """.png .jpg .jpeg .gif .bmp .tif .tiff .webp .svg .ico .heic .psd .ai .eps .mp3 .wav .ogg .flac .m4a .mp4
     .mov .avi .mkv .webm .zip .gz .tgz .bz2 .xz .zst .7z .rar .tar .jar .whl .deb .rpm .iso .dmg .exe .dll .so
     .dylib .o .a .class .pyc .bin .dat .db .sqlite .sqlite3 .ttf .otf .woff .woff2 .css .js .map .lock .tmp
@@ -61,7 +61,7 @@ class _FileEntry:
 
     path: Path
     source_id: str
-    said: Sequence[FileSettingsLayer] = ()
+    layers: Sequence[FileSettingsLayer] = ()
     reason: str = ""
     message: str = ""
 
@@ -102,7 +102,7 @@ class Files:
     def describe_ignored_settings(self) -> list[str]:
         """Return, as messages, which settings files above the root do not apply, since others may have written them."""
         root = self.root.resolve()
-        above = root.parents[len(_trusted(root)) :]
+        above = root.parents[len(_trusted_parents(root)) :]
         reason = reason_to_distrust(above[0].stat()) if above else ""
         return [
             f"{folder / SETTINGS_NAME} does not apply: {above[0]} {reason}"
@@ -119,7 +119,7 @@ class Files:
         present = {each.path.as_uri() for each in found}
         unreadable = tuple(each.path.as_uri() + "/" for each in found if each.reason)
         for url in sorted(known):
-            if url not in present and _below(url, root) and not url.startswith(unreadable):
+            if url not in present and _is_below(url, root) and not url.startswith(unreadable):
                 yield RemovedDocument(url=url)
         for each in found:
             yield await asyncio.to_thread(self._change, each, known)
@@ -137,7 +137,7 @@ class Files:
             raise SourceFailed(
                 f"{self.root} cannot be read: {error.strerror}; check the path"
             ) from error
-        return root, list(_below_folder(root, root, above))
+        return root, list(_walk_folder(root, root, above))
 
     def _change(self, entry: _FileEntry, known: Mapping[str, str]) -> Change:
         url = entry.path.as_uri()
@@ -149,14 +149,14 @@ class Files:
             return UnreadableDocument(url=url, reason="settings", message=f"front matter: {error}")
         except OSError as error:
             return UnreadableDocument(
-                url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK}"
+                url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK_PERMISSIONS}"
             )
         except Exception as error:  # noqa: BLE001 - one file never ends the walk; it is told with its reason
             failure = document_failure(error, url)
             message = str(error) if failure is None else failure.message
             return UnreadableDocument(url=url, reason="internal", message=message)
         if known.get(url) == document.content_hash:
-            return UnchangedDocument(url=url, document=_without_bytes(document))
+            return UnchangedDocument(url=url, document=_without_content(document))
         return ChangedDocument(document=document)
 
     def _document(self, entry: _FileEntry, url: str) -> NewDocument:
@@ -166,8 +166,8 @@ class Files:
             raise unsupported_format(entry.path.name)
         content, modified = self._read_file(entry.path)
         format = self.format or detect_format(entry.path.name, content)
-        said = [*entry.said, _front_matter(content)] if format is Format.MARKDOWN else entry.said
-        settings = resolve_settings(self.default_tags, said)
+        layers = [*entry.said, _front_matter(content)] if format is Format.MARKDOWN else entry.said
+        settings = resolve_settings(self.default_tags, layers)
         return NewDocument(
             system="file",
             kind="document",
@@ -190,13 +190,13 @@ class Files:
         )
 
     def _read_file(self, path: Path) -> tuple[bytes, datetime]:
-        with _open_regular(path) as file:
-            about = os.fstat(file.fileno())
-            content = file.read(self.max_bytes + 1) if about.st_size <= self.max_bytes else None
+        with _open_regular_file(path) as file:
+            status = os.fstat(file.fileno())
+            content = file.read(self.max_bytes + 1) if status.st_size <= self.max_bytes else None
         if content is None or len(content) > self.max_bytes:
-            most = f"{self.max_bytes / 1024**2:,.0f} MB"
-            raise Unreadable("too_large", f"it is over {most}; split it or raise the limit")
-        return content, datetime.fromtimestamp(about.st_mtime, UTC)
+            limit = f"{self.max_bytes / 1024**2:,.0f} MB"
+            raise Unreadable("too_large", f"it is over {limit}; split it or raise the limit")
+        return content, datetime.fromtimestamp(status.st_mtime, UTC)
 
 
 def _settings_above(root: Path) -> list[_FolderAbove]:
@@ -205,30 +205,30 @@ def _settings_above(root: Path) -> list[_FolderAbove]:
     They end below the first one that others own or may write to: it must not say who sees this user's documents.
     """
     found: list[_FolderAbove] = []
-    for folder in _trusted(root):
+    for folder in _trusted_parents(root):
         if settings := _folder_settings(folder):
-            _refuse_distrusted(folder / SETTINGS_NAME)
+            _reject_distrusted(folder / SETTINGS_NAME)
             found.append(_FolderAbove(settings, folder))
     return found[::-1]
 
 
-def _trusted(root: Path) -> list[Path]:
+def _trusted_parents(root: Path) -> list[Path]:
     """Return the folders above the root, the nearest first, up to the first that others own or may write to."""
     return list(takewhile(lambda folder: not reason_to_distrust(folder.stat()), root.parents))
 
 
-def _refuse_distrusted(path: Path) -> None:
+def _reject_distrusted(path: Path) -> None:
     if reason := reason_to_distrust(path.lstat()):
         raise Invalid(f"{path} {reason}; own it alone (`chown`, `chmod go-w`) or remove it")
 
 
 def _single_file(path: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
     if S_ISREG(path.stat().st_mode):
-        said = [word for each in above for word in each.layers_for(path)]
-        yield _FileEntry(path, _name(path.name), said)
+        layers = [layer for each in above for layer in each.layers_for(path)]
+        yield _FileEntry(path, _printable_name(path.name), layers)
 
 
-def _below_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
+def _walk_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
     """Yield the folder's files and those of its folders, all in the order of their paths."""
     try:
         settings = _folder_settings(folder)
@@ -237,7 +237,7 @@ def _below_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> It
         yield _FileEntry(folder, _source_id(folder, root), (), "settings", str(error))
         return
     except OSError as error:
-        message = f"{error.strerror}; {_CHECK}"
+        message = f"{error.strerror}; {_CHECK_PERMISSIONS}"
         yield _FileEntry(folder, _source_id(folder, root), (), "unreadable", message)
         return
     here = [*above, _FolderAbove(settings, folder)] if settings else above
@@ -245,25 +245,25 @@ def _below_folder(folder: Path, root: Path, above: Sequence[_FolderAbove]) -> It
         path = Path(entry.path)
         if entry.name.startswith(".") or any(each.ignores(path) for each in here):
             continue
-        yield from _entry(entry, root, here)
+        yield from _file_entries(entry, root, here)
 
 
-def _entry(
+def _file_entries(
     entry: os.DirEntry[str], root: Path, above: Sequence[_FolderAbove]
 ) -> Iterator[_FileEntry]:
     path = Path(entry.path)
     if entry.is_symlink():
-        if _leads_out(path, root):
+        if _points_outside(path, root):
             message = f"it is a link that leads out of {root.name or root}; copy the file in"
             yield _FileEntry(path, _source_id(path, root), (), "outside", message)
     elif entry.is_dir(follow_symlinks=False):
-        yield from _below_folder(path, root, above)
-    elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _NO_DOCUMENTS:
-        said = [word for each in above for word in each.layers_for(path)]
-        yield _FileEntry(path, _source_id(path, root), said)
+        yield from _walk_folder(path, root, above)
+    elif entry.is_file(follow_symlinks=False) and path.suffix.lower() not in _IGNORED_EXTENSIONS:
+        layers = [layer for each in above for layer in each.layers_for(path)]
+        yield _FileEntry(path, _source_id(path, root), layers)
 
 
-def _leads_out(link: Path, root: Path) -> bool:
+def _points_outside(link: Path, root: Path) -> bool:
     """Return whether a link has an end, outside; what it shows inside is met at its own place."""
     try:
         return not link.resolve(strict=True).is_relative_to(root)
@@ -275,14 +275,14 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
     """Return what the settings file of a folder says, None without one; raise `Invalid` where it cannot be read."""
     path = folder / SETTINGS_NAME
     try:
-        with _open_regular(path) as file:
+        with _open_regular_file(path) as file:
             content = file.read(MAX_YAML_CHARACTERS + 1)
         return parse_folder_settings(parse_unique_mapping(content.decode("utf-8-sig")), str(path))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        mend = "replace the link by a file" if error.errno == errno.ELOOP else _CHECK
-        raise Invalid(f"{path} cannot be read: {error.strerror}; {mend}") from error
+        remedy = "replace the link by a file" if error.errno == errno.ELOOP else _CHECK_PERMISSIONS
+        raise Invalid(f"{path} cannot be read: {error.strerror}; {remedy}") from error
     except Invalid as error:
         raise Invalid(f"{SETTINGS_NAME} of {folder.name!r}: {error}") from error
     except UnicodeDecodeError as error:
@@ -291,7 +291,7 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
         ) from error
 
 
-def _open_regular(path: Path) -> BinaryIO:
+def _open_regular_file(path: Path) -> BinaryIO:
     """Open a regular file for reading; raise `OSError` for a link, a folder, a pipe or a device, and wait for none."""
     number = os.open(path, _READ_ONLY)
     if not S_ISREG(os.fstat(number).st_mode):
@@ -313,19 +313,19 @@ def _content_hash(content: bytes, settings: FileSettings) -> str:
     return digest.hexdigest()
 
 
-def _without_bytes(document: NewDocument) -> NewDocument:
+def _without_content(document: NewDocument) -> NewDocument:
     return replace(document, content=b"")
 
 
 def _source_id(path: Path, root: Path) -> str:
-    return _name(path.relative_to(root).as_posix())
+    return _printable_name(path.relative_to(root).as_posix())
 
 
-def _name(name: str) -> str:
+def _printable_name(name: str) -> str:
     """Return a name as text that a database takes, whatever bytes it is made of."""
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")
 
 
-def _below(url: str, root: Path) -> bool:
+def _is_below(url: str, root: Path) -> bool:
     uri = root.as_uri()
     return url == uri or url.startswith(uri.rstrip("/") + "/")

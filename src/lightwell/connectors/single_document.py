@@ -46,7 +46,7 @@ class RequestedDocument:
 
     @property
     def _file(self) -> Connector:
-        path = _path(self.request.document_url)
+        path = _path_from_url(self.request.document_url)
         if path.is_dir():
             raise Invalid(
                 f"{path} is a folder: a request is for one document; use `lightwell ingest`"
@@ -62,13 +62,13 @@ class RequestedDocument:
         request = self.request
         url = require_text(request.document_url, "The document's URL").strip()
         if len(content) > self.max_bytes:
-            most = f"{self.max_bytes / 1024**2:,.0f} MB"
+            limit = f"{self.max_bytes / 1024**2:,.0f} MB"
             return UnreadableDocument(
-                url=url, reason="too_large", message=f"it is over {most}; split it"
+                url=url, reason="too_large", message=f"it is over {limit}; split it"
             )
         name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
         try:
-            found = request.format or detect_format(name, content)
+            format = request.format or detect_format(name, content)
         except Unreadable as error:
             return UnreadableDocument(url=url, reason=error.reason, message=str(error))
         document = NewDocument(
@@ -76,7 +76,7 @@ class RequestedDocument:
             kind="document",
             source_id=url,
             url=url,
-            format=found,
+            format=format,
             title="",
             topic="",
             acl_tags=request.acl_tags,
@@ -90,18 +90,18 @@ class RequestedDocument:
         request = self.request
         title = require_text(request.title, "The title").strip() or document.title
         topic = document.topic or require_text(request.topic, "The topic").strip()
-        said = f"{document.content_hash}\0{title}\0{topic}\0{request.format}"
+        identity = f"{document.content_hash}\0{title}\0{topic}\0{request.format}"
         return replace(
             document,
             title=title,
             topic=topic,
             format=request.format or document.format,
             metadata={**document.metadata, **request.metadata},
-            content_hash=hashlib.sha256(said.encode()).hexdigest(),
+            content_hash=hashlib.sha256(identity.encode()).hexdigest(),
         )
 
 
-def _path(url: str) -> Path:
+def _path_from_url(url: str) -> Path:
     """Return the path that a path or `file:` URL names; raise `Invalid` for another URL or none."""
     if not url.strip():
         raise Invalid(

@@ -33,13 +33,13 @@ COLUMNS: Mapping[ExportTable, tuple[str, ...]] = {
 MAX_CELL_UNITS = 32_767
 """What a spreadsheet's cell holds, in UTF-16 units."""
 
-_CUT = " […] cut here; csv, md and txt hold all of it"
+_CUT_NOTE = " […] cut here; csv, md and txt hold all of it"
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 _BREAK = re.compile("\r\n?")
-_BEFORE_A_FORMULA = re.compile(r"['\s\u200b-\u200f\u2060\ufeff]*")
-_FORMULA = "=+-@"
+_FORMULA_PREFIX = re.compile(r"['\s\u200b-\u200f\u2060\ufeff]*")
+_FORMULA_SIGNS = "=+-@"
 
 
 def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
@@ -72,7 +72,7 @@ def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
                 "\n".join(record.paths),
             )
         case Passage():
-            return _passage(record)
+            return _passage_cells(record)
         case PassageVector():
             return (record.chunk_ref, record.model, record.numbers.size, record.numbers)
 
@@ -87,10 +87,10 @@ def looks_like_formula(text: str) -> bool:
 
     Blanks, apostrophes and signs without width before them do not count.
     """
-    before = _BEFORE_A_FORMULA.match(text)
+    before = _FORMULA_PREFIX.match(text)
     blanks = before.group() if before else ""
     first = unicodedata.normalize("NFKC", text[len(blanks) : len(blanks) + 1])[:1]
-    return first in tuple(_FORMULA) or not {"\t", "\r"}.isdisjoint(blanks)
+    return first in tuple(_FORMULA_SIGNS) or not {"\t", "\r"}.isdisjoint(blanks)
 
 
 def escape_formula(text: str) -> str:
@@ -103,10 +103,10 @@ def escape_formula(text: str) -> str:
 
 def fit_cell(text: str) -> str:
     """Return the text, cut with a note at its end when a spreadsheet's cell cannot hold it."""
-    if len(text) * 2 <= MAX_CELL_UNITS or _units(text) <= MAX_CELL_UNITS:
+    if len(text) * 2 <= MAX_CELL_UNITS or _utf16_units(text) <= MAX_CELL_UNITS:
         return text
-    kept = text.encode("utf-16-le")[: 2 * (MAX_CELL_UNITS - _units(_CUT))]
-    return kept.decode("utf-16-le", errors="ignore") + _CUT
+    kept = text.encode("utf-16-le")[: 2 * (MAX_CELL_UNITS - _utf16_units(_CUT_NOTE))]
+    return kept.decode("utf-16-le", errors="ignore") + _CUT_NOTE
 
 
 def format_vector(vector: NDArray[np.float32]) -> str:
@@ -114,23 +114,23 @@ def format_vector(vector: NDArray[np.float32]) -> str:
     return f"[{', '.join(vector.astype(np.float32).astype(str).tolist())}]"
 
 
-def _units(text: str) -> int:
+def _utf16_units(text: str) -> int:
     return len(text.encode("utf-16-le")) // 2
 
 
-def _passage(record: Passage) -> tuple[Cell, ...]:
-    place = record.locator
+def _passage_cells(record: Passage) -> tuple[Cell, ...]:
+    locator = record.locator
     return (
         record.ref,
         record.document_ref,
         record.title,
         record.url,
         record.index,
-        place.page,
-        place.last_page,
-        " › ".join(place.section),
-        place.start,
-        place.end,
+        locator.page,
+        locator.last_page,
+        " › ".join(locator.section),
+        locator.start,
+        locator.end,
         record.tokens,
         record.language,
         record.topic,

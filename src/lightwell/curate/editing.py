@@ -29,7 +29,7 @@ from lightwell.records.documents import published_chunks
 from lightwell.records.graph import edits, entities
 from lightwell.records.graph.entities import ResolvedName
 
-_LONGEST_NAME, _LONGEST_DESCRIPTION = 200, 8000
+_MAX_NAME, _MAX_DESCRIPTION = 200, 8000
 _MAX_SOURCES = 1000
 _KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
@@ -38,20 +38,20 @@ async def create(
     context: CurationContext, reader: Reader, manual_edit: ManualEdit, tags: Iterable[str]
 ) -> Entity:
     """Make an entity by hand; raise `Invalid` when the reader has one of this name or the word cannot stand."""
-    said = _validate(manual_edit)
-    if not said.name:
+    cleaned = _validate(manual_edit)
+    if not cleaned.name:
         raise Invalid("The name is empty; say what the entity is called")
-    audience = _access_tags(reader, tags) or _only_tag(reader)
-    if await _known(context.database, reader, said.name):
-        raise Invalid(f"There is an entity {said.name!r} already; edit it instead")
-    kind = said.kind or "term"
-    known = ManualEdit(
-        name=said.name, kind=kind, description=said.description, sources=said.sources
+    audience = _audience(reader, tags) or _only_tag(reader)
+    if await _exists(context.database, reader, cleaned.name):
+        raise Invalid(f"There is an entity {cleaned.name!r} already; edit it instead")
+    kind = cleaned.kind or "term"
+    with_kind = ManualEdit(
+        name=cleaned.name, kind=kind, description=cleaned.description, sources=cleaned.sources
     )
-    manual_edit = await _with_chunk_ids(context.database, reader, known, [audience])
+    manual_edit = await _with_chunk_ids(context.database, reader, with_kind, [audience])
     async with context.finish_derived_after():
-        made = await edits.create(context.database, reader, manual_edit, audience)
-    return await _get_edited(context, reader, made)
+        entity_id = await edits.create(context.database, reader, manual_edit, audience)
+    return await _get_edited(context, reader, entity_id)
 
 
 async def edit(
@@ -65,19 +65,19 @@ async def edit(
 
     Raises `NotFound`, and `Invalid` for a passage that none of those sees completely who hear the word.
     """
-    said = _validate(manual_edit)
-    if said == ManualEdit():
+    cleaned = _validate(manual_edit)
+    if cleaned == ManualEdit():
         raise Invalid("There is nothing to change; say a name, a kind, a description or sources")
-    audience = _access_tags(reader, tags)
+    audience = _audience(reader, tags)
     database = context.database
-    called = await entities.resolve_name(database, reader, name)
-    known = await entities.get(database, reader, called.entity_id)
-    audiences = await _audiences(database, reader, audience, [called])
-    said = await _with_chunk_ids(database, reader, said, audiences)
-    words = (said, ManualEdit(name=known.name, kind=known.kind))
+    resolved = await entities.resolve_name(database, reader, name)
+    current = await entities.get(database, reader, resolved.entity_id)
+    audiences = await _audiences(database, reader, audience, [resolved])
+    cleaned = await _with_chunk_ids(database, reader, cleaned, audiences)
+    edits_to_write = (cleaned, ManualEdit(name=current.name, kind=current.kind))
     async with context.finish_derived_after():
-        await edits.edit_entity(database, reader, called.entity_id, words, audiences)
-    return await _get_edited(context, reader, called.entity_id)
+        await edits.edit_entity(database, reader, resolved.entity_id, edits_to_write, audiences)
+    return await _get_edited(context, reader, resolved.entity_id)
 
 
 async def delete(context: CurationContext, reader: Reader, name: str) -> Entity:
@@ -85,11 +85,11 @@ async def delete(context: CurationContext, reader: Reader, name: str) -> Entity:
 
     Documents stay as they are. Who shares no tag with the reader keeps the entity.
     """
-    called = await entities.resolve_name(context.database, reader, name)
-    was = await entities.get(context.database, reader, called.entity_id)
+    resolved = await entities.resolve_name(context.database, reader, name)
+    deleted = await entities.get(context.database, reader, resolved.entity_id)
     async with context.finish_derived_after():
-        await edits.delete(context.database, reader, called.entity_id)
-    return was
+        await edits.delete(context.database, reader, resolved.entity_id)
+    return deleted
 
 
 async def delete_entities(
@@ -97,13 +97,13 @@ async def delete_entities(
 ) -> tuple[Entity, ...]:
     """Delete several entities as `delete` does, rebuilding once; raise `NotFound`, with none deleted."""
     database = context.database
-    called = [await entities.resolve_name(database, reader, name) for name in names]
-    wanted = list(dict.fromkeys(each.entity_id for each in called))
-    were = [await entities.get(database, reader, each) for each in wanted]
+    resolved = [await entities.resolve_name(database, reader, name) for name in names]
+    entity_ids = list(dict.fromkeys(each.entity_id for each in resolved))
+    deleted = [await entities.get(database, reader, each) for each in entity_ids]
     async with context.finish_derived_after():
-        for each in wanted:
+        for each in entity_ids:
             await edits.delete(database, reader, each)
-    return tuple(were)
+    return tuple(deleted)
 
 
 async def delete_relations(
@@ -111,23 +111,23 @@ async def delete_relations(
 ) -> tuple[Relation, ...]:
     """Hide several relations as `unrelate` does, rebuilding once; raise `NotFound`, with none hidden."""
     database = context.database
-    were: dict[tuple[ResolvedName, ResolvedName, Predicate], Relation] = {}
+    deleted: dict[tuple[ResolvedName, ResolvedName, Predicate], Relation] = {}
     for key in keys:
         source = await entities.resolve_name(database, reader, key.source)
         target = await entities.resolve_name(database, reader, key.target)
-        found = await _relation(database, reader, (source, target), key.predicate)
-        were[source, target, key.predicate] = found
+        found = await _get_relation(database, reader, (source, target), key.predicate)
+        deleted[source, target, key.predicate] = found
     async with context.finish_derived_after():
-        for source, target, predicate in were:
+        for source, target, predicate in deleted:
             await edits.hide_relation(database, reader, source, target, predicate)
-    return tuple(were.values())
+    return tuple(deleted.values())
 
 
 async def restore(context: CurationContext, reader: Reader, name: str) -> Entity:
     """Show again what texts say of an entity that was deleted by hand; raise `NotFound`."""
     async with context.finish_derived_after():
-        back = await edits.restore(context.database, reader, name)
-    return await _get_edited(context, reader, back)
+        entity_id = await edits.restore(context.database, reader, name)
+    return await _get_edited(context, reader, entity_id)
 
 
 async def relate(
@@ -137,15 +137,15 @@ async def relate(
 
     `comparison` and `use_case` go with COMPARED_TO only; a person's word has no confidence below 1.
     """
-    audience = _access_tags(reader, tags)
+    audience = _audience(reader, tags)
     if not (math.isfinite(relation_mention.weight) and relation_mention.weight > 0):
         raise Invalid(f"The weight must be a positive number, not {relation_mention.weight}")
     if relation_mention.confidence < MIN_CONFIDENCE:
         raise Invalid(f"The confidence must be at least {MIN_CONFIDENCE}")
-    said = (relation_mention.description, relation_mention.comparison, relation_mention.use_case)
-    if max(map(len, said)) > _LONGEST_DESCRIPTION:
-        raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
-    if relation_mention.predicate is not Predicate.COMPARED_TO and any(said[1:]):
+    texts = (relation_mention.description, relation_mention.comparison, relation_mention.use_case)
+    if max(map(len, texts)) > _MAX_DESCRIPTION:
+        raise Invalid(f"A description has at most {_MAX_DESCRIPTION} characters")
+    if relation_mention.predicate is not Predicate.COMPARED_TO and any(texts[1:]):
         raise Invalid("Only COMPARED_TO has a comparison and a use case; name that predicate")
     database = context.database
     source = await entities.resolve_name(database, reader, relation_mention.subject)
@@ -154,11 +154,11 @@ async def relate(
         raise Invalid(
             f"{relation_mention.subject!r} and {relation_mention.object!r} are one entity"
         )
-    known = {end.entity_id: await _word(database, reader, end) for end in (source, target)}
+    names = {end.entity_id: await _current_name(database, reader, end) for end in (source, target)}
     audiences = await _audiences(database, reader, audience, [source, target])
     async with context.finish_derived_after():
-        await edits.relate(database, reader, known, relation_mention, audiences)
-    return await _relation(database, reader, (source, target), relation_mention.predicate)
+        await edits.relate(database, reader, names, relation_mention, audiences)
+    return await _get_relation(database, reader, (source, target), relation_mention.predicate)
 
 
 async def unrelate(
@@ -170,33 +170,33 @@ async def unrelate(
         await entities.resolve_name(database, reader, source),
         await entities.resolve_name(database, reader, target),
     )
-    was = await _relation(database, reader, ends, predicate)
+    deleted = await _get_relation(database, reader, ends, predicate)
     async with context.finish_derived_after():
         await edits.hide_relation(database, reader, ends[0], ends[1], predicate)
-    return was
+    return deleted
 
 
 def _validate(manual_edit: ManualEdit) -> ManualEdit:
     """Return the word without blanks around; raise `Invalid` for what cannot stand."""
-    said = ManualEdit(
+    cleaned = ManualEdit(
         name=" ".join(manual_edit.name.split()),
         kind=manual_edit.kind.strip(),
         description=manual_edit.description.strip(),
         sources=tuple(dict.fromkeys(each.strip() for each in manual_edit.sources)),
     )
-    if manual_edit.name and not normalize_name(said.name):
+    if manual_edit.name and not normalize_name(cleaned.name):
         raise Invalid(f"{manual_edit.name!r} is not a valid name; use at least one letter or digit")
-    if len(said.name) > _LONGEST_NAME:
-        raise Invalid(f"A name has at most {_LONGEST_NAME} characters")
-    if said.kind and not _KIND.fullmatch(said.kind):
+    if len(cleaned.name) > _MAX_NAME:
+        raise Invalid(f"A name has at most {_MAX_NAME} characters")
+    if cleaned.kind and not _KIND.fullmatch(cleaned.kind):
         raise Invalid(
             f"{manual_edit.kind!r} is not a valid kind; use a lower-case word such as person or organization"
         )
-    if len(said.description) > _LONGEST_DESCRIPTION:
-        raise Invalid(f"A description has at most {_LONGEST_DESCRIPTION} characters")
-    if len(said.sources) > _MAX_SOURCES:
+    if len(cleaned.description) > _MAX_DESCRIPTION:
+        raise Invalid(f"A description has at most {_MAX_DESCRIPTION} characters")
+    if len(cleaned.sources) > _MAX_SOURCES:
         raise Invalid(f"An entity has at most {_MAX_SOURCES} sources")
-    return said
+    return cleaned
 
 
 async def _with_chunk_ids(
@@ -214,7 +214,7 @@ async def _with_chunk_ids(
     return replace(manual_edit, sources=tuple(map(str, chunks)))
 
 
-def _access_tags(reader: Reader, tags: Iterable[str]) -> Tags:
+def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
     """Return who is to see a word, nobody when that is not said."""
     audience = tags_of(tags)
     if audience and audience.isdisjoint(reader.tags):
@@ -236,17 +236,17 @@ async def _audiences(
     """Return who is to see a word about these: those it is said for, or else whoever knows all of them by name."""
     if audience:
         return [audience]
-    known = await access_classes.tags_of_classes(
+    tag_sets = await access_classes.tags_of_classes(
         database, reader, [each.entity_id for each in about]
     )
-    if not known:
+    if not tag_sets:
         raise Invalid(
             "No group of yours sees both entities; name the access tags that may see this (--acl)"
         )
-    return known
+    return tag_sets
 
 
-async def _known(database: Database, reader: Reader, name: str) -> bool:
+async def _exists(database: Database, reader: Reader, name: str) -> bool:
     try:
         await entities.resolve_name(database, reader, name)
     except NotFound:
@@ -254,26 +254,26 @@ async def _known(database: Database, reader: Reader, name: str) -> bool:
     return True
 
 
-async def _word(database: Database, reader: Reader, called: ResolvedName) -> ManualEdit:
-    known = await entities.get(database, reader, called.entity_id)
-    return ManualEdit(name=known.name, kind=known.kind)
+async def _current_name(database: Database, reader: Reader, resolved: ResolvedName) -> ManualEdit:
+    entity = await entities.get(database, reader, resolved.entity_id)
+    return ManualEdit(name=entity.name, kind=entity.kind)
 
 
 async def _get_edited(context: CurationContext, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the entity with what has just been said, which may stand in a class that is new."""
-    fresh = await access_classes.reader(context.database, reader.project_id, reader.tags)
-    return await entities.get(context.database, fresh, entity_id)
+    current_reader = await access_classes.reader(context.database, reader.project_id, reader.tags)
+    return await entities.get(context.database, current_reader, entity_id)
 
 
-async def _relation(
+async def _get_relation(
     database: Database,
     reader: Reader,
     ends: tuple[ResolvedName, ResolvedName],
     predicate: Predicate,
 ) -> Relation:
-    fresh = await access_classes.reader(database, reader.project_id, reader.tags)
+    current_reader = await access_classes.reader(database, reader.project_id, reader.tags)
     found = await entities.relation(
-        database, fresh, (ends[0].entity_id, ends[1].entity_id), predicate
+        database, current_reader, (ends[0].entity_id, ends[1].entity_id), predicate
     )
     if found is None:
         raise NotFound(f"There is no relation {predicate.value} between these two that you may see")

@@ -65,16 +65,16 @@ async def export(
     """
     require_writable(config)
     rows: dict[ExportTable, int] = {}
-    with _temporary_folder(config.output_path) as workshop:
-        sink = await _in_thread(_open_sink, config, workshop, space.dimension)
+    with _temporary_folder(config.output_path) as folder:
+        sink = await _in_thread(_open_sink, config, folder, space.dimension)
         try:
-            async with snapshot(database, reader, batch_size=config.batch_size) as seen:
-                totals = await seen.counts()
+            async with snapshot(database, reader, batch_size=config.batch_size) as reader_snapshot:
+                totals = await reader_snapshot.counts()
                 for table in config.tables:
                     await _in_thread(sink.begin, table)
                     rows[table] = 0
                     on_progress(ExportProgress(table=table, done=0, total=totals[table]))
-                    async for batch in _records(seen, table, index, space):
+                    async for batch in _records(reader_snapshot, table, index, space):
                         await _in_thread(sink.add, _with_separator_applied(batch, config))
                         rows[table] += len(batch)
                         total = max(totals[table], rows[table])
@@ -83,7 +83,7 @@ async def export(
         except BaseException:
             sink.abandon()
             raise
-        await _in_thread(_deliver, config, workshop)
+        await _in_thread(_move_into_place, config, folder)
     return Exported(files=config.paths, rows=rows, shortened_texts=sink.shortened_texts)
 
 
@@ -168,14 +168,14 @@ def _open_sink(config: ExportConfig, folder: Path, dimension: int) -> Sink:
 def _temporary_folder(beside: Path) -> Generator[Path, None, None]:
     """Lend a folder of our own on the same file system, removed with all that is in it at the end."""
     try:
-        made = tempfile.TemporaryDirectory(prefix=".lightwell-export-", dir=beside.parent)
+        temporary = tempfile.TemporaryDirectory(prefix=".lightwell-export-", dir=beside.parent)
     except OSError as error:
         raise _unwritable(error) from error
-    with made as folder:
+    with temporary as folder:
         yield Path(folder)
 
 
-def _deliver(config: ExportConfig, folder: Path) -> None:
+def _move_into_place(config: ExportConfig, folder: Path) -> None:
     for path in config.paths:
         with (folder / path.name).open("rb") as file:
             os.fchmod(
@@ -189,11 +189,11 @@ def _deliver(config: ExportConfig, folder: Path) -> None:
 
 async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return what the call returns, made in a thread; a cancelled one is waited for, since it has files open."""
-    made = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
+    task = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
     try:
-        return await asyncio.shield(made)
+        return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait([made])
+        await asyncio.wait([task])
         raise
     except (OSError, XlsxWriterException) as error:
         raise _unwritable(error) from error

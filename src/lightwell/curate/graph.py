@@ -29,7 +29,7 @@ from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
 from lightwell.records.graph import entities, merges, splits
 
-_LARGEST_PAGE = 1000
+_MAX_PAGE = 1000
 
 _Described = TypeVar("_Described", Entity, Relation, ExportedRelation)
 
@@ -52,23 +52,23 @@ class Graph:
     ) -> AsyncIterator[Entity]:
         """Yield up to `limit` of the reader's entities by reference, those after the reference `after`."""
         while limit > 0:
-            wanted = min(limit, _LARGEST_PAGE)
-            page = await entities.list_page(self._database, reader, after=after, limit=wanted)
+            page_size = min(limit, _MAX_PAGE)
+            page = await entities.list_page(self._database, reader, after=after, limit=page_size)
             for entity in page:
                 yield self._with_separator(entity)
-            if len(page) < wanted:
+            if len(page) < page_size:
                 return
             after, limit = page[-1].ref, limit - len(page)
 
     async def entity(self, reader: Reader, name: str) -> EntityDetails:
         """Return the entity called so, with its other names and its relations; raise `NotFound`."""
-        called = await entities.resolve_name(self._database, reader, name)
-        entity = await entities.get(self._database, reader, called.entity_id)
-        related = await entities.relations(self._database, reader, entity.id)
+        resolved = await entities.resolve_name(self._database, reader, name)
+        entity = await entities.get(self._database, reader, resolved.entity_id)
+        relations = await entities.relations(self._database, reader, entity.id)
         return EntityDetails(
             entity=self._with_separator(entity),
             aliases=await entities.aliases(self._database, reader, entity),
-            relations=tuple(map(self._with_separator, related)),
+            relations=tuple(map(self._with_separator, relations)),
         )
 
     async def relations(
@@ -76,28 +76,30 @@ class Graph:
     ) -> AsyncIterator[ExportedRelation]:
         """Yield up to `limit` of the reader's relations by the references of their ends, those after the key `after`."""
         while limit > 0:
-            wanted = min(limit, _LARGEST_PAGE)
-            page = await export_snapshot.relations_page(self._database, reader, after, limit=wanted)
+            page_size = min(limit, _MAX_PAGE)
+            page = await export_snapshot.relations_page(
+                self._database, reader, after, limit=page_size
+            )
             for each in page:
                 yield self._with_separator(each)
-            if len(page) < wanted:
+            if len(page) < page_size:
                 return
             after, limit = page[-1].key, limit - len(page)
 
     async def entities_of(self, reader: Reader, chunks: Sequence[str]) -> list[Entity]:
         """Return the entities that have one of these passages, by reference or id, as a source; raise `NotFound`."""
-        wanted = await published_chunks.resolve_ids(self._database, reader, chunks)
-        found = await self.context.graph.entities_of(reader, wanted)
-        held = await entities.get_many(self._database, reader, found)
-        distinct = {each.id: self._with_separator(each) for each in held.values()}
+        chunk_ids = await published_chunks.resolve_ids(self._database, reader, chunks)
+        entity_ids = await self.context.graph.entities_of(reader, chunk_ids)
+        by_id = await entities.get_many(self._database, reader, entity_ids)
+        distinct = {each.id: self._with_separator(each) for each in by_id.values()}
         return sorted(distinct.values(), key=_by_reference)
 
     async def relations_of(self, reader: Reader, chunks: Sequence[str]) -> list[Relation]:
         """Return the relations that have one of these passages as a source, the weightiest first; raise `NotFound`."""
-        wanted = await published_chunks.resolve_ids(self._database, reader, chunks)
-        found = await self.context.graph.relations_of(reader, wanted)
-        held = await entities.get_relations(self._database, reader, found)
-        return [self._with_separator(each) for each in held]
+        chunk_ids = await published_chunks.resolve_ids(self._database, reader, chunks)
+        relation_ids = await self.context.graph.relations_of(reader, chunk_ids)
+        relations = await entities.get_relations(self._database, reader, relation_ids)
+        return [self._with_separator(each) for each in relations]
 
     async def merge(
         self,
@@ -108,8 +110,8 @@ class Graph:
         strategy: MergeStrategy = MergeStrategy.CONCATENATE,
     ) -> MergeResult:
         """Merge the sources into the target; raise `NotFound`, `Invalid`, or `ModelFailed` with nothing changed."""
-        done = await merging.merge(self.context, reader, sources, target, strategy=strategy)
-        return replace(done, target_entity=self._with_separator(done.target_entity))
+        result = await merging.merge(self.context, reader, sources, target, strategy=strategy)
+        return replace(result, target_entity=self._with_separator(result.target_entity))
 
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Take back the merge of what was called so, or with this id; return what stands by itself again."""
@@ -137,11 +139,11 @@ class Graph:
 
         Re-ingestion keeps it. It holds for whoever sees the documents under the access tags they have now.
         """
-        done = await splitting.split(
+        result = await splitting.split(
             self.context, reader, name, into, documents=documents, passages=passages
         )
-        rest = self._with_separator(done.rest) if done.rest else None
-        return replace(done, part=self._with_separator(done.part), rest=rest)
+        rest = self._with_separator(result.rest) if result.rest else None
+        return replace(result, part=self._with_separator(result.part), rest=rest)
 
     async def unsplit(self, reader: Reader, name: str) -> tuple[Entity, ...]:
         """Undo the splits that made this part, or the split with this id; return what has the mentions again."""
@@ -231,8 +233,8 @@ class Graph:
         self, reader: Reader, source: str, target: str, predicate: Predicate
     ) -> Relation:
         """Hide a relation from all who share a tag with the reader; raise `NotFound`."""
-        was = await editing.unrelate(self.context, reader, source, target, predicate)
-        return self._with_separator(was)
+        deleted = await editing.unrelate(self.context, reader, source, target, predicate)
+        return self._with_separator(deleted)
 
     def _with_separator(self, described: _Described) -> _Described:
         """Return it as people read it, with the separator of the settings."""

@@ -19,7 +19,7 @@ from lightwell.records.graph.merge_candidates import MergeEvidence, MergeSubject
 MAX_SUBJECTS = 500
 """How many of the entities that were spoken of last are looked at."""
 
-_SURE = {"email": 0.95, "alias": 0.9, "domain": 0.6}
+_EVIDENCE_CONFIDENCE = {"email": 0.95, "alias": 0.9, "domain": 0.6}
 _SEPARATOR = re.compile(r"[,;|]")
 
 Pair = tuple[EntityId, EntityId]
@@ -30,27 +30,31 @@ async def propose_merges(
 ) -> list[MergeProposal]:
     """Return up to `limit` proposals, the surest first; `about` names the entity to look at, "" the latest ones."""
     subject = (await entities.resolve_name(database, reader, about)).entity_id if about else None
-    looked_at = await merge_candidates.merge_subjects(database, reader, subject, most=MAX_SUBJECTS)
-    signs = [
-        *await merge_candidates.same_attributes(database, reader, looked_at),
-        *await merge_candidates.entities_named(database, reader, _aliases(looked_at)),
-        *await merge_candidates.near_names(database, reader, looked_at),
+    subjects = await merge_candidates.merge_subjects(database, reader, subject, most=MAX_SUBJECTS)
+    evidence = [
+        *await merge_candidates.same_attributes(database, reader, subjects),
+        *await merge_candidates.entities_named(database, reader, _aliases(subjects)),
+        *await merge_candidates.near_names(database, reader, subjects),
     ]
-    pairs = _pairs(signs)
+    pairs = _evidence_by_pair(evidence)
     for pair in await merge_candidates.rejected_pairs(database, reader, list(pairs)):
         del pairs[pair]
-    near = await merge_candidates.neighbours(
+    neighbours = await merge_candidates.neighbours(
         database, reader, {each for pair in pairs for each in pair}
     )
-    shared = {pair: near.get(pair[0], set()) & near.get(pair[1], set()) for pair in pairs}
-    kept = {pair: said for pair, said in pairs.items() if shared[pair] or set(said) != {"name"}}
-    wanted = {each for pair in kept for each in (*pair, *shared[pair])}
-    known = await entities.get_many(database, reader, list(wanted))
+    shared = {
+        pair: neighbours.get(pair[0], set()) & neighbours.get(pair[1], set()) for pair in pairs
+    }
+    proposed = {
+        pair: signals for pair, signals in pairs.items() if shared[pair] or set(signals) != {"name"}
+    }
+    entity_ids = {each for pair in proposed for each in (*pair, *shared[pair])}
+    by_id = await entities.get_many(database, reader, list(entity_ids))
     found = [
         _proposal(
-            known[pair[0]], known[pair[1]], said, [known[n] for n in shared[pair] if n in known]
+            by_id[pair[0]], by_id[pair[1]], signals, [by_id[n] for n in shared[pair] if n in by_id]
         )
-        for pair, said in kept.items()
+        for pair, signals in proposed.items()
     ]
     found.sort(key=lambda each: (-each.confidence, each.one.ref, each.other.ref))
     return found[:limit]
@@ -69,7 +73,9 @@ async def reject(database: Database, reader: Reader, one: str, other: str) -> tu
 
 def merge_confidence(evidence: Mapping[str, str], shared: int) -> float:
     """Return how sure it is that two entities with this evidence and as many shared neighbours are one, in [0, 1]."""
-    doubts = [1 - _SURE[field] for field in evidence if field in _SURE]
+    doubts = [
+        1 - _EVIDENCE_CONFIDENCE[field] for field in evidence if field in _EVIDENCE_CONFIDENCE
+    ]
     if "name" in evidence:
         doubts.append(
             1 - min(0.9, 0.2 + 0.5 * float(evidence["name"]) + 0.2 * shared / (shared + 2))
@@ -77,19 +83,19 @@ def merge_confidence(evidence: Mapping[str, str], shared: int) -> float:
     return round(1 - math.prod(doubts), 3)
 
 
-def _aliases(looked_at: Sequence[MergeSubject]) -> Iterable[tuple[EntityId, str]]:
-    for each in looked_at:
+def _aliases(subjects: Sequence[MergeSubject]) -> Iterable[tuple[EntityId, str]]:
+    for each in subjects:
         for alias in _SEPARATOR.split(each.attributes.get("aliases", "")):
             if normalize_name(alias):
                 yield each.id, normalize_name(alias)
 
 
-def _pairs(signs: Sequence[MergeEvidence]) -> dict[Pair, dict[str, str]]:
-    found: dict[Pair, dict[str, str]] = {}
-    for sign in sorted(signs, key=lambda sign: (sign.field, sign.value), reverse=True):
+def _evidence_by_pair(evidence: Sequence[MergeEvidence]) -> dict[Pair, dict[str, str]]:
+    by_pair: dict[Pair, dict[str, str]] = {}
+    for sign in sorted(evidence, key=lambda sign: (sign.field, sign.value), reverse=True):
         pair = (min(sign.one, sign.other), max(sign.one, sign.other))
-        found.setdefault(pair, {})[sign.field] = sign.value
-    return found
+        by_pair.setdefault(pair, {})[sign.field] = sign.value
+    return by_pair
 
 
 def _proposal(

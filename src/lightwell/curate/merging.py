@@ -36,33 +36,35 @@ async def merge(
     nothing is redirected, and the result's note says so. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before
     anything is changed.
     """
-    _check(sources, target)
+    _require_names(sources, target)
     summarize = _summarizer(context, strategy)
     database = context.database
     into = await entities.resolve_name(database, reader, target)
-    given = [await entities.resolve_name(database, reader, source) for source in sources]
-    merged = _sources(sources, given, target, into)
-    related = await merges.relation_ends(database, reader, [*merged, into.entity_id])
+    resolved = [await entities.resolve_name(database, reader, source) for source in sources]
+    source_ids = _source_ids(sources, resolved, target, into)
+    related = await merges.relation_ends(database, reader, [*source_ids, into.entity_id])
     with record_usage() as log:
-        summaries = await _summaries(database, reader, merged, into, summarize) if summarize else {}
+        summaries = (
+            await _summaries(database, reader, source_ids, into, summarize) if summarize else {}
+        )
     new = NewMerge(
         id=MergeId(new_id()),
-        sources=merged,
+        sources=source_ids,
         target=into.named_as,
         strategy=strategy,
         summaries=summaries,
     )
     async with context.finish_derived_after():
         await merges.merge(database, reader, new)
-    redirected, deduped = count_redirections(related, merged, into.entity_id)
+    redirected, deduped = count_redirections(related, source_ids, into.entity_id)
     return MergeResult(
         merge_id=new.id,
         target_entity=await entities.get(database, reader, into.entity_id),
         relations_redirected=redirected,
-        source_entities_deleted=len(merged),
+        source_entities_deleted=len(source_ids),
         relations_deduped=deduped,
         usage=log.summary,
-        note=_removed_relations_note(related, merged),
+        note=_removed_relations_note(related, source_ids),
     )
 
 
@@ -74,9 +76,9 @@ async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[
     database = context.database
     chosen = _merge_id(name) or (await entities.resolve_name(database, reader, name)).named_as
     async with context.finish_derived_after():
-        apart = await merges.unmerge(database, reader, name, chosen)
-    found = await entities.get_many(database, reader, apart)
-    return tuple(found[each] for each in apart if each in found)
+        separated = await merges.unmerge(database, reader, name, chosen)
+    found = await entities.get_many(database, reader, separated)
+    return tuple(found[each] for each in separated if each in found)
 
 
 def count_redirections(
@@ -84,7 +86,7 @@ def count_redirections(
 ) -> tuple[int, int]:
     """Return how many relations get another end, and how many of them join one that is there; loops are neither."""
     moved = {source: target for source in sources}
-    stay = {each for each in related if each.source not in moved and each.target not in moved}
+    existing = {each for each in related if each.source not in moved and each.target not in moved}
     redirected = deduped = 0
     for each in related:
         new = RelationEnds(
@@ -92,15 +94,15 @@ def count_redirections(
             target=moved.get(each.target, each.target),
             predicate=each.predicate,
         )
-        if each in stay or new.source == new.target:
+        if each in existing or new.source == new.target:
             continue
         redirected += 1
-        deduped += new in stay
-        stay.add(new)
+        deduped += new in existing
+        existing.add(new)
     return redirected, deduped
 
 
-def _check(sources: Sequence[str], target: str) -> None:
+def _require_names(sources: Sequence[str], target: str) -> None:
     if not target.strip():
         raise Invalid("The target's name is empty; name the entity to merge into")
     if not sources:
@@ -118,15 +120,15 @@ def _summarizer(context: CurationContext, strategy: MergeStrategy) -> Summarize 
     return context.summarize
 
 
-def _sources(
-    names: Sequence[str], given: Sequence[ResolvedName], target: str, into: ResolvedName
+def _source_ids(
+    names: Sequence[str], resolved: Sequence[ResolvedName], target: str, into: ResolvedName
 ) -> tuple[EntityId, ...]:
-    for name, source in zip(names, given, strict=True):
+    for name, source in zip(names, resolved, strict=True):
         if source.entity_id == into.entity_id:
             raise Invalid(
                 f"{name!r} and {target!r} are one entity; it cannot be merged with itself"
             )
-    return tuple(dict.fromkeys(source.entity_id for source in given))
+    return tuple(dict.fromkeys(source.entity_id for source in resolved))
 
 
 async def _summaries(
@@ -137,25 +139,27 @@ async def _summaries(
     summarize: Summarize,
 ) -> dict[ClassId, NewSummary]:
     """Have a model summarise what each of the reader's classes says, each by itself."""
-    found: dict[ClassId, NewSummary] = {}
+    by_class_summaries: dict[ClassId, NewSummary] = {}
     by_class = await merges.descriptions_by_class(database, reader, [*sources, into.entity_id])
     for class_id, trees in by_class.items():
         target = trees.get(into.entity_id)
-        said = [target.describe(target.root) if target else ()]
-        said += [trees[each].describe(trees[each].root) for each in sources if each in trees]
-        parts = [part for part in said if any(part)]
+        descriptions = [target.describe(target.root) if target else ()]
+        descriptions += [
+            trees[each].describe(trees[each].root) for each in sources if each in trees
+        ]
+        parts = [part for part in descriptions if any(part)]
         if len(parts) > 1:
-            name = _name(trees, into.entity_id)
-            made = await summarize(name, list(dict.fromkeys(chain.from_iterable(parts))))
-            if made is None:
+            name = _target_name(trees, into.entity_id)
+            summary = await summarize(name, list(dict.fromkeys(chain.from_iterable(parts))))
+            if summary is None:
                 raise ModelFailed(f"The model gave no description of {name!r}; nothing was merged")
-            found[class_id] = NewSummary(
+            by_class_summaries[class_id] = NewSummary(
                 inputs_hash=inputs_hash(trees.values()),
-                summary=made.summary.summarized_description,
-                replies=made.replies,
+                summary=summary.summary.summarized_description,
+                replies=summary.replies,
                 members=tuple(sorted(chain.from_iterable(map(described_entities, trees.values())))),
             )
-    return found
+    return by_class_summaries
 
 
 def _removed_relations_note(related: Sequence[RelationEnds], sources: Sequence[EntityId]) -> str:
@@ -164,11 +168,11 @@ def _removed_relations_note(related: Sequence[RelationEnds], sources: Sequence[E
     return "No source has relationships, so none was redirected; names, descriptions and passages are merged."
 
 
-def _name(trees: Mapping[EntityId, MergeTree], target: EntityId) -> str:
+def _target_name(trees: Mapping[EntityId, MergeTree], target: EntityId) -> str:
     """Return what the class calls the target, or else the first of the sources that it knows."""
     tree = trees.get(target) or next(iter(trees.values()))
-    said = tree.said.get(tree.root) or next(iter(tree.said.values()))
-    return said.name
+    root = tree.said.get(tree.root) or next(iter(tree.said.values()))
+    return root.name
 
 
 def _merge_id(name: str) -> UUID | None:

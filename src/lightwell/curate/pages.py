@@ -16,9 +16,9 @@ from lightwell.domain.exports import (
 )
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 
-_MARKS = re.compile(r"([\\`*_\[\]<>#|!~&])")
+_MARKDOWN_SIGNS = re.compile(r"([\\`*_\[\]<>#|!~&])")
 _BACKTICKS = re.compile(r"`{3,}")
-_DIRECTIONS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _INDENT = "    "
 
 
@@ -39,8 +39,8 @@ def record_paragraph(record: ExportRecord) -> Paragraph:
         case Entity():
             return Paragraph(
                 heading=record.name,
-                facts=(record.kind, record.ref, _passages(record.chunk_count)),
-                descriptions=_description(record.description),
+                facts=(record.kind, record.ref, _passage_count(record.chunk_count)),
+                descriptions=_description_parts(record.description),
                 sources=(("Passages", record.sources), ("Documents", record.paths)),
             )
         case ExportedRelation():
@@ -50,19 +50,21 @@ def record_paragraph(record: ExportRecord) -> Paragraph:
                     f"{record.source} → {record.target}",
                     f"weight {record.weight:g}",
                     ", ".join(record.keywords),
-                    _passages(record.chunk_count),
+                    _passage_count(record.chunk_count),
                 ),
-                descriptions=_description(record.description),
+                descriptions=_description_parts(record.description),
                 sources=(
-                    ("Comparison", _description(record.comparison)),
-                    ("Use case", _description(record.use_case)),
+                    ("Comparison", _description_parts(record.comparison)),
+                    ("Use case", _description_parts(record.use_case)),
                     ("Passages", record.sources),
                     ("Documents", record.paths),
                 ),
             )
         case Passage():
             return Paragraph(
-                heading=", ".join(part for part in (record.title, _place(record.locator)) if part)
+                heading=", ".join(
+                    part for part in (record.title, _describe_locator(record.locator)) if part
+                )
                 or record.ref,
                 facts=(record.ref, record.url, f"{record.tokens} tokens", record.topic),
                 text=record.text,
@@ -86,11 +88,11 @@ class ParagraphFile:
         self._file = path.open("x", encoding="utf-8", newline="\n")
         self._title = title
         self._render = render
-        self._begun = False
+        self._has_begun = False
 
     def begin(self, table: ExportTable) -> None:
-        self._file.write(("\n" if self._begun else "") + self._title(table.value.capitalize()))
-        self._begun = True
+        self._file.write(("\n" if self._has_begun else "") + self._title(table.value.capitalize()))
+        self._has_begun = True
 
     def add(self, records: Sequence[ExportRecord]) -> None:
         self._file.writelines(self._render(record_paragraph(each)) for each in records)
@@ -110,16 +112,16 @@ def render_markdown_title(words: str) -> str:
 def render_markdown(paragraph: Paragraph) -> str:
     """Return the paragraph as markdown; its words hold no marks, links, images or tags."""
     lines = [
-        f"\n## {_escaped(paragraph.heading)}\n",
-        _escaped(" · ".join(filter(None, paragraph.facts))),
+        f"\n## {_escape(paragraph.heading)}\n",
+        _escape(" · ".join(filter(None, paragraph.facts))),
     ]
     if paragraph.descriptions:
-        lines += ["", *(f"- {_escaped(said)}" for said in paragraph.descriptions)]
+        lines += ["", *(f"- {_escape(description)}" for description in paragraph.descriptions)]
     for label, names in paragraph.sources:
         if names:
-            lines += ["", f"{label}: {', '.join(map(_escaped, names))}"]
+            lines += ["", f"{label}: {', '.join(map(_escape, names))}"]
     if paragraph.text:
-        text = _visible(paragraph.text)
+        text = _visible_text(paragraph.text)
         longest = max(map(len, _BACKTICKS.findall(text)), default=2)
         fence = "`" * (longest + 1)
         lines += ["", fence, text, fence]
@@ -134,38 +136,38 @@ def render_text_title(words: str) -> str:
 def render_text(paragraph: Paragraph) -> str:
     """Return the paragraph as plain text; only headings begin at the margin."""
     lines = [
-        f"\n{_line(paragraph.heading)}",
-        f"{_INDENT}{_line(' · '.join(filter(None, paragraph.facts)))}",
+        f"\n{_one_line(paragraph.heading)}",
+        f"{_INDENT}{_one_line(' · '.join(filter(None, paragraph.facts)))}",
     ]
-    lines += [f"{_INDENT}- {_line(said)}" for said in paragraph.descriptions]
+    lines += [f"{_INDENT}- {_one_line(description)}" for description in paragraph.descriptions]
     for label, names in paragraph.sources:
         if names:
-            lines.append(f"{_INDENT}{label}: {', '.join(map(_line, names))}")
+            lines.append(f"{_INDENT}{label}: {', '.join(map(_one_line, names))}")
     if paragraph.text:
-        lines += ["", *(_INDENT + line for line in _visible(paragraph.text).split("\n"))]
+        lines += ["", *(_INDENT + line for line in _visible_text(paragraph.text).split("\n"))]
     return "\n".join(lines) + "\n"
 
 
-def _visible(words: str) -> str:
-    return _DIRECTIONS.sub("", without_control_characters(words))
+def _visible_text(words: str) -> str:
+    return _DIRECTION_CONTROLS.sub("", without_control_characters(words))
 
 
-def _line(words: str) -> str:
-    return " ".join(_visible(words).split())
+def _one_line(words: str) -> str:
+    return " ".join(_visible_text(words).split())
 
 
-def _escaped(words: str) -> str:
-    return _MARKS.sub(r"\\\1", _line(words))
+def _escape(words: str) -> str:
+    return _MARKDOWN_SIGNS.sub(r"\\\1", _one_line(words))
 
 
-def _description(description: str) -> tuple[str, ...]:
-    return tuple(said for said in description.split(DESCRIPTION_SEPARATOR) if said)
+def _description_parts(description: str) -> tuple[str, ...]:
+    return tuple(part for part in description.split(DESCRIPTION_SEPARATOR) if part)
 
 
-def _passages(count: int) -> str:
+def _passage_count(count: int) -> str:
     return "in 1 passage" if count == 1 else f"in {count:,} passages"
 
 
-def _place(locator: Locator) -> str:
+def _describe_locator(locator: Locator) -> str:
     page = "" if locator.page is None else f"page {locator.page}"
     return ", ".join(part for part in (page, " › ".join(locator.section)) if part)

@@ -27,7 +27,7 @@ from lightwell.domain.exports import ExportRecord, ExportTable
 MAX_ROWS = 1_048_576
 """What a sheet holds, its heading included."""
 
-_ALWAYS = datetime(1980, 1, 1, tzinfo=UTC)
+_FIXED_DATE = datetime(1980, 1, 1, tzinfo=UTC)
 """When a workbook says it was made: two exports of the same are the same, byte for byte."""
 
 _NARROW, _WIDE = 14, 40
@@ -52,7 +52,7 @@ class CsvFiles:
     def add(self, records: Sequence[ExportRecord]) -> None:
         assert self._file is not None  # noqa: S101 - begun
         csv.writer(self._file).writerows(
-            [_plain(cell) for cell in record_cells(each)] for each in records
+            [_csv_value(cell) for cell in record_cells(each)] for each in records
         )
 
     def close(self) -> None:
@@ -63,7 +63,7 @@ class CsvFiles:
         self.close()
 
 
-def _plain(cell: Cell) -> str | int | float | None:
+def _csv_value(cell: Cell) -> str | int | float | None:
     match cell:
         case str():
             return escape_formula(without_control_characters(cell))
@@ -82,7 +82,7 @@ class XlsxSheets:
     def __init__(self, path: Path, dimension: int, *, max_rows: int = MAX_ROWS) -> None:
         options = {"constant_memory": True, "tmpdir": str(path.parent)}
         self._book = Workbook(str(path), options)
-        self._book.set_properties({"created": _ALWAYS})
+        self._book.set_properties({"created": _FIXED_DATE})
         self._heading = self._book.add_format({"bold": True})
         self._text = self._book.add_format({"quote_prefix": True})  # stays text when edited, too
         self._dimension = dimension
@@ -136,7 +136,7 @@ class XlsxSheets:
                 case None:
                     pass
                 case str():
-                    text = self._fitting(cell)
+                    text = self._fit_text(cell)
                     sheet.write_string(
                         row, place, text, self._text if looks_like_formula(text) else None
                     )
@@ -147,9 +147,9 @@ class XlsxSheets:
                     sheet.write_number(row, place, cell)
         self._row += 1
 
-    def _fitting(self, text: str) -> str:
+    def _fit_text(self, text: str) -> str:
         plain = without_control_characters(text)
-        fits = fit_cell(plain)
-        self.shortened_texts += fits is not plain
+        fitted = fit_cell(plain)
+        self.shortened_texts += fitted is not plain
         # The library writes a text from <r> to </r> as XML of the caller's own, unescaped.
-        return f"{fits} " if fits.startswith("<r>") and fits.endswith("</r>") else fits
+        return f"{fitted} " if fitted.startswith("<r>") and fitted.endswith("</r>") else fitted

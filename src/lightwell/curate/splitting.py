@@ -19,7 +19,7 @@ from lightwell.records.documents import published_chunks
 from lightwell.records.graph import entities, splits
 from lightwell.records.graph.splits import NewSplit
 
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 
 
 async def split(
@@ -40,23 +40,23 @@ async def split(
     if not documents and not passages:
         raise Invalid("Nothing is to be moved; name at least one document or passage")
     database = context.database
-    chosen = await entities.resolve_name(database, reader, name)
-    whole = [await stored_documents.get(database, reader, each) for each in documents]
+    resolved = await entities.resolve_name(database, reader, name)
+    document_list = [await stored_documents.get(database, reader, each) for each in documents]
     chunks = await published_chunks.resolve_ids(database, reader, passages) if passages else []
     new = NewSplit(
         id=SplitId(new_id()),
-        entity=chosen.entity_id,
+        entity=resolved.entity_id,
         name=part_name,
-        documents=tuple(each.id for each in whole),
+        documents=tuple(each.id for each in document_list),
         chunks=tuple(chunks),
     )
     async with context.finish_derived_after():
         moved = await splits.split(database, reader, new)
-    left = await entities.get_many(database, reader, [chosen.entity_id])
+    remaining = await entities.get_many(database, reader, [resolved.entity_id])
     return SplitResult(
         split_id=new.id,
         part=await entities.get(database, reader, moved.part),
-        rest=left.get(chosen.entity_id),
+        rest=remaining.get(resolved.entity_id),
         passages=moved.passages,
     )
 
@@ -69,17 +69,17 @@ async def unsplit(context: CurationContext, reader: Reader, name: str) -> tuple[
     database = context.database
     chosen = _uuid(name) or (await entities.resolve_name(database, reader, name)).entity_id
     async with context.finish_derived_after():
-        whole = await splits.unsplit(database, reader, name, chosen)
-    found = await entities.get_many(database, reader, whole)
-    return tuple({found[each].id: found[each] for each in whole if each in found}.values())
+        entity_ids = await splits.unsplit(database, reader, name, chosen)
+    found = await entities.get_many(database, reader, entity_ids)
+    return tuple({found[each].id: found[each] for each in entity_ids if each in found}.values())
 
 
 def _part_name(into: str) -> str:
     name = " ".join(require_text(into, "The name").split())
     if not normalize_name(name):
         raise Invalid("The part's name is empty; say what it is called")
-    if len(name) > _LONGEST_NAME:
-        raise Invalid(f"The part's name is longer than {_LONGEST_NAME} characters; shorten it")
+    if len(name) > _MAX_NAME:
+        raise Invalid(f"The part's name is longer than {_MAX_NAME} characters; shorten it")
     return name
 
 

@@ -24,11 +24,11 @@ from lightwell.domain.errors import Invalid
 from lightwell.ingest.parse.language import detect_language
 from lightwell.text.tokens import token_count
 
-_LEAST, _MOST = TARGET_CHUNK
-_LONGEST_WHOLE = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50
+_TARGET_MIN, _TARGET_MAX = TARGET_CHUNK
+_MAX_UNSPLIT_TOKENS = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50
 """Tokens of a table or code block that stays whole: a short piece may still join on either side."""
 
-_WINDOW = 8_000
+_WINDOW_CHARACTERS = 8_000
 """Characters handed to the splitter at once: its time grows with the square of an unbroken text."""
 
 _CHARACTERS_PER_TOKEN = 8
@@ -49,7 +49,7 @@ _Part = TypeVar("_Part", Section, Page, Span)
 
 
 @dataclass(frozen=True, slots=True)
-class _Row(Generic[_Part]):
+class _Intervals(Generic[_Part]):
     """Parts by their start; `reached` is the furthest end so far, since spans may overlap."""
 
     parts: Sequence[_Part]
@@ -61,26 +61,26 @@ class _Row(Generic[_Part]):
         return [part for part in self.parts[first:last] if part.end > piece.start]
 
 
-def _row(parts: Sequence[_Part]) -> _Row[_Part]:
-    return _Row(parts, list(accumulate((part.end for part in parts), max)))
+def _intervals(parts: Sequence[_Part]) -> _Intervals[_Part]:
+    return _Intervals(parts, list(accumulate((part.end for part in parts), max)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Layout:
     text: str
-    sections: _Row[Section]
-    pages: _Row[Page]
-    spans: _Row[Span]
+    sections: _Intervals[Section]
+    pages: _Intervals[Page]
+    spans: _Intervals[Span]
     language: str
 
     @staticmethod
     def of(document: ParsedDocument) -> "_Layout":
-        spans = _row(document.spans)
-        opening = _Piece(0, _WINDOW)
+        spans = _intervals(document.spans)
+        opening = _Piece(0, _WINDOW_CHARACTERS)
         return _Layout(
             text=document.text,
-            sections=_row(document.sections),
-            pages=_row(document.pages),
+            sections=_intervals(document.sections),
+            pages=_intervals(document.pages),
             spans=spans,
             language=detect_language(_prose(document.text, spans.touching(opening), opening)),
         )
@@ -98,10 +98,10 @@ def split_into_chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
         return ()
     layout = _Layout.of(document)
     parts = [whole]
-    if _tokens(text, whole) > _MOST:
+    if _piece_tokens(text, whole) > _TARGET_MAX:
         heads = frozenset(section.start for section in document.sections)
-        parts = _without_short(text, _pack(text, _pieces(document)), heads)
-    return tuple(_draft(layout, at, part) for at, part in enumerate(parts))
+        parts = _join_short(text, _pack(text, _split_by_section(document)), heads)
+    return tuple(_make_draft(layout, at, part) for at, part in enumerate(parts))
 
 
 def validate_chunk(draft: ChunkDraft) -> ChunkDraft:
@@ -126,11 +126,11 @@ def chunk_hash(title: str, draft: ChunkDraft) -> str:
     return hashlib.sha256(text_to_embed(title, draft).encode()).hexdigest()
 
 
-def _tokens(text: str, piece: _Piece) -> int:
-    return _size(text[piece.start : piece.end])
+def _piece_tokens(text: str, piece: _Piece) -> int:
+    return _weighted_tokens(text[piece.start : piece.end])
 
 
-def _size(text: str) -> int:
+def _weighted_tokens(text: str) -> int:
     """Return the tokens that a text counts for: rules, blanks and dots by the hundred are one token and no short text."""
     return max(token_count(text), len(text) // _CHARACTERS_PER_TOKEN)
 
@@ -144,43 +144,43 @@ def _trim(text: str, start: int, end: int) -> _Piece | None:
     return _Piece(first, first + len(bare))
 
 
-def _pieces(document: ParsedDocument) -> Iterator[_Piece]:
+def _split_by_section(document: ParsedDocument) -> Iterator[_Piece]:
     """Yield sections, and the parts of those that are too long."""
     text = document.text
-    solid = _row(_solid(document.spans))
+    solid = _intervals(_unsplittable_blocks(document.spans))
     for section in document.sections:
         piece = _trim(text, section.start, section.end)
         if piece is None:
             continue
-        if _tokens(text, piece) <= _MOST:
+        if _piece_tokens(text, piece) <= _TARGET_MAX:
             yield piece
         else:
-            yield from _parts(text, piece, solid.touching(piece))
+            yield from _split_around_blocks(text, piece, solid.touching(piece))
 
 
-def _solid(spans: Sequence[Span]) -> list[Span]:
+def _unsplittable_blocks(spans: Sequence[Span]) -> list[Span]:
     """Return code and tables, the outermost only, in order."""
-    kept: list[Span] = []
+    outermost: list[Span] = []
     for span in spans:
-        if span.kind is not SpanKind.FORMULA and (not kept or span.start >= kept[-1].end):
-            kept.append(span)
-    return kept
+        if span.kind is not SpanKind.FORMULA and (not outermost or span.start >= outermost[-1].end):
+            outermost.append(span)
+    return outermost
 
 
-def _parts(text: str, piece: _Piece, solid: Sequence[Span]) -> Iterator[_Piece]:
+def _split_around_blocks(text: str, piece: _Piece, solid: Sequence[Span]) -> Iterator[_Piece]:
     at = piece.start
     for span in solid:
         start, end = max(span.start, at), min(span.end, piece.end)
         whole = _trim(text, start, end) if start < end else None
-        if whole is not None and _tokens(text, whole) <= _LONGEST_WHOLE:
-            yield from _split(text, at, start)
+        if whole is not None and _piece_tokens(text, whole) <= _MAX_UNSPLIT_TOKENS:
+            yield from _split_text(text, at, start)
             yield whole
             at = end
-    yield from _split(text, at, piece.end)
+    yield from _split_text(text, at, piece.end)
 
 
-def _split(text: str, start: int, end: int) -> Iterator[_Piece]:
-    splitter = TextSplitter.from_callback(_size, TARGET_CHUNK, trim=False)
+def _split_text(text: str, start: int, end: int) -> Iterator[_Piece]:
+    splitter = TextSplitter.from_callback(_weighted_tokens, TARGET_CHUNK, trim=False)
     while start < end:
         stop = _window_end(text, start, end)
         for offset, part in splitter.chunk_indices(text[start:stop]):
@@ -191,14 +191,14 @@ def _split(text: str, start: int, end: int) -> Iterator[_Piece]:
 
 
 def _window_end(text: str, start: int, end: int) -> int:
-    stop = start + _WINDOW
+    stop = start + _WINDOW_CHARACTERS
     if stop >= end:
         return end
-    half = start + _WINDOW // 2
+    half = start + _WINDOW_CHARACTERS // 2
     for sign in ("\n\n", "\n", ". ", " "):
-        found = text.rfind(sign, half, stop)
-        if found >= 0:
-            return found + len(sign)
+        index = text.rfind(sign, half, stop)
+        if index >= 0:
+            return index + len(sign)
     return stop
 
 
@@ -206,37 +206,40 @@ def _pack(text: str, pieces: Iterator[_Piece]) -> list[_Piece]:
     """Return the pieces joined up to the target's size."""
     packed: list[_Piece] = []
     for piece in pieces:
-        if packed and _belong(text, packed[-1], piece):
+        if packed and _can_join(text, packed[-1], piece):
             packed[-1] = _Piece(packed[-1].start, piece.end)
         else:
             packed.append(piece)
     return packed
 
 
-def _belong(text: str, before: _Piece, after: _Piece) -> bool:
+def _can_join(text: str, before: _Piece, after: _Piece) -> bool:
     return (
-        _tokens(text, before) < _LEAST and _tokens(text, _Piece(before.start, after.end)) <= _MOST
+        _piece_tokens(text, before) < _TARGET_MIN
+        and _piece_tokens(text, _Piece(before.start, after.end)) <= _TARGET_MAX
     )
 
 
-def _without_short(text: str, pieces: Sequence[_Piece], heads: frozenset[int]) -> list[_Piece]:
+def _join_short(text: str, pieces: Sequence[_Piece], heads: frozenset[int]) -> list[_Piece]:
     """Return the pieces with those under 100 tokens joined: to the next where they open a section."""
 
     def short(piece: _Piece) -> bool:
-        return _tokens(text, piece) < SHORTEST_CHUNK
+        return _piece_tokens(text, piece) < SHORTEST_CHUNK
 
-    kept: list[_Piece] = []
+    joined_pieces: list[_Piece] = []
     for piece, last in zip(pieces, [False] * (len(pieces) - 1) + [True], strict=True):
-        joins = kept and (short(kept[-1]) or (short(piece) and (last or piece.start not in heads)))
-        joined = _Piece(kept[-1].start, piece.end) if joins else piece
-        if joins and _tokens(text, joined) <= LONGEST_CHUNK:
-            kept[-1] = joined
+        joins = joined_pieces and (
+            short(joined_pieces[-1]) or (short(piece) and (last or piece.start not in heads))
+        )
+        joined = _Piece(joined_pieces[-1].start, piece.end) if joins else piece
+        if joins and _piece_tokens(text, joined) <= LONGEST_CHUNK:
+            joined_pieces[-1] = joined
         else:
-            kept.append(piece)
-    return kept
+            joined_pieces.append(piece)
+    return joined_pieces
 
 
-def _draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
+def _make_draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
     text = layout.text[piece.start : piece.end]
     spans = layout.spans.touching(piece)
     kinds = {span.kind for span in spans}
@@ -247,7 +250,7 @@ def _draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
         end=piece.end,
         text=text,
         tokens=token_count(text),
-        section_path=_path(sections),
+        section_path=_common_path(sections),
         sections=tuple(sections),
         pages=tuple(layout.pages.touching(piece)),
         has_code=SpanKind.CODE in kinds,
@@ -257,7 +260,7 @@ def _draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
     )
 
 
-def _path(sections: Sequence[Section]) -> tuple[str, ...]:
+def _common_path(sections: Sequence[Section]) -> tuple[str, ...]:
     """Return what the headings of all sections have in common."""
     paths = [section.path for section in sections]
     common = paths[0] if paths else ()

@@ -9,16 +9,16 @@ T = TypeVar("T")
 
 async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
     """Return what each call gives, in order; the first failure ends the others and is raised as it is."""
-    begun: list[asyncio.Task[T]] = []
+    tasks: list[asyncio.Task[T]] = []
     try:
         async with asyncio.TaskGroup() as group:
-            begun.extend(group.create_task(call) for call in calls)
+            tasks.extend(group.create_task(call) for call in calls)
     except BaseExceptionGroup as several:
-        raise _first(several) from several
-    return [task.result() for task in begun]
+        raise _first_error(several) from several
+    return [task.result() for task in tasks]
 
 
-def _first(error: BaseException) -> BaseException:
+def _first_error(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
     return error

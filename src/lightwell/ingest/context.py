@@ -22,7 +22,7 @@ from lightwell.records.graph import profiles
 from lightwell.records.jobs.queue import Worker
 from lightwell.records.llm_cache import cache
 
-_AT_ONCE = 500
+_INDEX_CHANGES_PER_BATCH = 500
 
 
 class Step(StrEnum):
@@ -85,7 +85,9 @@ class Outcome:
 
 async def sync_index(context: IngestContext, project_id: ProjectId) -> None:
     """Carry out what the vector index has still to follow: chunks that went or changed their class, and its growth."""
-    while changes := await staging.index_changes(context.database, project_id, limit=_AT_ONCE):
+    while changes := await staging.index_changes(
+        context.database, project_id, limit=_INDEX_CHANGES_PER_BATCH
+    ):
         gone = [change.chunk_id for change in changes if change.class_id is None]
         if gone:
             await context.vectors.remove(context.space.id, gone)
@@ -101,12 +103,12 @@ async def refresh(context: IngestContext, project_id: ProjectId) -> None:
     await context.refresh_queue((context, project_id))
 
 
-async def _refresh_all(asked: "Sequence[tuple[IngestContext, ProjectId]]") -> list[None]:
-    for project_id, way in {project_id: way for way, project_id in asked}.items():
-        taken = way.refresh_batch_size
-        while taken == way.refresh_batch_size:
-            taken = await _refresh_some(way, project_id)
-    return [None] * len(asked)
+async def _refresh_all(requests: "Sequence[tuple[IngestContext, ProjectId]]") -> list[None]:
+    for project_id, context in {project_id: context for context, project_id in requests}.items():
+        refreshed = context.refresh_batch_size
+        while refreshed == context.refresh_batch_size:
+            refreshed = await _refresh_some(context, project_id)
+    return [None] * len(requests)
 
 
 @repeatable

@@ -32,27 +32,27 @@ async def erase(
     """
     report = await _delete(context, reader, document_ids, erasure.tombstone)
     await erasure.finish_requested(context.database, reader.project_id)
-    back = await deletion.list_urls(context.database, reader, document_ids)
-    said = tuple(
-        f"{url} was ingested again meanwhile, so it is there; delete it again" for url in back
+    reingested = await deletion.list_urls(context.database, reader, document_ids)
+    errors = tuple(
+        f"{url} was ingested again meanwhile, so it is there; delete it again" for url in reingested
     )
-    return replace(report, errors=(*report.errors, *said))
+    return replace(report, errors=(*report.errors, *errors))
 
 
 async def _delete(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
 ) -> Deletion:
-    known = await context.vectors.vectors(
+    stored_vectors = await context.vectors.vectors(
         context.space.id, await deletion.chunks(context.database, reader, document_ids)
     )
-    touched = await _hide(context.database, reader, document_ids, tombstone)
+    affected = await _hide(context.database, reader, document_ids, tombstone)
     errors: list[str] = []
     try:
         await apply_pending_changes(context, reader.project_id)
     except LightwellError as error:
         errors.append(f"{error}; the next ingestion or worker carries on with it")
-    vectors = sum(chunk in known for chunk in touched.chunks)
-    return await _report(context, reader, document_ids, touched, (vectors, tuple(errors)))
+    vectors = sum(chunk in stored_vectors for chunk in affected.chunks)
+    return await _report(context, reader, document_ids, affected, (vectors, tuple(errors)))
 
 
 @repeatable
@@ -61,32 +61,32 @@ async def _hide(
 ) -> AffectedGraph:
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        touched = await deletion.affected_by(connection, reader, document_ids)
+        affected = await deletion.affected_by(connection, reader, document_ids)
         await tombstone(connection, reader.project_id, document_ids)
-        return touched
+        return affected
 
 
 async def _report(
     context: IngestContext,
     reader: Reader,
     document_ids: Sequence[DocumentId],
-    touched: AffectedGraph,
+    affected: AffectedGraph,
     outcome: tuple[int, tuple[str, ...]],
 ) -> Deletion:
     vectors, errors = outcome
-    left = await deletion.still_visible(
-        context.database, reader, [*touched.entities, *touched.relations]
+    visible = await deletion.still_visible(
+        context.database, reader, [*affected.entities, *affected.relations]
     )
-    names = touched.entities.items()
+    names = affected.entities.items()
     return Deletion(
         documents=tuple(document_ids),
-        entities_deleted=tuple(sorted(ref for entity, ref in names if entity not in left)),
-        entities_rebuilt=tuple(sorted(ref for entity, ref in names if entity in left)),
-        relations_deleted=sum(relation not in left for relation in touched.relations),
-        relations_rebuilt=sum(relation in left for relation in touched.relations),
-        chunks=len(touched.chunks),
+        entities_deleted=tuple(sorted(ref for entity, ref in names if entity not in visible)),
+        entities_rebuilt=tuple(sorted(ref for entity, ref in names if entity in visible)),
+        relations_deleted=sum(relation not in visible for relation in affected.relations),
+        relations_rebuilt=sum(relation in visible for relation in affected.relations),
+        chunks=len(affected.chunks),
         vectors=vectors,
-        mentions=touched.mentions,
-        relation_mentions=touched.relation_mentions,
+        mentions=affected.mentions,
+        relation_mentions=affected.relation_mentions,
         errors=errors,
     )

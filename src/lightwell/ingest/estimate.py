@@ -19,10 +19,10 @@ from lightwell.records.llm_cache import cache
 from lightwell.records.llm_cache.cache import CacheKey, ExtractionStatistics
 from lightwell.text.tokens import token_count
 
-_AT_ONCE = 200
-_DOCUMENTS_AT_ONCE = 50
-_MIN_EXPERIENCE = 20
-_AT_FIRST = ExtractionStatistics(output_share=0.4, second_looks=0.3)
+_CHUNKS_PER_QUERY = 200
+_DOCUMENTS_PER_QUERY = 50
+_MIN_EXTRACTIONS = 20
+_DEFAULT_STATISTICS = ExtractionStatistics(output_share=0.4, second_looks=0.3)
 """What is assumed before the project has shown otherwise."""
 
 
@@ -46,7 +46,7 @@ class Estimate:
         return self.input_tokens + self.output_tokens
 
 
-_NOTHING = Estimate(
+_ZERO = Estimate(
     documents=0, unreadable=0, chunks=0, cached=0, calls=0, input_tokens=0, output_tokens=0
 )
 
@@ -58,51 +58,53 @@ async def estimate(
 
     What is known of the project is what those know who may see the documents: others' documents change no number.
     """
-    found = _NOTHING
-    seen: set[CacheKey] = set()
-    audiences: dict[Tags, Reader] = {}
-    async for document in _changed(context, project_id, connector, system):
+    total = _ZERO
+    seen_keys: set[CacheKey] = set()
+    readers_by_tags: dict[Tags, Reader] = {}
+    async for document in _changed_documents(context, project_id, connector, system):
         try:
-            read = await _chunks(context, document)
+            inputs = await _extraction_inputs(context, document)
         except Exception as error:
             if document_failure(error, document.url) is None:
                 raise
-            found = replace(found, unreadable=found.unreadable + 1)
+            total = replace(total, unreadable=total.unreadable + 1)
             continue
-        found = replace(found, documents=found.documents + 1, chunks=found.chunks + len(read))
+        total = replace(total, documents=total.documents + 1, chunks=total.chunks + len(inputs))
         if isinstance(context.extractor, LLMExtractor):
             tags = document.acl_tags
-            if tags not in audiences:
-                audiences[tags] = await access_classes.reader(context.database, project_id, tags)
-            for start in range(0, len(read), _AT_ONCE):
-                part = read[start : start + _AT_ONCE]
-                found = await _calls_for(
-                    context, audiences[tags], context.extractor, part, seen, found
+            if tags not in readers_by_tags:
+                readers_by_tags[tags] = await access_classes.reader(
+                    context.database, project_id, tags
                 )
-    everyone = frozenset[str]().union(*audiences)
-    reader = await access_classes.reader(context.database, project_id, everyone)
-    seen_before = await cache.extraction_statistics(context.database, reader, least=_MIN_EXPERIENCE)
-    return _with_second_looks(found, context, seen_before or _AT_FIRST)
+            for start in range(0, len(inputs), _CHUNKS_PER_QUERY):
+                batch = inputs[start : start + _CHUNKS_PER_QUERY]
+                total = await _add_calls(
+                    context, readers_by_tags[tags], context.extractor, batch, seen_keys, total
+                )
+    all_tags = frozenset[str]().union(*readers_by_tags)
+    reader = await access_classes.reader(context.database, project_id, all_tags)
+    statistics = await cache.extraction_statistics(context.database, reader, least=_MIN_EXTRACTIONS)
+    return _add_gleaning(total, context, statistics or _DEFAULT_STATISTICS)
 
 
 async def estimate_reextraction(
     context: IngestContext, reader: Reader, published: Sequence[DocumentId]
 ) -> Estimate:
     """Return what reading these published documents again would ask of the model."""
-    found, seen = replace(_NOTHING, documents=len(published)), set[CacheKey]()
-    for start in range(0, len(published), _DOCUMENTS_AT_ONCE):
-        part = published[start : start + _DOCUMENTS_AT_ONCE]
-        titles = await staging.titles(context.database, part)
-        known = await staging.list_published(context.database, part)
-        read = [extraction_input(titles[chunk.document_id], chunk) for chunk in known]
-        found = replace(found, chunks=found.chunks + len(read))
+    total, seen_keys = replace(_ZERO, documents=len(published)), set[CacheKey]()
+    for start in range(0, len(published), _DOCUMENTS_PER_QUERY):
+        batch = published[start : start + _DOCUMENTS_PER_QUERY]
+        titles = await staging.titles(context.database, batch)
+        known = await staging.list_published(context.database, batch)
+        inputs = [extraction_input(titles[chunk.document_id], chunk) for chunk in known]
+        total = replace(total, chunks=total.chunks + len(inputs))
         if isinstance(context.extractor, LLMExtractor):
-            found = await _calls_for(context, reader, context.extractor, read, seen, found)
-    seen_before = await cache.extraction_statistics(context.database, reader, least=_MIN_EXPERIENCE)
-    return _with_second_looks(found, context, seen_before or _AT_FIRST)
+            total = await _add_calls(context, reader, context.extractor, inputs, seen_keys, total)
+    statistics = await cache.extraction_statistics(context.database, reader, least=_MIN_EXTRACTIONS)
+    return _add_gleaning(total, context, statistics or _DEFAULT_STATISTICS)
 
 
-async def _changed(
+async def _changed_documents(
     context: IngestContext, project_id: ProjectId, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
     known = await documents.known_by_url(context.database, project_id, system, connector.scope)
@@ -111,7 +113,9 @@ async def _changed(
             yield change.document
 
 
-async def _chunks(context: IngestContext, document: NewDocument) -> list[ExtractionInput]:
+async def _extraction_inputs(
+    context: IngestContext, document: NewDocument
+) -> list[ExtractionInput]:
     parsed = await context.parser.parse(
         document.content, document.format, name=file_name_from_url(document.url)
     )
@@ -124,44 +128,46 @@ async def _chunks(context: IngestContext, document: NewDocument) -> list[Extract
     ]
 
 
-async def _calls_for(
+async def _add_calls(
     context: IngestContext,
     audience: Reader,
-    reader: LLMExtractor,
-    read: Sequence[ExtractionInput],
+    extractor: LLMExtractor,
+    inputs: Sequence[ExtractionInput],
     seen: set[CacheKey],
     estimate: Estimate,
 ) -> Estimate:
-    asked = {tuple(reader.first_cache_keys(chunk)): chunk for chunk in read}
-    every = [sought for each in asked for sought in each]
-    known = seen | await cache.has_extractions(context.database, audience, every)
-    fresh = [chunk for each, chunk in asked.items() if known.isdisjoint(each)]
-    seen.update(every)
-    sent = await asyncio.to_thread(lambda: sum(_tokens(reader, chunk) for chunk in fresh))
+    input_by_keys = {tuple(extractor.first_cache_keys(chunk)): chunk for chunk in inputs}
+    all_keys = [key for keys in input_by_keys for key in keys]
+    cached_keys = seen | await cache.has_extractions(context.database, audience, all_keys)
+    uncached = [chunk for keys, chunk in input_by_keys.items() if cached_keys.isdisjoint(keys)]
+    seen.update(all_keys)
+    input_tokens = await asyncio.to_thread(
+        lambda: sum(_request_tokens(extractor, chunk) for chunk in uncached)
+    )
     return replace(
         estimate,
-        kept=estimate.cached + len(read) - len(fresh),
-        calls=estimate.calls + len(fresh),
-        input_tokens=estimate.input_tokens + sent,
+        kept=estimate.cached + len(inputs) - len(uncached),
+        calls=estimate.calls + len(uncached),
+        input_tokens=estimate.input_tokens + input_tokens,
     )
 
 
-def _tokens(reader: LLMExtractor, chunk: ExtractionInput) -> int:
-    messages = reader.first_request(chunk).messages
+def _request_tokens(extractor: LLMExtractor, chunk: ExtractionInput) -> int:
+    messages = extractor.first_request(chunk).messages
     return sum(token_count(message.content) for message in messages)
 
 
-def _with_second_looks(
-    estimate: Estimate, context: IngestContext, usual: ExtractionStatistics
+def _add_gleaning(
+    estimate: Estimate, context: IngestContext, statistics: ExtractionStatistics
 ) -> Estimate:
     is_gleaning = (
         isinstance(context.extractor, LLMExtractor) and context.extractor.max_gleanings > 0
     )
-    more = 1 + usual.second_looks if is_gleaning else 1.0
-    sent = round(estimate.input_tokens * more)
+    factor = 1 + statistics.second_looks if is_gleaning else 1.0
+    input_tokens = round(estimate.input_tokens * factor)
     return replace(
         estimate,
-        calls=round(estimate.calls * more),
-        input_tokens=sent,
-        output_tokens=round(sent * usual.output_share),
+        calls=round(estimate.calls * factor),
+        input_tokens=input_tokens,
+        output_tokens=round(input_tokens * statistics.output_share),
     )

@@ -29,15 +29,19 @@ def document_failure(error: Exception, url: str) -> Failure | None:
         case LightwellError():
             return Failure(code=error.code, message=str(error))
         case _:
-            name, place = type(error).__name__, _place(error)
-            _log.warning("a document failed unexpectedly", url=url, error=name, at=place)
+            name, location = type(error).__name__, _raise_location(error)
+            _log.warning("a document failed unexpectedly", url=url, error=name, at=location)
             return Failure(
                 code="internal_error",
-                message=f"an unexpected {name} occurred while reading it ({place}); please report this. Other documents are not affected",
+                message=f"an unexpected {name} occurred while reading it ({location}); please report this. Other documents are not affected",
             )
 
 
-def _place(error: Exception) -> str:
+def _raise_location(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if "lightwell" in frame.filename] or frames
-    return f"{ours[-1].filename.rsplit('/', 1)[-1]}:{ours[-1].lineno}" if ours else "unknown"
+    own_frames = [frame for frame in frames if "lightwell" in frame.filename] or frames
+    return (
+        f"{own_frames[-1].filename.rsplit('/', 1)[-1]}:{own_frames[-1].lineno}"
+        if own_frames
+        else "unknown"
+    )

@@ -38,7 +38,7 @@ _GRACE_SECONDS = 10.0
 _MAX_DOCUMENTS = 200
 """Documents that one process parses before it is replaced, so that nothing piles up in it."""
 
-_BOOT = (
+_BOOTSTRAP = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
     " runpy.run_module('lightwell.ingest.parser_process', run_name='__main__')"
 )
@@ -95,50 +95,52 @@ class Parser:
         self._threads.shutdown(cancel_futures=True)
 
     def _run(self, task: "_Task") -> ChunkedDocument:
-        process = self._take()
-        fresh = process.documents == 0
+        process = self._take_process()
+        is_fresh = process.documents == 0
         try:
             return self._run_on(process, task)
         except TooCostly as error:
             if self._closed or task.cancelled:
                 raise ParserFailed(_CLOSED) from error
-            if fresh or not error.depends_on_process:
+            if is_fresh or not error.depends_on_process:
                 raise
-        return self._run_on(self._start(), task)  # it may have paid for what others left behind
+        return self._run_on(
+            self._start_process(), task
+        )  # it may have paid for what others left behind
 
     def _run_on(self, process: "_Process", task: "_Task") -> ChunkedDocument:
         try:
             reply = process.parse(task)
         except BaseException:
-            self._drop(process)
+            self._discard_process(process)
             raise
         if process.documents >= _MAX_DOCUMENTS or _is_damaged(reply):
-            self._drop(process)
+            self._discard_process(process)
         else:
-            self._put_back(process)
-        return _document(reply, self.limits)
+            self._return_process(process)
+        return _document_or_raise(reply, self.limits)
 
-    def _take(self) -> "_Process":
+    def _take_process(self) -> "_Process":
         while True:
             with self._lock:
                 process = self._idle.pop() if self._idle else None
             if process is None:
-                return self._start()
+                return self._start_process()
             if process.is_alive():
                 return process
-            self._drop(process)
+            self._discard_process(process)
 
-    def _put_back(self, process: "_Process") -> None:
+    def _return_process(self, process: "_Process") -> None:
         with self._lock:
             if not self._closed:
                 self._idle.append(process)
 
-    def _drop(self, process: "_Process") -> None:
+    def _discard_process(self, process: "_Process") -> None:
         process.end()
         with self._lock:
             self._all.discard(process)
 
-    def _start(self) -> "_Process":
+    def _start_process(self) -> "_Process":
         with self._lock:
             if self._closed:
                 raise ParserFailed(_CLOSED)
@@ -147,7 +149,7 @@ class Parser:
             self._all.add(process)
             closed = self._closed
         if closed:
-            self._drop(process)
+            self._discard_process(process)
             raise ParserFailed(_CLOSED)
         return process
 
@@ -191,29 +193,29 @@ class _Process:
         assert self._process.stdin is not None  # noqa: S101 - both are pipes
         assert self._process.stdout is not None  # noqa: S101
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        clock = self._clock(_STARTUP_SECONDS)
+        timer = self._start_timer(_STARTUP_SECONDS)
         try:
             hello = HELLO.validate_json(read_frame(self._stdout))
         except (EOFError, OSError, ValidationError) as error:
             raise ParserFailed(_NOT_STARTED.format(f"exit status {self.end()}")) from error
         finally:
-            clock.cancel()
+            timer.cancel()
         if not hello.limits_memory:
             _log.warning("parsing has no limit of memory: this system does not enforce one")
 
     def parse(self, task: _Task) -> Reply:
         """Return what the process replies; raise `TooCostly` where it dies instead."""
         self.documents += 1
-        clock = self._clock(self._limits.seconds + _GRACE_SECONDS)
+        timer = self._start_timer(self._limits.seconds + _GRACE_SECONDS)
         task.assign(self)
         try:
             write_frame(self._stdin, REQUEST.dump_json(task.request))
             write_frame(self._stdin, task.content)
             return REPLY.validate_json(read_frame(self._stdout))
         except (EOFError, OSError, ValueError) as error:
-            raise self._death(len(task.content)) from error
+            raise self._error_after_exit(len(task.content)) from error
         finally:
-            clock.cancel()
+            timer.cancel()
             task.release()
 
     @property
@@ -235,11 +237,11 @@ class _Process:
                 stream.close()
         return status
 
-    def _death(self, size: int) -> TooCostly:
+    def _error_after_exit(self, size: int) -> TooCostly:
         status, limits = self.end(), self._limits
         if status == -signal.SIGXCPU:
             return TooCostly(
-                _too_slow(limits, size),
+                _too_slow_message(limits, size),
                 depends_on_process=False,
             )
         if status == -signal.SIGALRM or self._timed_out:
@@ -250,11 +252,11 @@ class _Process:
             )
         return _too_much_memory(limits, f"its parser ended with status {status}")
 
-    def _clock(self, seconds: float) -> Timer:
-        clock = Timer(seconds, self._time_out)
-        clock.daemon = True
-        clock.start()
-        return clock
+    def _start_timer(self, seconds: float) -> Timer:
+        timer = Timer(seconds, self._time_out)
+        timer.daemon = True
+        timer.start()
+        return timer
 
     def _time_out(self) -> None:
         self._timed_out = True
@@ -264,10 +266,10 @@ class _Process:
 def _popen(limits: ParserLimits) -> "subprocess.Popen[bytes]":
     """Start the process without this one's environment, directory, connections or module settings."""
     paths = json.dumps([path for path in sys.path if os.path.isabs(path)])  # noqa: PTH117 - a plain test
-    given = [str(limits.memory_bytes), str(limits.cpu_seconds), str(limits.seconds)]
+    arguments = [str(limits.memory_bytes), str(limits.cpu_seconds), str(limits.seconds)]
     try:
         return subprocess.Popen(  # noqa: S603 - our own module, in our own interpreter
-            [sys.executable, "-I", "-c", _BOOT, paths, *given],
+            [sys.executable, "-I", "-c", _BOOTSTRAP, paths, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -283,7 +285,7 @@ def _is_damaged(reply: Reply) -> bool:
     return reply.refusal is not None and reply.refusal.reason in (OUT_OF_MEMORY, UNEXPECTED)
 
 
-def _document(reply: Reply, limits: ParserLimits) -> ChunkedDocument:
+def _document_or_raise(reply: Reply, limits: ParserLimits) -> ChunkedDocument:
     if reply.document is not None:
         return reply.document
     refusal = reply.refusal or Refusal(reason=UNEXPECTED, message="it said nothing")
@@ -298,17 +300,17 @@ def _document(reply: Reply, limits: ParserLimits) -> ChunkedDocument:
             raise Unreadable(reason, refusal.message)
 
 
-def _too_slow(limits: ParserLimits, size: int) -> str:
+def _too_slow_message(limits: ParserLimits, size: int) -> str:
     allowed = limits.cpu_seconds_for(size)
-    took = f"parsing it took more than {allowed:,} seconds of processor time"
+    message = f"parsing it took more than {allowed:,} seconds of processor time"
     if allowed < limits.cpu_seconds:
-        return f"{took}, the most for a file of its size: it is damaged, or made to be slow"
-    return f"{took}; split it, or raise LIGHTWELL_PARSE_CPU_SECONDS"
+        return f"{message}, the most for a file of its size: it is damaged, or made to be slow"
+    return f"{message}; split it, or raise LIGHTWELL_PARSE_CPU_SECONDS"
 
 
-def _too_much_memory(limits: ParserLimits, what: str) -> TooCostly:
+def _too_much_memory(limits: ParserLimits, detail: str) -> TooCostly:
     return TooCostly(
-        f"parsing it took more than {limits.memory_bytes // 1024**2:,} MB of memory ({what}); split it, or raise"
+        f"parsing it took more than {limits.memory_bytes // 1024**2:,} MB of memory ({detail}); split it, or raise"
         " LIGHTWELL_PARSE_MEMORY_MB",
         depends_on_process=True,
     )

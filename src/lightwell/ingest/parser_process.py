@@ -48,18 +48,18 @@ def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
     with suppress(EOFError):
         while True:
             request, content = REQUEST.validate_json(read_frame(requests)), read_frame(requests)
-            _start_clocks(limits, len(content))
-            reply = REPLY.dump_json(_parsed(request, content))
-            _stop_clocks()
+            _start_time_limits(limits, len(content))
+            reply = REPLY.dump_json(_parse_request(request, content))
+            _stop_time_limits()
             write_frame(replies, reply)
 
 
 def _private_output() -> BinaryIO:
     """Return the pipe to the parent, and let what libraries print go nowhere."""
     replies = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
     return replies
 
 
@@ -81,19 +81,19 @@ def _limit_memory(limits: ParserLimits) -> bool:
     return sys.platform != "darwin"
 
 
-def _start_clocks(limits: ParserLimits, size: int) -> None:
+def _start_time_limits(limits: ParserLimits, size: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    ends = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds_for(size)
-    resource.setrlimit(resource.RLIMIT_CPU, (ends, resource.RLIM_INFINITY))
+    cpu_limit = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds_for(size)
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, resource.RLIM_INFINITY))
     signal.setitimer(signal.ITIMER_REAL, limits.seconds)  # nobody handles the signal: it ends us
 
 
-def _stop_clocks() -> None:
+def _stop_time_limits() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0)
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _parsed(request: Request, content: bytes) -> Reply:
+def _parse_request(request: Request, content: bytes) -> Reply:
     try:
         document = parse(content, request.format, name=request.name)
         return Reply(
@@ -109,9 +109,9 @@ def _parsed(request: Request, content: bytes) -> Reply:
     except MemoryError:
         return Reply(refusal=Refusal(reason=OUT_OF_MEMORY, message=""))
     except Exception as error:  # noqa: BLE001 - the parent logs it, and tells it of this document
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{place.filename.rsplit('/', 1)[-1]}:{place.lineno}"
-        message = f"{type(error).__name__} ({where})"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        location = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
+        message = f"{type(error).__name__} ({location})"
         return Reply(refusal=Refusal(reason=UNEXPECTED, message=message))
 
 

@@ -33,7 +33,7 @@ from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
 from lightwell.text.terms import frequencies
 
-_EXTRACTED_AT_ONCE = 200
+_CHUNKS_PER_EXTRACTION = 200
 """Chunks between two words on progress; a model has at most as many calls under way for one batch."""
 
 REEXTRACT = "read again"
@@ -45,9 +45,9 @@ def file_name_from_url(url: str) -> str:
     return PurePosixPath(unquote(urlsplit(url).path)).name
 
 
-def choose_title(given: Claim | NewDocument, parsed: ChunkedDocument) -> str:
+def choose_title(source: Claim | NewDocument, parsed: ChunkedDocument) -> str:
     """Return the title that the source gives, or else the document itself, or else its file's name."""
-    return given.title or parsed.title or title_from_url(given.url)
+    return source.title or parsed.title or title_from_url(source.url)
 
 
 def extraction_input(title: str, chunk: StagedChunk) -> ExtractionInput:
@@ -69,7 +69,7 @@ async def ingest(
     async with context.preparation_slots:
         ready = await _prepare(context, batch, on_outcome)
     if ready.batch:
-        await _read_and_publish(context, ready)
+        await _extract_and_publish(context, ready)
         await gather_or_cancel(
             [_index(context, ready.batch), refresh(context, ready.batch[0].project_id)]
         )
@@ -100,32 +100,38 @@ async def _prepare(
     context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
 ) -> _PreparedBatch:
     """Cut and embed what is not yet; documents that cannot be read fall out."""
-    cut = await _chunk_documents(
+    chunked = await _chunk_documents(
         context, [claim for claim in batch if claim.step == ""], on_outcome
     )
-    begun = [claim for claim in batch if claim.step in ("embed", "read")]
-    again = [claim for claim in batch if claim.step == REEXTRACT]
-    at_end = [claim for claim in batch if claim.step == "index"]
-    titles = {each.claim.document_id: each.title for each in cut}
-    if begun or again:
-        titles |= await _titles(context, [*begun, *again])
-    chunks = [chunk for each in cut for chunk in each.chunks]
+    resumed = [claim for claim in batch if claim.step in ("embed", "read")]
+    reextracted = [claim for claim in batch if claim.step == REEXTRACT]
+    published = [claim for claim in batch if claim.step == "index"]
+    titles = {each.claim.document_id: each.title for each in chunked}
+    if resumed or reextracted:
+        titles |= await _stored_titles(context, [*resumed, *reextracted])
+    chunks = [chunk for each in chunked for chunk in each.chunks]
     missing = list(chunks)
-    if begun:
-        staged = await staging.list_staged(context.database, [claim.document_id for claim in begun])
-        done = await staging.chunks_with_vector(
+    if resumed:
+        staged = await staging.list_staged(
+            context.database, [claim.document_id for claim in resumed]
+        )
+        have_vector = await staging.chunks_with_vector(
             context.database, context.space.id, [chunk.id for chunk in staged]
         )
-        missing += [chunk for chunk in staged if chunk.id not in done]
+        missing += [chunk for chunk in staged if chunk.id not in have_vector]
         chunks += staged
-    unread = [each.claim for each in cut] + [claim for claim in begun if claim.step == "embed"]
-    await _embed(context, unread, missing, titles)
-    if again:
+    to_embed = [each.claim for each in chunked] + [
+        claim for claim in resumed if claim.step == "embed"
+    ]
+    await _embed(context, to_embed, missing, titles)
+    if reextracted:
         chunks += await staging.list_published(
-            context.database, [claim.document_id for claim in again]
+            context.database, [claim.document_id for claim in reextracted]
         )
-    readable = [each.claim for each in cut]
-    return _PreparedBatch(batch=[*readable, *begun, *again, *at_end], chunks=chunks, titles=titles)
+    chunked_claims = [each.claim for each in chunked]
+    return _PreparedBatch(
+        batch=[*chunked_claims, *resumed, *reextracted, *published], chunks=chunks, titles=titles
+    )
 
 
 async def _chunk_documents(
@@ -134,17 +140,17 @@ async def _chunk_documents(
     """Parse and chunk, as many at once as the parser has processes; return the documents that could be read."""
     parsing = asyncio.Semaphore(context.parser.processes)
 
-    async def parsed(claim: Claim) -> _ChunkedDocument | None:
+    async def parse_one(claim: Claim) -> _ChunkedDocument | None:
         async with parsing:
-            return await _parsed_or_failed(context, claim, on_outcome)
+            return await _parse_or_fail(context, claim, on_outcome)
 
-    cut = [each for each in await gather_or_cancel(map(parsed, batch)) if each is not None]
-    if not cut:
+    chunked = [each for each in await gather_or_cancel(map(parse_one, batch)) if each is not None]
+    if not chunked:
         return []
     async with context.database.relaxed_transaction() as connection:
         await queue.advance(
             connection,
-            [each.claim.job_id for each in cut],
+            [each.claim.job_id for each in chunked],
             context.worker,
             state=JobState.EMBEDDING,
             step="embed",
@@ -152,8 +158,8 @@ async def _chunk_documents(
         )
         await staging.stage(
             connection,
-            {each.claim.document_id: each.claim.ref for each in cut},
-            [chunk for each in cut for chunk in each.chunks],
+            {each.claim.document_id: each.claim.ref for each in chunked},
+            [chunk for each in chunked for chunk in each.chunks],
         )
         await queue.record_chunking(
             connection,
@@ -165,13 +171,13 @@ async def _chunk_documents(
                     author=each.author,
                     dated=each.dated,
                 )
-                for each in cut
+                for each in chunked
             ],
         )
-    return cut
+    return chunked
 
 
-async def _parsed_or_failed(
+async def _parse_or_fail(
     context: IngestContext, claim: Claim, on_outcome: Callable[[Outcome], None]
 ) -> _ChunkedDocument | None:
     """Parse and chunk one document; where that fails for its own fault, tell so and return None."""
@@ -202,23 +208,25 @@ async def _embed(
     if not batch:
         return
     by_document = {claim.document_id: claim.job_id for claim in batch}
-    counting = _ProgressCounter(context, Step.EMBEDDING, batch, missing)
-    fresh = await _reuse(context, batch, missing)
-    for start in range(0, len(fresh), context.embedding_batch_size):
-        part = fresh[start : start + context.embedding_batch_size]
-        distinct = {chunk.hash: chunk for chunk in part}
+    progress = _ProgressCounter(context, Step.EMBEDDING, batch, missing)
+    without_vector = await _reuse(context, batch, missing)
+    for start in range(0, len(without_vector), context.embedding_batch_size):
+        batch_chunks = without_vector[start : start + context.embedding_batch_size]
+        distinct = {chunk.hash: chunk for chunk in batch_chunks}
         texts = [
             text_to_embed(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
         ]
         vectors = dict(zip(distinct, await context.embedder.documents(texts), strict=True))
-        counted = Counter(by_document[chunk.document_id] for chunk in part)
+        chunks_by_job = Counter(by_document[chunk.document_id] for chunk in batch_chunks)
         async with context.database.relaxed_transaction() as connection:
-            await queue.renew(connection, list(counted), context.worker)
-            await queue.add_processed(connection, counted)
+            await queue.renew(connection, list(chunks_by_job), context.worker)
+            await queue.add_processed(connection, chunks_by_job)
             await staging.stage_vectors(
-                connection, context.space.id, {chunk.id: vectors[chunk.hash] for chunk in part}
+                connection,
+                context.space.id,
+                {chunk.id: vectors[chunk.hash] for chunk in batch_chunks},
             )
-        counting.add(part)
+        progress.add(batch_chunks)
     async with context.database.relaxed_transaction() as connection:
         await queue.advance(
             connection,
@@ -236,36 +244,42 @@ async def _reuse(
     """Take the vectors of equal text that is already published; return the chunks that still lack one."""
     if not missing:
         return []
-    same = await staging.published_by_hash(
+    chunk_by_hash = await staging.published_by_hash(
         context.database, batch[0].project_id, [chunk.hash for chunk in missing]
     )
-    if not same:
+    if not chunk_by_hash:
         return list(missing)
-    vectors = await context.vectors.vectors(context.space.id, list(same.values()))
-    found = {hash_: vectors[chunk] for hash_, chunk in same.items() if chunk in vectors}
+    vectors = await context.vectors.vectors(context.space.id, list(chunk_by_hash.values()))
+    vector_by_hash = {
+        hash_: vectors[chunk] for hash_, chunk in chunk_by_hash.items() if chunk in vectors
+    }
     async with context.database.relaxed_transaction() as connection:
         await queue.renew(connection, [claim.job_id for claim in batch], context.worker)
         await staging.stage_vectors(
             connection,
             context.space.id,
-            {chunk.id: found[chunk.hash] for chunk in missing if chunk.hash in found},
+            {
+                chunk.id: vector_by_hash[chunk.hash]
+                for chunk in missing
+                if chunk.hash in vector_by_hash
+            },
         )
-    return [chunk for chunk in missing if chunk.hash not in found]
+    return [chunk for chunk in missing if chunk.hash not in vector_by_hash]
 
 
-async def _read_and_publish(context: IngestContext, prepared: _PreparedBatch) -> None:
+async def _extract_and_publish(context: IngestContext, prepared: _PreparedBatch) -> None:
     batch = [claim for claim in prepared.batch if claim.step != "index"]
     if not batch:
         return
     chunks, titles = prepared.chunks, prepared.titles
-    said = await _extractions(context, batch, prepared)
-    again = {claim.document_id for claim in batch if claim.step == REEXTRACT}
-    staged = [chunk for chunk in chunks if chunk.document_id not in again]
-    fresh = [claim.document_id for claim in batch if claim.document_id not in again]
+    extractions = await _extract(context, batch, prepared)
+    reextracted = {claim.document_id for claim in batch if claim.step == REEXTRACT}
+    staged = [chunk for chunk in chunks if chunk.document_id not in reextracted]
+    new_documents = [claim.document_id for claim in batch if claim.document_id not in reextracted]
     texts = await asyncio.to_thread(
-        lambda: [_published_text(document_id, staged) for document_id in fresh]
+        lambda: [_published_text(document_id, staged) for document_id in new_documents]
     )
-    words = await asyncio.to_thread(
+    terms = await asyncio.to_thread(
         lambda: [_chunk_terms(titles[chunk.document_id], chunk) for chunk in staged]
     )
     project_id = batch[0].project_id
@@ -280,25 +294,31 @@ async def _read_and_publish(context: IngestContext, prepared: _PreparedBatch) ->
             progress=90,
         )
         if texts:
-            its = {chunk.id: said[chunk.id] for chunk in staged}
-            await publishing.publish(connection, project_id, texts, words, its)
-        if again:
-            its = {chunk.id: said[chunk.id] for chunk in chunks if chunk.document_id in again}
-            await publishing.republish_extractions(connection, project_id, list(again), its)
+            own_extractions = {chunk.id: extractions[chunk.id] for chunk in staged}
+            await publishing.publish(connection, project_id, texts, terms, own_extractions)
+        if reextracted:
+            own_extractions = {
+                chunk.id: extractions[chunk.id]
+                for chunk in chunks
+                if chunk.document_id in reextracted
+            }
+            await publishing.republish_extractions(
+                connection, project_id, list(reextracted), own_extractions
+            )
 
 
-async def _extractions(
+async def _extract(
     context: IngestContext, batch: Sequence[Claim], prepared: _PreparedBatch
 ) -> dict[ChunkId, Extraction]:
-    counting = _ProgressCounter(context, Step.EXTRACTING, batch, prepared.chunks)
-    said: dict[ChunkId, Extraction] = {}
-    for start in range(0, len(prepared.chunks), _EXTRACTED_AT_ONCE):
-        part = prepared.chunks[start : start + _EXTRACTED_AT_ONCE]
-        to_read = [extraction_input(prepared.titles[chunk.document_id], chunk) for chunk in part]
-        extractions = await context.extractor.extract(to_read)
-        said |= zip((chunk.id for chunk in part), extractions, strict=True)
-        counting.add(part)
-    return said
+    progress = _ProgressCounter(context, Step.EXTRACTING, batch, prepared.chunks)
+    extractions: dict[ChunkId, Extraction] = {}
+    for start in range(0, len(prepared.chunks), _CHUNKS_PER_EXTRACTION):
+        part = prepared.chunks[start : start + _CHUNKS_PER_EXTRACTION]
+        inputs = [extraction_input(prepared.titles[chunk.document_id], chunk) for chunk in part]
+        batch_extractions = await context.extractor.extract(inputs)
+        extractions |= zip((chunk.id for chunk in part), batch_extractions, strict=True)
+        progress.add(part)
+    return extractions
 
 
 class _ProgressCounter:
@@ -345,12 +365,12 @@ async def _finish(
     async with context.database.transaction() as connection:
         await queue.complete(connection, [claim.job_id for claim in prepared.batch], context.worker)
         await staging.delete_staged_vectors(connection, documents)
-    counted = Counter(chunk.document_id for chunk in prepared.chunks)
+    chunks_by_document = Counter(chunk.document_id for chunk in prepared.chunks)
     for claim in prepared.batch:
-        on_outcome(Outcome(url=claim.url, chunks=counted[claim.document_id], error=""))
+        on_outcome(Outcome(url=claim.url, chunks=chunks_by_document[claim.document_id], error=""))
 
 
-async def _titles(context: IngestContext, batch: Sequence[Claim]) -> dict[DocumentId, str]:
+async def _stored_titles(context: IngestContext, batch: Sequence[Claim]) -> dict[DocumentId, str]:
     return await staging.titles(context.database, [claim.document_id for claim in batch])
 
 
@@ -361,14 +381,14 @@ async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
     )
     title = choose_title(claim, document)
     staged = await asyncio.to_thread(
-        lambda: [_stage(claim, title, draft) for draft in document.chunks]
+        lambda: [_staged_chunk(claim, title, draft) for draft in document.chunks]
     )
     return _ChunkedDocument(
         claim=claim, title=title, author=document.author, dated=document.updated_at, chunks=staged
     )
 
 
-def _stage(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
+def _staged_chunk(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
     return StagedChunk(
         id=chunk_id(claim.job_id, draft.index),
         document_id=claim.document_id,
@@ -379,21 +399,21 @@ def _stage(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
 
 def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:
     """Put a document's text together again; between chunks only white space was left out."""
-    parts = [chunk.draft for chunk in staged if chunk.document_id == document_id]
+    drafts = [chunk.draft for chunk in staged if chunk.document_id == document_id]
     text: list[str] = []
-    reached = 0
-    for draft in parts:
-        text += [" " * (draft.start - reached), draft.text]
-        reached = draft.end
-    languages = [draft.language for draft in parts]
+    end = 0
+    for draft in drafts:
+        text += [" " * (draft.start - end), draft.text]
+        end = draft.end
+    languages = [draft.language for draft in drafts]
     return PublishedText(
         document_id=document_id,
         text="".join(text),
         language=max(set(languages), key=lambda language: (languages.count(language), language)),
-        chunks=len(parts),
+        chunks=len(drafts),
     )
 
 
 def _chunk_terms(title: str, chunk: StagedChunk) -> PublishedTerms:
-    counted = frequencies(text_to_embed(title, chunk.draft))
-    return PublishedTerms(chunk_id=chunk.id, length=sum(counted.values()), frequencies=counted)
+    counts = frequencies(text_to_embed(title, chunk.draft))
+    return PublishedTerms(chunk_id=chunk.id, length=sum(counts.values()), frequencies=counts)

@@ -41,11 +41,13 @@ class ProfileEmbedder:
 def profile_text(profile: ChangedProfile) -> str:
     """Return what is embedded of a profile: `Acme Corp (organization): sells pumps`, `Acme Corp - supplies - Nordwind: ...`."""
     if profile.subject is ProfileSubject.ENTITY:
-        about = f"{profile.name} ({profile.kind})"
+        subject = f"{profile.name} ({profile.kind})"
     else:
-        about = " - ".join(part for part in (profile.source, profile.name, profile.target) if part)
-    said = profile.description[:MAX_CHARACTERS]
-    return f"{about}: {said}" if about else said
+        subject = " - ".join(
+            part for part in (profile.source, profile.name, profile.target) if part
+        )
+    description = profile.description[:MAX_CHARACTERS]
+    return f"{subject}: {description}" if subject else description
 
 
 async def embed_profiles(
@@ -57,8 +59,8 @@ async def embed_profiles(
     """
     if not await profile_queue.any_changed(profile_embedder.database, project_id):
         return
-    await _retract(profile_embedder, project_id)
-    while waiting := await profile_queue.take_changed(
+    await _remove_silent(profile_embedder, project_id)
+    while batch := await profile_queue.take_changed(
         profile_embedder.database,
         project_id,
         limit=profile_embedder.batch_size,
@@ -66,49 +68,49 @@ async def embed_profiles(
         since=since,
     ):
         try:
-            await _embed_and_store(profile_embedder, waiting)
+            await _embed_and_store(profile_embedder, batch)
         except ModelFailed as error:
             _log.warning("profiles wait for their vectors: a model failed", error=str(error))
             return
         finally:
-            await profile_queue.give_back(
-                profile_embedder.database, [each.claim for each in waiting]
-            )
+            await profile_queue.give_back(profile_embedder.database, [each.claim for each in batch])
     await profile_embedder.index.build(profile_embedder.space_id)
 
 
-async def _retract(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
+async def _remove_silent(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
     """Remove the vectors of profiles that are gone or say nothing any more."""
-    while gone := await profile_queue.take_silent(
+    while silent := await profile_queue.take_silent(
         profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
     ):
-        await profile_embedder.index.remove(profile_embedder.space_id, gone)
-        await profile_queue.delete_vector_records(profile_embedder.database, gone)
+        await profile_embedder.index.remove(profile_embedder.space_id, silent)
+        await profile_queue.delete_vector_records(profile_embedder.database, silent)
 
 
 async def _embed_and_store(
-    profile_embedder: ProfileEmbedder, waiting: Sequence[ChangedProfile]
+    profile_embedder: ProfileEmbedder, batch: Sequence[ChangedProfile]
 ) -> None:
     """Embed what is of other words than before, put it and note it: no reader sees a vector before it is noted."""
-    texts = {profile.key: profile_text(profile) for profile in waiting}
+    texts = {profile.key: profile_text(profile) for profile in batch}
     hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
-    anew = [profile for profile in waiting if profile.text_hash != hashes[profile.key]]
-    vectors = await _vectors(profile_embedder, anew, texts)
+    changed = [profile for profile in batch if profile.text_hash != hashes[profile.key]]
+    vectors = await _vectors(profile_embedder, changed, texts)
     await profile_embedder.index.put(profile_embedder.space_id, vectors)
-    await profile_queue.mark_embedded(profile_embedder.database, waiting, hashes)
+    await profile_queue.mark_embedded(profile_embedder.database, batch, hashes)
 
 
 async def _vectors(
-    profile_embedder: ProfileEmbedder, anew: Sequence[ChangedProfile], texts: Mapping[Key, str]
+    profile_embedder: ProfileEmbedder, changed: Sequence[ChangedProfile], texts: Mapping[Key, str]
 ) -> list[ProfileVector]:
     """Embed the texts of these, equal ones once."""
-    distinct = list(dict.fromkeys(texts[profile.key] for profile in anew))
+    distinct = list(dict.fromkeys(texts[profile.key] for profile in changed))
     if not distinct:
         return []
-    found = dict(zip(distinct, await profile_embedder.embedder.documents(distinct), strict=True))
+    vector_by_text = dict(
+        zip(distinct, await profile_embedder.embedder.documents(distinct), strict=True)
+    )
     return [
         ProfileVector(
-            subject=profile.subject, claim=profile.claim, vector=found[texts[profile.key]]
+            subject=profile.subject, claim=profile.claim, vector=vector_by_text[texts[profile.key]]
         )
-        for profile in anew
+        for profile in changed
     ]

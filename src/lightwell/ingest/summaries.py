@@ -29,7 +29,7 @@ from lightwell.text.tokens import token_count
 WINDOW_TOKENS = 6000
 """What one call is shown of the descriptions; more are summarised part by part."""
 
-_AT_ONCE = 64
+_PROFILES_PER_BATCH = 64
 _WORDS_PER_TOKEN = 0.6
 _LAST_SENTENCE = re.compile(r"^.*[.!?。](?=\s|$)", re.DOTALL)
 
@@ -47,31 +47,35 @@ class Summarizer:
 
     def messages(self, name: str, descriptions: Sequence[str]) -> list[Message]:
         """Return what is sent for one call."""
-        page = (resources.files("lightwell.ingest") / "prompts" / "summarize.md").read_text("utf-8")
-        rules = page.replace("{words}", str(int(self.max_tokens * _WORDS_PER_TOKEN)))
-        rules = rules.replace("{language}", "in " + (self.language or "the language of the lines"))
+        prompt = (resources.files("lightwell.ingest") / "prompts" / "summarize.md").read_text(
+            "utf-8"
+        )
+        instructions = prompt.replace("{words}", str(int(self.max_tokens * _WORDS_PER_TOKEN)))
+        instructions = instructions.replace(
+            "{language}", "in " + (self.language or "the language of the lines")
+        )
         lines = "\n".join(" ".join(text.split()) for text in (f"Name: {name}", *descriptions))
         return [
-            Message(role="system", content=rules.strip()),
+            Message(role="system", content=instructions.strip()),
             Message(role="user", content=fence(lines)),
         ]
 
     async def summarize(self, name: str, descriptions: Sequence[str]) -> Summary | None:
         """Return the summary, None when the model says nothing of use; raise `ModelFailed`."""
-        kept: list[CachedReply] = []
-        left = list(descriptions)
+        replies_so_far: list[CachedReply] = []
+        remaining = list(descriptions)
         while True:
-            parts = _parts(left, self.window_tokens)
+            parts = _parts(remaining, self.window_tokens)
             replies = await gather_or_cancel(self._ask(name, part) for part in parts)
-            kept.extend(replies)
-            said = [_whole(reply) for reply in replies]
-            if not all(said):
+            replies_so_far.extend(replies)
+            texts = [_whole_sentences(reply) for reply in replies]
+            if not all(texts):
                 return None
             if len(parts) == 1:
-                return _summarize_parts(name, descriptions, said[0], kept)
-            if len(parts) >= len(left):
+                return _summarize_parts(name, descriptions, texts[0], replies_so_far)
+            if len(parts) >= len(remaining):
                 return None
-            left = said
+            remaining = texts
 
     async def _ask(self, name: str, descriptions: Sequence[str]) -> CachedReply:
         return await self.model.reply(
@@ -91,37 +95,39 @@ async def summarize_long_profiles(
     Where the model fails, the descriptions stay joined and are tried again the next time.
     """
     database = summarizer.model.database
-    while long := await summaries.take(database, project_id, limit=_AT_ONCE, since=since):
+    while batch := await summaries.take(
+        database, project_id, limit=_PROFILES_PER_BATCH, since=since
+    ):
         try:
-            await gather_or_cancel(_shorten(profile, summarizer) for profile in long)
+            await gather_or_cancel(_shorten(profile, summarizer) for profile in batch)
         except ModelFailed as error:
             _log.warning("descriptions stay long for now: a model failed", error=str(error))
             return
         finally:
-            await summaries.give_back(database, long)
+            await summaries.give_back(database, batch)
 
 
 async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
     database = summarizer.model.database
-    made = None
+    summary = None
     if token_count(profile.description) > summarizer.max_tokens:
         descriptions = profile.description.split(DESCRIPTION_SEPARATOR)
-        made = await summarizer.summarize(profile.name, descriptions)
-    if made is None:
+        summary = await summarizer.summarize(profile.name, descriptions)
+    if summary is None:
         await summaries.let_stand(database, profile)
     else:
-        text = made.summary.summarized_description
-        await summaries.write(database, profile, text, made.replies)
+        text = summary.summary.summarized_description
+        await summaries.write(database, profile, text, summary.replies)
 
 
 def _summarize_parts(
-    name: str, descriptions: Sequence[str], said: str, replies: Sequence[CachedReply]
+    name: str, descriptions: Sequence[str], text: str, replies: Sequence[CachedReply]
 ) -> Summary:
     return Summary(
         summary=DescriptionSummary(
             entity_name=name,
             original_descriptions=tuple(descriptions),
-            summarized_description=said,
+            summarized_description=text,
             input_tokens=sum(reply.input_tokens for reply in replies),
             output_tokens=sum(reply.output_tokens for reply in replies),
         ),
@@ -143,10 +149,10 @@ def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:
     return parts
 
 
-def _whole(reply: CachedReply) -> str:
+def _whole_sentences(reply: CachedReply) -> str:
     """Return the reply in one line; of one that was cut, the whole sentences."""
     text = " ".join(reply.text.split())
     if reply.complete:
         return text
-    whole = _LAST_SENTENCE.match(text)
-    return whole[0] if whole else ""
+    match = _LAST_SENTENCE.match(text)
+    return match[0] if match else ""

@@ -21,7 +21,7 @@ from lightwell.records.documents import supplied_chunks
 from lightwell.records.documents.chunks import StagedChunk
 from lightwell.text.tokens import token_count
 
-_BETWEEN = "\n\n"
+_SEPARATOR = "\n\n"
 
 
 @repeatable
@@ -48,8 +48,8 @@ async def enqueue_document(
         )
         for draft, vector in zip(drafts, vectors, strict=True)
     ]
-    known = zip(staged, vectors, strict=True)
-    own = {chunk.id: vector for chunk, vector in known if vector is not None}
+    staged_vectors = zip(staged, vectors, strict=True)
+    vector_by_chunk = {chunk.id: vector for chunk, vector in staged_vectors if vector is not None}
     job = JobId(new_id())
     async with context.database.transaction() as connection:
         await supplied_chunks.enqueue(
@@ -58,7 +58,7 @@ async def enqueue_document(
             document,
             job,
             staged,
-            (context.space.id, own),
+            (context.space.id, vector_by_chunk),
         )
     return IngestResponse(
         job_id=job,
@@ -89,7 +89,7 @@ def _drafts(chunks: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
             language=detect_language(text),
         )
         drafts.append(validate_chunk(draft))
-        start = end + len(_BETWEEN)
+        start = end + len(_SEPARATOR)
     return drafts
 
 
@@ -107,5 +107,7 @@ def _vector(chunk: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
 
 def _hash(title: str, draft: ChunkDraft, vector: NDArray[np.float32] | None) -> bytes:
     """Return the hash by which equal text is not embedded twice; of a given vector, too, which no other text may get."""
-    own = bytes.fromhex(chunk_hash(title, draft))
-    return own if vector is None else hashlib.sha256(own + vector.tobytes()).digest()
+    content_hash = bytes.fromhex(chunk_hash(title, draft))
+    return (
+        content_hash if vector is None else hashlib.sha256(content_hash + vector.tobytes()).digest()
+    )

@@ -25,8 +25,8 @@ from lightwell.records.documents import documents, renames
 from lightwell.records.documents.documents import KnownDocument
 from lightwell.records.jobs import runs
 
-_AT_ONCE = 50
-_LARGEST_BATCH = 16_000_000
+_DOCUMENTS_PER_BATCH = 50
+_MAX_BATCH_BYTES = 16_000_000
 """Bytes of documents that are held before they are written down."""
 
 
@@ -116,18 +116,18 @@ async def sync(
     Narrowed access and deletions hold when this returns. A crash loses nothing: what was written down stays, and
     the next sync finds the rest.
     """
-    run, began = await runs.begin(database, project_id, system, connector.scope)
+    run, started_at = await runs.begin(database, project_id, system, connector.scope)
     known = await documents.known_by_url(database, project_id, system, connector.scope)
-    found = SyncResult()
+    result = SyncResult()
     try:
         target = _Target(database=database, project_id=project_id, run=run)
-        await _consume_changes(target, connector, known, found)
+        await _consume_changes(target, connector, known, result)
     except LightwellError as error:
-        await _end(database, run, found, str(error))
+        await _end(database, run, result, str(error))
         raise
-    await _end(database, run, found, "")
-    await runs.move_cursor(database, project_id, system, connector.scope, began.isoformat())
-    return found
+    await _end(database, run, result, "")
+    await runs.move_cursor(database, project_id, system, connector.scope, started_at.isoformat())
+    return result
 
 
 async def _consume_changes(
@@ -136,35 +136,35 @@ async def _consume_changes(
     known: Mapping[str, KnownDocument],
     result: SyncResult,
 ) -> None:
-    waiting: dict[str, NewDocument] = {}
+    pending: dict[str, NewDocument] = {}
     gone = _GoneDocuments()
     hashes = {url: entry.content_hash for url, entry in known.items()}
     async for change in connector.changes(hashes):
         match change:
             case ChangedDocument(document=document):
                 gone.pop(document.url)
-                if await _is_to_be_read(target, document, (known, gone), result):
-                    waiting[document.url] = document
+                if await _must_ingest(target, document, (known, gone), result):
+                    pending[document.url] = document
             case RemovedDocument(url=url):
-                waiting.pop(url, None)
+                pending.pop(url, None)
                 gone.add(url, known.get(url))
             case UnchangedDocument(url=url) | UnreadableDocument(url=url):
                 # what was said of it before comes first
-                if url in waiting:
-                    await _register(target, waiting, result)
+                if url in pending:
+                    await _register(target, pending, result)
                 gone.pop(url)
                 await _apply(target, change, known, result)
-        if _is_full(waiting):
-            await _register(target, waiting, result)
-    await _register(target, waiting, result)
+        if _is_full(pending):
+            await _register(target, pending, result)
+    await _register(target, pending, result)
     result.removed += len(gone.ids)
     await _remove_all(target, gone.ids)
 
 
-async def _is_to_be_read(
+async def _must_ingest(
     target: _Target,
     document: NewDocument,
-    sources: tuple[Mapping[str, KnownDocument], _GoneDocuments],
+    known_and_gone: tuple[Mapping[str, KnownDocument], _GoneDocuments],
     result: SyncResult,
 ) -> bool:
     """Return whether a document has to be read, given which are known and which of these are gone.
@@ -172,7 +172,7 @@ async def _is_to_be_read(
     One whose file is gone from its old path, with equal content and equal access tags, is renamed instead. It is read again
     only if its title is the name of its file.
     """
-    known, gone = sources
+    known, gone = known_and_gone
     old_url = None if document.url in known else gone.same_as(document)
     if old_url is None:
         return True
@@ -199,9 +199,9 @@ def _file_name(url: str) -> str:
     return url.rpartition("/")[2]
 
 
-def _is_full(waiting: Mapping[str, NewDocument]) -> bool:
-    held = sum(len(document.content) for document in waiting.values())
-    return len(waiting) >= _AT_ONCE or held > _LARGEST_BATCH
+def _is_full(pending: Mapping[str, NewDocument]) -> bool:
+    size = sum(len(document.content) for document in pending.values())
+    return len(pending) >= _DOCUMENTS_PER_BATCH or size > _MAX_BATCH_BYTES
 
 
 async def _apply(
@@ -221,7 +221,7 @@ async def _apply(
                 result.documents[url] = DocumentChange.RETAGGED
                 await _retag(target, known[url].id, document.acl_tags)
             if known[url].metadata != document.metadata:
-                await _describe(target, known[url].id, document)
+                await _update_metadata(target, known[url].id, document)
         case UnreadableDocument(url=url, message=message):
             result.problems.append(DocumentProblem(url=url, message=message))
             if url in known:
@@ -238,12 +238,12 @@ async def _retag(target: _Target, document_id: DocumentId, tags: Tags) -> None:
 
 
 async def _remove_all(target: _Target, document_ids: Sequence[DocumentId]) -> None:
-    for start in range(0, len(document_ids), _AT_ONCE):
-        await _remove(target, document_ids[start : start + _AT_ONCE])
+    for start in range(0, len(document_ids), _DOCUMENTS_PER_BATCH):
+        await _remove(target, document_ids[start : start + _DOCUMENTS_PER_BATCH])
 
 
 @repeatable
-async def _describe(target: _Target, document_id: DocumentId, document: NewDocument) -> None:
+async def _update_metadata(target: _Target, document_id: DocumentId, document: NewDocument) -> None:
     async with target.database.transaction() as connection:
         await documents.describe(connection, target.project_id, document_id, document)
 
@@ -256,25 +256,25 @@ async def _remove(target: _Target, document_ids: Sequence[DocumentId]) -> None:
         await runs.record_changes(connection, target.run, document_ids, RunChange.DELETED)
 
 
-async def _register(target: _Target, waiting: dict[str, NewDocument], result: SyncResult) -> None:
+async def _register(target: _Target, pending: dict[str, NewDocument], result: SyncResult) -> None:
     """Write down the documents that wait, and let go of them."""
-    if waiting:
-        await _enqueue(target, list(waiting.values()), result)
-        waiting.clear()
+    if pending:
+        await _enqueue(target, list(pending.values()), result)
+        pending.clear()
 
 
-async def _enqueue(target: _Target, waiting: Sequence[NewDocument], result: SyncResult) -> None:
+async def _enqueue(target: _Target, pending: Sequence[NewDocument], result: SyncResult) -> None:
     """Write the documents down together; where that fails for what one of them holds, each by itself."""
     try:
-        registered = await _register_batch(target, waiting)
+        registered = await _register_batch(target, pending)
     except Exception as error:
-        failure = document_failure(error, waiting[0].url)
+        failure = document_failure(error, pending[0].url)
         if failure is None:
             raise
-        if len(waiting) == 1:
-            result.problems.append(DocumentProblem(url=waiting[0].url, message=failure.message))
+        if len(pending) == 1:
+            result.problems.append(DocumentProblem(url=pending[0].url, message=failure.message))
         else:
-            for document in waiting:
+            for document in pending:
                 await _enqueue(target, [document], result)
         return
     result.new += sum(each.is_new for each in registered)
@@ -290,9 +290,9 @@ async def _enqueue(target: _Target, waiting: Sequence[NewDocument], result: Sync
 
 
 @repeatable
-async def _register_batch(target: _Target, waiting: Sequence[NewDocument]) -> list[QueuedJob]:
+async def _register_batch(target: _Target, pending: Sequence[NewDocument]) -> list[QueuedJob]:
     async with target.database.transaction() as connection:
-        registered = await documents.register(connection, target.project_id, waiting)
+        registered = await documents.register(connection, target.project_id, pending)
         new = [each.document_id for each in registered if each.is_new]
         changed = [each.document_id for each in registered if not each.is_new]
         await runs.record_changes(connection, target.run, new, RunChange.INSERTED)
@@ -300,12 +300,12 @@ async def _register_batch(target: _Target, waiting: Sequence[NewDocument]) -> li
     return registered
 
 
-async def _end(database: Database, run: RunId, result: SyncResult, errors: str) -> None:
+async def _end(database: Database, run: RunId, result: SyncResult, error: str) -> None:
     await runs.end(
         database,
         run,
         inserted=result.new,
         updated=result.changed + result.retagged + result.renamed,
         deleted=result.removed,
-        errors=errors,
+        errors=error,
     )

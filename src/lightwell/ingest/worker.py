@@ -26,10 +26,10 @@ from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim, Worker
 
 LEASE_SECONDS = 30.0
-_FEW_JOBS = 4
+_JOBS_PER_MODEL_BATCH = 4
 _POLL_SECONDS = 0.5
-_QUIET_SECONDS = 30.0
-_LONGEST_PAUSE_SECONDS = 60.0
+_IDLE_SECONDS = 30.0
+_MAX_PAUSE_SECONDS = 60.0
 _CRASHED = (
     f"its reading was begun {queue.MAX_ATTEMPTS} times and never ended: it may need more memory than there is."
     " It is set aside"
@@ -48,7 +48,11 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
 
     Two rounds of one-chunk documents wait for the model while others are prepared and published.
     """
-    return replace(context, jobs_per_batch=_FEW_JOBS, max_batches=2 + ceil(2 * slots / _FEW_JOBS))
+    return replace(
+        context,
+        jobs_per_batch=_JOBS_PER_MODEL_BATCH,
+        max_batches=2 + ceil(2 * slots / _JOBS_PER_MODEL_BATCH),
+    )
 
 
 async def run_until_done(
@@ -77,22 +81,22 @@ async def run_worker(
     What others left to be done once is done at the beginning and after each quiet while. Raises `BudgetSpent`, since
     waiting does not help there.
     """
-    pause, quiet = _POLL_SECONDS, _QUIET_SECONDS
+    pause, idle = _POLL_SECONDS, _IDLE_SECONDS
     while not stop.is_set():
         try:
-            if await _run_batches(context, project_id, on_outcome, stop) or quiet >= _QUIET_SECONDS:
+            if await _run_batches(context, project_id, on_outcome, stop) or idle >= _IDLE_SECONDS:
                 await finish_derived(context, project_id)
-                quiet = 0.0
+                idle = 0.0
             if pause > _POLL_SECONDS:
                 _log.warning("work goes on")
             pause = _POLL_SECONDS
         except BudgetSpent:
             raise
         except (ModelFailed, ParserFailed, StoreFailed) as error:
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            pause = min(pause * 2, _MAX_PAUSE_SECONDS)
             _log.warning("the jobs wait", error=str(error), seconds=pause)
         await _wait(stop, pause)
-        quiet += pause
+        idle += pause
 
 
 async def _run_batches(
@@ -106,54 +110,56 @@ async def _run_batches(
     While one batch waits for a model, the next is cut and the one before published; a slow document keeps no other
     waiting. The first failure ends the others and is raised.
     """
-    under_way: dict[asyncio.Task[None], IngestContext] = {}
-    worked = False
+    running: dict[asyncio.Task[None], IngestContext] = {}
+    has_worked = False
     try:
         while True:
             batch = None
-            if len(under_way) < context.max_batches and not stop.is_set():
+            if len(running) < context.max_batches and not stop.is_set():
                 batch = await _claim(context, project_id)
             if batch:
-                worked = True
-                under_way[asyncio.create_task(_ingest_batch(*batch, on_outcome))] = batch[0]
+                has_worked = True
+                running[asyncio.create_task(_ingest_batch(*batch, on_outcome))] = batch[0]
                 continue
-            if not under_way:
-                return worked
-            ended, _ = await asyncio.wait(
-                under_way, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            if not running:
+                return has_worked
+            done, _ = await asyncio.wait(
+                running, timeout=_POLL_SECONDS, return_when=asyncio.FIRST_COMPLETED
             )
-            for task in ended:
-                del under_way[task]
+            for task in done:
+                del running[task]
                 task.result()
     finally:
-        await _cancel_all(under_way)
+        await _cancel_all(running)
 
 
-async def _cancel_all(under_way: Mapping[asyncio.Task[None], IngestContext]) -> None:
-    for task in under_way:
+async def _cancel_all(running: Mapping[asyncio.Task[None], IngestContext]) -> None:
+    for task in running:
         task.cancel()
-    await asyncio.gather(*under_way, return_exceptions=True)
-    for own in under_way.values():
-        await _undo_claim(own)
+    await asyncio.gather(*running, return_exceptions=True)
+    for batch_context in running.values():
+        await _undo_claim(batch_context)
 
 
 async def _claim(
     context: IngestContext, project_id: ProjectId
 ) -> tuple[IngestContext, list[Claim]] | None:
     """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
-    own = replace(context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}"))
+    batch_context = replace(
+        context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}")
+    )
     try:
         batch = await queue.claim(
             context.database,
             project_id,
-            own.worker,
+            batch_context.worker,
             limit=context.jobs_per_batch,
             only=context.only,
         )
     except asyncio.CancelledError:
-        await _undo_claim(own)  # the claim may have been made all the same
+        await _undo_claim(batch_context)  # the claim may have been made all the same
         raise
-    return (own, batch) if batch else None
+    return (batch_context, batch) if batch else None
 
 
 async def _ingest_batch(
@@ -162,7 +168,7 @@ async def _ingest_batch(
     """Bring the batch in; what stops it for no fault of its documents does not count as an attempt at them."""
     try:
         async with heartbeat(context):
-            for part in _parts(batch):
+            for part in _split_by_attempts(batch):
                 await _ingest_part(context, part, on_outcome)
     except (asyncio.CancelledError, ModelFailed, ParserFailed):
         await _undo_claim(context)
@@ -184,7 +190,7 @@ async def _ingest_part(
     """
     first = part[0]
     try:
-        _refuse_crashing(first)
+        _reject_crashing(first)
         await ingest(context, part, on_outcome)
     except Exception as error:
         failure = document_failure(error, first.url)
@@ -217,12 +223,12 @@ async def _release(context: IngestContext) -> None:
         _log.warning("jobs could not be given back; their leases run out", error=str(error))
 
 
-def _refuse_crashing(claim: Claim) -> None:
+def _reject_crashing(claim: Claim) -> None:
     if claim.attempts > queue.MAX_ATTEMPTS:
         raise Unreadable("crashed", _CRASHED)
 
 
-def _parts(batch: list[Claim]) -> list[list[Claim]]:
+def _split_by_attempts(batch: list[Claim]) -> list[list[Claim]]:
     """Return the batch with each job that was begun before on its own, last."""
     fresh = [claim for claim in batch if claim.attempts == 1]
     return ([fresh] if fresh else []) + [[claim] for claim in batch if claim.attempts > 1]
@@ -231,19 +237,19 @@ def _parts(batch: list[Claim]) -> list[list[Claim]]:
 @asynccontextmanager
 async def heartbeat(context: IngestContext) -> AsyncGenerator[None, None]:
     """Keep the worker's leases fresh meanwhile; what nobody expected ends the heartbeat, is told at once and raised."""
-    beating = asyncio.create_task(_heartbeat(context))
-    beating.add_done_callback(_tell_end)
+    task = asyncio.create_task(_heartbeat(context))
+    task.add_done_callback(_log_heartbeat_end)
     try:
         yield
     finally:
-        beating.cancel()
-        await asyncio.wait([beating])
-    if not beating.cancelled():
-        beating.result()
+        task.cancel()
+        await asyncio.wait([task])
+    if not task.cancelled():
+        task.result()
 
 
-def _tell_end(beating: asyncio.Task[None]) -> None:
-    if not beating.cancelled() and (error := beating.exception()) is not None:
+def _log_heartbeat_end(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
         _log.warning("the heartbeat ended; the leases run out", error=type(error).__name__)
 
 

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-_BEGINNING = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
-_TURNS_OF_THE_LOOP = 20
+_START = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+_LOOP_ITERATIONS = 20
 
 
 class ManualClock:
@@ -22,7 +22,7 @@ class ManualClock:
         return self._now
 
     def today(self) -> datetime:
-        return _BEGINNING + timedelta(seconds=self._now)
+        return _START + timedelta(seconds=self._now)
 
     def later(self, seconds: float, callback: Callable[[], object]) -> "_Alarm":
         """Call back once, after so many seconds, unless cancelled."""
@@ -73,7 +73,7 @@ class InstantClock(ManualClock):
 
 async def settle() -> None:
     """Let every task run until it waits."""
-    for _ in range(_TURNS_OF_THE_LOOP):
+    for _ in range(_LOOP_ITERATIONS):
         await asyncio.sleep(0)
 
 

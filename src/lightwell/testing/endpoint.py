@@ -110,12 +110,12 @@ class FakeEndpoint:
         """Note the request and how it is to be treated."""
         with self._lock:
             self.requests.append(request)
-            behaves = self._script.pop(0) if self._script else self._behaves
+            behaviour = self._script.pop(0) if self._script else self._behaves
             self._at_once += 1
             self.max_at_once = max(self.max_at_once, self._at_once)
         declined = sorted(self._declined_parameters & request.body.keys())
         try:
-            yield _declining(declined[0]) if declined and behaves == NORMAL else behaves
+            yield _decline(declined[0]) if declined and behaviour == NORMAL else behaviour
         finally:
             with self._lock:
                 self._at_once -= 1
@@ -130,8 +130,8 @@ class FakeEndpoint:
         scores = self._scores(cast("str", body["query"]), body)
         if "texts" in body:
             return scores
-        named = [{"index": one["index"], "relevance_score": one["score"]} for one in scores]
-        return {"results": named}
+        results = [{"index": one["index"], "relevance_score": one["score"]} for one in scores]
+        return {"results": results}
 
     def reply_text(self, body: Body) -> str:
         return self._reply(body)
@@ -139,16 +139,19 @@ class FakeEndpoint:
     def _completion(self, body: Body, behaviour: Behaviour) -> object:
         text = None if behaviour.refusal else self._reply(body)
         message = {"role": "assistant", "content": text, "refusal": behaviour.refusal}
-        asked, said = token_count(json.dumps(body["messages"])), token_count(text or "")
+        input_tokens, output_tokens = (
+            token_count(json.dumps(body["messages"])),
+            token_count(text or ""),
+        )
         return {
             "id": "fake",
             "object": "chat.completion",
             "model": body["model"],
             "choices": [{"index": 0, "message": message, "finish_reason": behaviour.finish_reason}],
             "usage": {
-                "prompt_tokens": asked,
-                "completion_tokens": said,
-                "total_tokens": asked + said,
+                "prompt_tokens": input_tokens,
+                "completion_tokens": output_tokens,
+                "total_tokens": input_tokens + output_tokens,
             },
         }
 
@@ -170,16 +173,18 @@ class FakeEndpoint:
         return {"data": data[::-1], "usage": {"prompt_tokens": cost, "total_tokens": cost}}
 
     def _scores(self, question: str, body: Body) -> list[dict[str, float]]:
-        wanted = set(terms(question))
+        question_terms = set(terms(question))
         passages = cast("list[str]", body.get("texts") or body["documents"])
-        shares = [len(wanted & set(terms(passage))) / len(wanted) for passage in passages]
+        shares = [
+            len(question_terms & set(terms(passage))) / len(question_terms) for passage in passages
+        ]
         scores = [
             {"index": index, "score": self._score_of(share)} for index, share in enumerate(shares)
         ]
         return sorted(scores, key=lambda one: -one["score"])
 
 
-def _declining(option: str) -> Behaviour:
+def _decline(option: str) -> Behaviour:
     complaint = {
         "message": f"Unsupported parameter: {option}",
         "param": option,
@@ -206,10 +211,10 @@ class _Handler(BaseHTTPRequestHandler):
             headers={name.lower(): value for name, value in self.headers.items()},
             body=cast("Body", json.loads(self.rfile.read(length))),
         )
-        with self.fake.accept(request) as behaves:
-            time.sleep(behaves.latency)
+        with self.fake.accept(request) as behaviour:
+            time.sleep(behaviour.latency)
             try:
-                self._answer(request, behaves)
+                self._answer(request, behaviour)
             except (BrokenPipeError, ConnectionResetError):
                 self.close_connection = True
 

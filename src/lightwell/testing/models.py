@@ -114,8 +114,8 @@ class ScriptedModel:
 def _reply_in_order(
     replies: Sequence[ScriptedReply],
 ) -> Callable[[Sequence[Message]], ScriptedReply]:
-    left = iter(replies)
-    return lambda _: next(left, ModelFailed("the script of this test has no further reply"))
+    remaining = iter(replies)
+    return lambda _: next(remaining, ModelFailed("the script of this test has no further reply"))
 
 
 def _truncate(text: str, max_tokens: int) -> str:

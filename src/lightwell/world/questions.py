@@ -41,30 +41,34 @@ class Question:
         return tuple(place.file for place in self.places)
 
 
-def _one(text: str, answer: str, place: tuple[str, str, str], who: frozenset[str]) -> Question:
-    return Question(text=text, answer=answer, places=(_place(place),), may_answer=who)
+def _answered_by_one(
+    text: str, answer: str, place: tuple[str, str, str], who: frozenset[str]
+) -> Question:
+    return Question(text=text, answer=answer, places=(_make_place(place),), may_answer=who)
 
 
-def _two(
+def _answered_by_two(
     text: str,
     answer: str,
     first: tuple[str, str, str],
     then: tuple[str, str, str],
     who: frozenset[str],
 ) -> Question:
-    return Question(text=text, answer=answer, places=(_place(first), _place(then)), may_answer=who)
+    return Question(
+        text=text, answer=answer, places=(_make_place(first), _make_place(then)), may_answer=who
+    )
 
 
-def _none(text: str) -> Question:
+def _unanswerable(text: str) -> Question:
     return Question(text=text, answer="", places=(), may_answer=_NOBODY)
 
 
-def _place(place: tuple[str, str, str]) -> Place:
+def _make_place(place: tuple[str, str, str]) -> Place:
     file, where, quote = place
     return Place(file=file, location=where, quote=quote)
 
 
-_LEAK = _one(
+_LEAK = _answered_by_one(
     "How small a leak must the Tarn 4 detect on a cast iron pipe, and from how far away?",
     "0.8 litres per minute",
     (
@@ -74,7 +78,7 @@ _LEAK = _one(
     ),
     _ADA,
 )
-_DISCOUNT = _one(
+_DISCOUNT = _answered_by_one(
     "What discount does Nordwind Energie receive?",
     "18 percent",
     (
@@ -84,34 +88,34 @@ _DISCOUNT = _one(
     ),
     _GRACE,
 )
-_CASTELL_PENALTY = _none("What may Castell Water deduct for each week of late delivery?")
+_CASTELL_PENALTY = _unanswerable("What may Castell Water deduct for each week of late delivery?")
 
 _FOR_EVERYBODY = (
-    _one(
+    _answered_by_one(
         "How many days of paid leave does everyone have?",
         "27 days",
         ("people/leave-policy.html", "How many days", "27 days of paid leave a year"),
         _EVERYBODY,
     ),
-    _one(
+    _answered_by_one(
         "How soon must I report a stolen laptop?",
         "within one hour",
         ("company/security-policy.pdf", "page 1", "is reported within one hour"),
         _EVERYBODY,
     ),
-    _one(
+    _answered_by_one(
         "What do we get for meals on a working day in Germany?",
         "€58",
         ("company/travel-policy.docx", "Meals and nights", "Germany | €58"),
         _EVERYBODY,
     ),
-    _one(
+    _answered_by_one(
         "On which day is the Bergen office closed, and why?",
         "22 May 2026",
         ("company/office-note.txt", "", "Friday 22 May 2026: lift repair"),
         _EVERYBODY,
     ),
-    _one(
+    _answered_by_one(
         "Who is purchasing manager at Nordwind Energie?",
         "Jonas Weber",
         (
@@ -121,7 +125,7 @@ _FOR_EVERYBODY = (
         ),
         _EVERYBODY,
     ),
-    _one(
+    _answered_by_one(
         "Which company drives our pallets?",
         "Nordwind Logistik AG",
         (
@@ -131,7 +135,7 @@ _FOR_EVERYBODY = (
         ),
         _EVERYBODY,
     ),
-    _one(
+    _answered_by_one(
         "Up to what amount may support grant a credit without asking?",
         "€500",
         ("company/handbook.md", "Complaints", "Refunds and credits up to €500"),
@@ -141,25 +145,25 @@ _FOR_EVERYBODY = (
 
 _FOR_ENGINEERING = (
     _LEAK,
-    _one(
+    _answered_by_one(
         "How much current did the Tarn 4 draw below -10 °C before the repair?",
         "1.1 mA",
         ("engineering/issues/ENG-42.md", "What we see", "draws 1.1 mA on average"),
         _ADA,
     ),
-    _one(
+    _answered_by_one(
         "When was firmware 4.3.0 released, and what was new in it?",
         "16 February 2026",
         ("engineering/release-notes.txt", "", "4.3.0 (16 February 2026)"),
         _ADA,
     ),
-    _one(
+    _answered_by_one(
         "How many pairs of bursts does a Skarn average for one reading?",
         "64 pairs",
         ("engineering/transit-time.md", "Averaging", "averages 64 pairs for each reading"),
         _ADA,
     ),
-    _one(
+    _answered_by_one(
         "How many gateways were refused in incident INC-2026-03?",
         "212 gateways",
         (
@@ -169,7 +173,7 @@ _FOR_ENGINEERING = (
         ),
         _ADA,
     ),
-    _one(
+    _answered_by_one(
         "When does the new embedded engineer start?",
         "1 June 2026",
         ("people/hiring-plan-2026.md", "Hiring plan 2026", "Engineering | 1 June 2026"),
@@ -178,7 +182,7 @@ _FOR_ENGINEERING = (
 )
 
 _FOR_SUPPORT = (
-    _one(
+    _answered_by_one(
         "How many manholes did Nordwind's crew open while the sensors were silent?",
         "eleven manholes",
         (
@@ -188,7 +192,7 @@ _FOR_SUPPORT = (
         ),
         _BOB,
     ),
-    _one(
+    _answered_by_one(
         "How long is the service button of a Fjell gateway held to restart it?",
         "12 seconds",
         (
@@ -198,7 +202,7 @@ _FOR_SUPPORT = (
         ),
         _BOB,
     ),
-    _one(
+    _answered_by_one(
         "How fast must we answer a P1?",
         "30 minutes",
         ("support/escalation-policy.docx", "Classes", "a whole network is blind | 30 minutes"),
@@ -208,25 +212,25 @@ _FOR_SUPPORT = (
 
 _FOR_FINANCE = (
     _DISCOUNT,
-    _one(
+    _answered_by_one(
         "What is the gross margin of the Nordwind Energie contract?",
         "12.6 %",
         ("finance/contract-margins.html", "Contracts signed in 2026", "€375,720 | 12.6 %"),
         _GRACE,
     ),
-    _one(
+    _answered_by_one(
         "How much does Meridian Flow offer for all shares?",
         "€21 million",
         ("finance/board-pack-2026-q1.pdf", "page 3", "all shares for €21 million in cash"),
         _GRACE,
     ),
-    _one(
+    _answered_by_one(
         "By when did we promise Castell Water a migration plan?",
         "17 April 2026",
         ("sales/castell-water-call.txt", "", "district by district, by 17 April 2026"),
         _GRACE,
     ),
-    _one(
+    _answered_by_one(
         "Bis wann gilt unser Angebot an die Stadtwerke Ilmenbach?",
         "29. Mai 2026",
         (
@@ -236,7 +240,7 @@ _FOR_FINANCE = (
         ),
         _GRACE,
     ),
-    _one(
+    _answered_by_one(
         "Combien la régie de la Valserine a-t-elle réservé pour l'essai ?",
         "140 000 euros",
         (
@@ -255,7 +259,7 @@ _ORDER = (
 )
 
 _OVER_TWO_DOCUMENTS = (
-    _two(
+    _answered_by_two(
         "Who leads the project that delivers the sensor ordered by Nordwind Energie?",
         "Priya Raman",
         _ORDER,
@@ -266,14 +270,14 @@ _OVER_TWO_DOCUMENTS = (
         ),
         _ADA,
     ),
-    _two(
+    _answered_by_two(
         "What is the 2026 budget of the project for the sensor that Nordwind Energie ordered?",
         "€610,000",
         _ORDER,
         ("finance/budget-2026.docx", "Development projects", "Tarn 4 in volume | €610,000"),
         _GRACE,
     ),
-    _two(
+    _answered_by_two(
         "Were Nordwind's readings lost while its sensors were silent in January?",
         "72 hours",
         (
@@ -288,7 +292,7 @@ _OVER_TWO_DOCUMENTS = (
         ),
         _BOB,
     ),
-    _two(
+    _answered_by_two(
         "What keeps the cause of INC-2026-03 from coming back, and by when is it due?",
         "30 May 2026",
         (
@@ -299,14 +303,14 @@ _OVER_TWO_DOCUMENTS = (
         ("engineering/issues/ENG-57.md", "ENG-57", "Due: 30 May 2026"),
         _ADA,
     ),
-    _two(
+    _answered_by_two(
         "What is the e-mail address of the leader of project Plover?",
         "samuel.ortiz@halden.example",
         ("engineering/roadmap-2026.md", "Projects", "the new dashboard | Samuel Ortiz"),
         ("company/who-is-who.html", "Engineering", "Software engineer | samuel.ortiz@halden"),
         _ADA,
     ),
-    _two(
+    _answered_by_two(
         "Who had to agree in writing to the discount offered to Stadtwerke Ilmenbach?",
         "Grace Amundsen",
         (
@@ -321,7 +325,7 @@ _OVER_TWO_DOCUMENTS = (
         ),
         _GRACE,
     ),
-    _two(
+    _answered_by_two(
         "How many days late did Nordwind Energie pay the deposit that the contract asks for?",
         "25 days late",
         (
@@ -336,12 +340,12 @@ _OVER_TWO_DOCUMENTS = (
 
 _ANSWERED_NOWHERE = (
     _CASTELL_PENALTY,
-    _none("On which day does our contract with Marlowe Dairy end?"),
-    _none("How many years does the battery of the Skarn S3 last?"),
-    _none("How many Tarn 3 sensors did Castell Water buy in 2021?"),
-    _none("What rent do we pay for the Hamburg office?"),
-    _none("Who leads project Gannet?"),
-    _none("How long was Tidewater down in May 2025?"),
+    _unanswerable("On which day does our contract with Marlowe Dairy end?"),
+    _unanswerable("How many years does the battery of the Skarn S3 last?"),
+    _unanswerable("How many Tarn 3 sensors did Castell Water buy in 2021?"),
+    _unanswerable("What rent do we pay for the Hamburg office?"),
+    _unanswerable("Who leads project Gannet?"),
+    _unanswerable("How long was Tidewater down in May 2025?"),
 )
 
 QUESTIONS = (

@@ -46,7 +46,7 @@ def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Me
     passage = fence(_passage(chunk))
     return [
         _instructions(spec),
-        Message(role="user", content=f"{passage}\n{_part('first')}"),
+        Message(role="user", content=f"{passage}\n{_prompt_section('first')}"),
     ]
 
 
@@ -54,13 +54,13 @@ def gleaning_messages(
     chunk: ExtractionInput, known: Sequence[str], spec: ExtractionSpec
 ) -> list[Message]:
     """Return the second pass: the same instructions, the chunk, the names found and those that rules miss; no history."""
-    told = f"{_passage(chunk)}\n\nKnown: {_bulleted(known)}"
-    if missed := _names_missed(known, rule_extractor.extract_by_rules(chunk)):
-        told += f"\nPerhaps missing: {_bulleted(missed)}"
-    passage = fence(told)
+    text = f"{_passage(chunk)}\n\nKnown: {_joined_names(known)}"
+    if missed := _missed_names(known, rule_extractor.extract_by_rules(chunk)):
+        text += f"\nPerhaps missing: {_joined_names(missed)}"
+    passage = fence(text)
     return [
         _instructions(spec),
-        Message(role="user", content=f"{passage}\n{_part('again')}"),
+        Message(role="user", content=f"{passage}\n{_prompt_section('again')}"),
     ]
 
 
@@ -69,7 +69,7 @@ def repair_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Messag
     passage = fence(_passage(chunk))
     return [
         _instructions(spec),
-        Message(role="user", content=f"{passage}\n{_part('repair')}"),
+        Message(role="user", content=f"{passage}\n{_prompt_section('repair')}"),
     ]
 
 
@@ -94,39 +94,42 @@ def should_glean(parsed: ParsedReply, by_rules: Extraction) -> bool:
     if Problem.TRUNCATED in parsed.problems:
         return True
     found = [mention.name for mention in parsed.extraction.mentions]
-    seen = sum(_counts(mention) for mention in by_rules.mentions)
-    return len(_names_missed(found, by_rules)) >= max(MIN_MISSED_NAMES, MIN_MISSED_SHARE * seen)
+    rule_count = sum(_is_comparable(mention) for mention in by_rules.mentions)
+    return len(_missed_names(found, by_rules)) >= max(
+        MIN_MISSED_NAMES, MIN_MISSED_SHARE * rule_count
+    )
 
 
-def _names_missed(found: Sequence[str], by_rules: Extraction) -> list[str]:
-    told = [_is_distinctive(name) for name in found]
-    seen = [mention.name for mention in by_rules.mentions if _counts(mention)]
+def _missed_names(found: Sequence[str], by_rules: Extraction) -> list[str]:
+    found_words = [_distinctive_words(name) for name in found]
+    rule_names = [mention.name for mention in by_rules.mentions if _is_comparable(mention)]
     return [
         name
-        for name in seen
+        for name in rule_names
         if not any(
-            _is_distinctive(name) <= other or other <= _is_distinctive(name) for other in told
+            _distinctive_words(name) <= other or other <= _distinctive_words(name)
+            for other in found_words
         )
     ]
 
 
-def _bulleted(names: Sequence[str]) -> str:
+def _joined_names(names: Sequence[str]) -> str:
     return "; ".join(" ".join(name.split()) for name in names[:MAX_KNOWN_NAMES])
 
 
-def _counts(mention: Mention) -> bool:
+def _is_comparable(mention: Mention) -> bool:
     return mention.type is MentionType.EXPLICIT and mention.kind != "domain"
 
 
-def _is_distinctive(name: str) -> frozenset[str]:
+def _distinctive_words(name: str) -> frozenset[str]:
     return frozenset(words(normalize_name(name))) - STOP_WORDS
 
 
 def _instructions(spec: ExtractionSpec) -> Message:
     language = "in " + (spec.language or "the passage's language")
-    task = _part("task").replace("{kinds}", ", ".join(spec.kinds))
+    task = _prompt_section("task").replace("{kinds}", ", ".join(spec.kinds))
     task = task.replace("{language}", language)
-    return Message(role="system", content=f"{task}\n{_part(spec.form)}")
+    return Message(role="system", content=f"{task}\n{_prompt_section(spec.form)}")
 
 
 def _passage(chunk: ExtractionInput) -> str:
@@ -136,11 +139,11 @@ def _passage(chunk: ExtractionInput) -> str:
 
 
 @cache
-def _parts() -> Mapping[str, str]:
+def _prompt_sections() -> Mapping[str, str]:
     page = resources.files("lightwell.ingest.extract").joinpath("prompts", "extract.md")
     sections = _SECTION.split(page.read_text(encoding="utf-8"))
     return dict(zip(sections[1::2], map(str.strip, sections[2::2]), strict=True))
 
 
-def _part(name: str) -> str:
-    return _parts()[name]
+def _prompt_section(name: str) -> str:
+    return _prompt_sections()[name]

@@ -40,10 +40,10 @@ from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
 
 _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Problem.TRUNCATED})
 
-_Written = Callable[[ExtractionSpec], Sequence[Message]]
+_MessageBuilder = Callable[[ExtractionSpec], Sequence[Message]]
 """A question as it is put in one form."""
 
-_HEAD_START = 0.2
+_RULES_DELAY_SECONDS = 0.2
 """Seconds: the rules take the processor while the model thinks, and not while calls go out or come back."""
 
 _log = logger(__name__)
@@ -55,7 +55,7 @@ def max_reply_tokens(chunk: ExtractionInput) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Progress:
+class _ChunkResult:
     """What a chunk says so far, and the replies it was heard from, in order; `latest` is the last one read."""
 
     latest: ParsedReply
@@ -87,11 +87,13 @@ class LLMExtractor:
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         """Return what each chunk says, in order; raise `ModelFailed`. Replies that arrived are kept even then."""
-        heard = await gather_or_cancel(self._extract_chunk(chunk) for chunk in chunks)
-        read = {chunk.id: one.replies for chunk, one in zip(chunks, heard, strict=True)}
-        await replies.link_replies_to_chunks(self._model.database, read)
-        _log_problems(heard)
-        return [one.extraction for one in heard]
+        results = await gather_or_cancel(self._extract_chunk(chunk) for chunk in chunks)
+        replies_by_chunk = {
+            chunk.id: result.replies for chunk, result in zip(chunks, results, strict=True)
+        }
+        await replies.link_replies_to_chunks(self._model.database, replies_by_chunk)
+        _log_problems(results)
+        return [result.extraction for result in results]
 
     def first_request(self, chunk: ExtractionInput) -> ModelRequest:
         """Return what the model is asked about a chunk first."""
@@ -99,77 +101,77 @@ class LLMExtractor:
 
     def first_cache_keys(self, chunk: ExtractionInput) -> list[CacheKey]:
         """Return by what a reply to the first question may be kept."""
-        asked = self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))
-        return [self._model.cache_key(each) for each in asked]
+        requests = self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))
+        return [self._model.cache_key(request) for request in requests]
 
-    async def _extract_chunk(self, chunk: ExtractionInput) -> _Progress:
-        first = asyncio.create_task(self._first(chunk))
+    async def _extract_chunk(self, chunk: ExtractionInput) -> _ChunkResult:
+        first = asyncio.create_task(self._first_pass(chunk))
         try:
-            await asyncio.wait([first], timeout=_HEAD_START)
+            await asyncio.wait([first], timeout=_RULES_DELAY_SECONDS)
             by_rules = await asyncio.to_thread(rule_extractor.extract_by_rules, chunk)
-            heard = await first
+            result = await first
         finally:
             first.cancel()
             await asyncio.wait([first])
-        if _is_unusable(heard.latest):
-            return replace(heard, extraction=by_rules, by_rules=True)
+        if _is_unusable(result.latest):
+            return replace(result, extraction=by_rules, by_rules=True)
         for _ in range(self.max_gleanings):
-            if not should_glean(_has_seen(heard), by_rules):
+            if not should_glean(_as_parsed_reply(result), by_rules):
                 break
-            known = [mention.name for mention in heard.extraction.mentions]
-            heard = await self._extract_once(
-                CacheType.GLEANING, chunk, _gleaning_request(chunk, known), heard
+            known = [mention.name for mention in result.extraction.mentions]
+            result = await self._extract_once(
+                CacheType.GLEANING, chunk, _gleaning_request(chunk, known), result
             )
         return replace(
-            heard, extraction=merge_extractions(heard.extraction, _certain_mentions(by_rules))
+            result, extraction=merge_extractions(result.extraction, _certain_mentions(by_rules))
         )
 
-    async def _first(self, chunk: ExtractionInput) -> _Progress:
-        heard = await self._extract_once(
+    async def _first_pass(self, chunk: ExtractionInput) -> _ChunkResult:
+        result = await self._extract_once(
             CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk), None
         )
-        if not _is_unusable(heard.latest):
-            return heard
+        if not _is_unusable(result.latest):
+            return result
         return await self._extract_once(
-            CacheType.ENTITY_EXTRACTION, chunk, _repair_request(chunk), heard
+            CacheType.ENTITY_EXTRACTION, chunk, _repair_request(chunk), result
         )
 
     async def _extract_once(
         self,
         kind: CacheType,
         chunk: ExtractionInput,
-        written: _Written,
-        before: _Progress | None,
-    ) -> _Progress:
-        kept = await self._reply(kind, chunk, written)
-        parsed = await asyncio.to_thread(_parsed, kept, chunk)
+        build_messages: _MessageBuilder,
+        before: _ChunkResult | None,
+    ) -> _ChunkResult:
+        reply = await self._reply(kind, chunk, build_messages)
+        parsed = await asyncio.to_thread(_parse_cached, reply, chunk)
         if before is None:
-            return _Progress(
+            return _ChunkResult(
                 latest=parsed,
                 extraction=parsed.extraction,
-                replies=(kept.id,),
+                replies=(reply.id,),
                 problems=parsed.problems,
             )
-        return _Progress(
+        return _ChunkResult(
             latest=parsed,
             extraction=merge_extractions(before.extraction, parsed.extraction),
-            replies=tuple(dict.fromkeys([*before.replies, kept.id])),
+            replies=tuple(dict.fromkeys([*before.replies, reply.id])),
             problems=Counter(before.problems) + Counter(parsed.problems),
         )
 
     async def _reply(
-        self, kind: CacheType, chunk: ExtractionInput, written: _Written
+        self, kind: CacheType, chunk: ExtractionInput, build_messages: _MessageBuilder
     ) -> CachedReply:
-        asked, *instead = self._requests(kind, chunk, written)
+        request, *fallback = self._requests(kind, chunk, build_messages)
         try:
-            return await self._model.reply(asked, or_kept=instead)
+            return await self._model.reply(request, or_kept=fallback)
         except SchemaDeclined:
-            if not instead:
+            if not fallback:
                 raise
-        return await self._model.reply(instead[0])
+        return await self._model.reply(fallback[0])
 
     def _requests(
-        self, kind: CacheType, chunk: ExtractionInput, written: _Written
+        self, kind: CacheType, chunk: ExtractionInput, build_messages: _MessageBuilder
     ) -> list[ModelRequest]:
         """Return the question in the form wanted, and then in the one that stands in for it."""
         forms = (
@@ -180,7 +182,7 @@ class LLMExtractor:
         return [
             ModelRequest(
                 kind=kind,
-                messages=written(replace(self._spec, form=form)),
+                messages=build_messages(replace(self._spec, form=form)),
                 max_tokens=max_reply_tokens(chunk),
                 schema=reply_schema() if form is OutputForm.JSON else None,
                 chunk=chunk.id,
@@ -189,16 +191,16 @@ class LLMExtractor:
         ]
 
 
-def _extraction_request(chunk: ExtractionInput) -> _Written:
-    return lambda wanted: extraction_messages(chunk, wanted)
+def _extraction_request(chunk: ExtractionInput) -> _MessageBuilder:
+    return lambda spec: extraction_messages(chunk, spec)
 
 
-def _gleaning_request(chunk: ExtractionInput, known: Sequence[str]) -> _Written:
-    return lambda wanted: gleaning_messages(chunk, known, wanted)
+def _gleaning_request(chunk: ExtractionInput, known: Sequence[str]) -> _MessageBuilder:
+    return lambda spec: gleaning_messages(chunk, known, spec)
 
 
-def _repair_request(chunk: ExtractionInput) -> _Written:
-    return lambda wanted: repair_messages(chunk, wanted)
+def _repair_request(chunk: ExtractionInput) -> _MessageBuilder:
+    return lambda spec: repair_messages(chunk, spec)
 
 
 def merge_extractions(one: Extraction, other: Extraction) -> Extraction:
@@ -207,13 +209,14 @@ def merge_extractions(one: Extraction, other: Extraction) -> Extraction:
     for mention in other.mentions:
         key = normalize_name(mention.name)
         mentions[key] = _fill_gaps(mentions[key], mention) if key in mentions else mention
-    statements: dict[tuple[str, str, str], RelationMention] = {}
-    for said in (*one.relation_mentions, *other.relation_mentions):
-        statements.setdefault(
-            (normalize_name(said.subject), normalize_name(said.object), said.predicate), said
+    relations: dict[tuple[str, str, str], RelationMention] = {}
+    for relation in (*one.relation_mentions, *other.relation_mentions):
+        relations.setdefault(
+            (normalize_name(relation.subject), normalize_name(relation.object), relation.predicate),
+            relation,
         )
     return Extraction(
-        mentions=tuple(mentions.values()), relation_mentions=tuple(statements.values())
+        mentions=tuple(mentions.values()), relation_mentions=tuple(relations.values())
     )
 
 
@@ -225,7 +228,7 @@ def _fill_gaps(one: Mention, other: Mention) -> Mention:
     )
 
 
-def _parsed(reply: CachedReply, chunk: ExtractionInput) -> ParsedReply:
+def _parse_cached(reply: CachedReply, chunk: ExtractionInput) -> ParsedReply:
     return parse_reply(reply.text, chunk, complete=reply.complete)
 
 
@@ -233,8 +236,8 @@ def _is_unusable(parsed: ParsedReply) -> bool:
     return not parsed.extraction.mentions and not _UNUSABLE.isdisjoint(parsed.problems)
 
 
-def _has_seen(progress: _Progress) -> ParsedReply:
-    return ParsedReply(extraction=progress.extraction, problems=progress.latest.problems)
+def _as_parsed_reply(result: _ChunkResult) -> ParsedReply:
+    return ParsedReply(extraction=result.extraction, problems=result.latest.problems)
 
 
 def _certain_mentions(by_rules: Extraction) -> Extraction:
@@ -243,8 +246,8 @@ def _certain_mentions(by_rules: Extraction) -> Extraction:
     Questions name them letter by letter, models often leave them out, and they cost no token. Names that rules
     guess from capitals are left to the model, and so is what two names have to do with each other.
     """
-    sure = tuple(mention for mention in by_rules.mentions if _is_certain(mention))
-    return Extraction(mentions=sure, relation_mentions=())
+    certain = tuple(mention for mention in by_rules.mentions if _is_certain(mention))
+    return Extraction(mentions=certain, relation_mentions=())
 
 
 def _is_certain(mention: Mention) -> bool:
@@ -252,17 +255,17 @@ def _is_certain(mention: Mention) -> bool:
     return is_title or mention.kind == "identifier" or "email" in mention.attributes
 
 
-def _log_problems(heard: Sequence[_Progress]) -> None:
+def _log_problems(results: Sequence[_ChunkResult]) -> None:
     problems: Counter[str] = Counter()
-    for one in heard:
-        problems.update({problem.name.lower(): count for problem, count in one.problems.items()})
+    for result in results:
+        problems.update({problem.name.lower(): count for problem, count in result.problems.items()})
     _log.info(
         "chunks read by the model",
-        chunks=len(heard),
-        replies=sum(len(one.replies) for one in heard),
+        chunks=len(results),
+        replies=sum(len(result.replies) for result in results),
         problems=dict(problems),
     )
-    by_rules = sum(one.by_rules for one in heard)
+    by_rules = sum(result.by_rules for result in results)
     if by_rules:
         _log.warning(
             "the model's replies to some chunks could not be used; these were read by rules",

@@ -7,15 +7,15 @@ from functools import cache
 from importlib import resources
 from itertools import pairwise
 
-_U = "".join(chr(point) for point in range(0x41, 0x530) if chr(point).isupper())
+_UPPERCASE = "".join(chr(point) for point in range(0x41, 0x530) if chr(point).isupper())
 _ABBREVIATION = r"(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Sen|Gov|Hon|Jr|Sr|Inc|Ltd|Corp|Co|Bros)\."
-_PREFIX = rf"(?:[ie](?=[{_U}][a-z])|[dDlLO]['’](?=[{_U}])|(?:al|el|an|as|ad|ar|ash)-(?=[{_U}]))"
+_PREFIX = rf"(?:[ie](?=[{_UPPERCASE}][a-z])|[dDlLO]['’](?=[{_UPPERCASE}])|(?:al|el|an|as|ad|ar|ash)-(?=[{_UPPERCASE}]))"
 _WORD = (
     rf"(?:{_ABBREVIATION}"
-    rf"|[{_U}]\.(?:-?[{_U}]\.)*(?:[{_U}](?![^\W_]))?"
-    rf"|{_PREFIX}?[{_U}][^\W_]*+(?:['’&\-‐‑–][^\W_]++)*+(?:\.(?:js|NET|io)\b)?(?!\.[a-z]))"
+    rf"|[{_UPPERCASE}]\.(?:-?[{_UPPERCASE}]\.)*(?:[{_UPPERCASE}](?![^\W_]))?"
+    rf"|{_PREFIX}?[{_UPPERCASE}][^\W_]*+(?:['’&\-‐‑–][^\W_]++)*+(?:\.(?:js|NET|io)\b)?(?!\.[a-z]))"
 )
-_LINK = (
+_NAME_PARTICLE = (
     r"(?:of(?: the)?|de(?: la| las| los| l['’])?|del|della|di|da|do|dos|das|du|des"
     r"|van(?: der| den| de)?|von(?: der)?|zu|ter|ten|bin|ibn|y|&)"
 )
@@ -24,11 +24,11 @@ _NEW_SENTENCE = (
     r"|While|However|Since|We|You|I)\b"
 )
 _SPAN = re.compile(
-    rf"(?<![^\W_])(?<![@#&'’.\-]){_WORD}(?: (?!(?<=\. ){_NEW_SENTENCE})(?:{_LINK} )?{_WORD}|, (?:Jr|Sr)\b\.?|, \d{{1,2}}(?:st|nd|rd|th) {_WORD})*"
+    rf"(?<![^\W_])(?<![@#&'’.\-]){_WORD}(?: (?!(?<=\. ){_NEW_SENTENCE})(?:{_NAME_PARTICLE} )?{_WORD}|, (?:Jr|Sr)\b\.?|, \d{{1,2}}(?:st|nd|rd|th) {_WORD})*"
     r"(?P<number> \d{1,3}(?![\w%]|[.,:/\-]\d))?"
 )
-_HOLDS = frozenset((" - ", " the ", " a ", " for ", " for the "))
-_MAY_HOLD = frozenset(
+_CONNECTORS = frozenset((" - ", " the ", " a ", " for ", " for the "))
+_WEAK_CONNECTORS = frozenset(
     f" {link}{article} "
     for link in ("in", "on", "to", "with", "at", "from", "by", "as", "or")
     for article in ("", " the", " a")
@@ -37,11 +37,11 @@ _BEFORE_PLACE = re.compile(
     r"(?:\b(?:in|at|near|from|of|to|around|outside|central|downtown)|[;(]) ?$|ern $"
 )
 _YEAR = re.compile(r"\b(?:the|at|of|a) (?:1[5-9]|20)\d\d $")
-_LONGEST_ACRONYM = 10
-_UPPER = re.compile(rf"[{_U}]{{2,}}[0-9]*s?$|[{_U}]&[{_U}]$")
+_MAX_ACRONYM = 10
+_UPPER = re.compile(rf"[{_UPPERCASE}]{{2,}}[0-9]*s?$|[{_UPPERCASE}]&[{_UPPERCASE}]$")
 _ROMAN = re.compile(r"[IVXLC]+$")
 
-_LEADING = frozenset(
+_LEADING_WORDS = frozenset(
     """a an the this that these those some any each every in on at by for from with without of to as into onto upon
     via per after before during since until till while when where whereas who whom whose which what why how if
     unless although though because and or but nor so yet then thus hence however therefore moreover furthermore
@@ -52,7 +52,7 @@ _LEADING = frozenset(
     about around along near across hey hi hello dear thanks thank yes yeah yep ok okay sure please sorry wow oh ah
     haha lol well maybe see ask tell i'm i'll i've i'd it's he's she's that's we're they're you're""".split()
 )
-_NEVER = frozenset(
+_NEVER_NAMES = frozenset(
     """january february march april may june july august september october november december jan feb mar apr jun jul
     aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri
     sat sun am pm bc ad bce ce ok lol omg btw fyi imo tbd todo n/a na etc eg ie mr mrs ms dr st jr sr no vol i ii iii
@@ -76,10 +76,10 @@ _OFFICES = frozenset(
     minister secretary chairman chairwoman ceo cto cfo""".split()
 )
 _OFFICE_PAIRS = frozenset((("minister", "prime"), ("president", "vice")))
-_COMPANY_ENDS = frozenset(
+_COMPANY_SUFFIXES = frozenset(
     "inc ltd llc llp gmbh corp plc ag kg bv nv oy ab sarl srl spa limited corporation incorporated".split()
 )
-_BODIES = frozenset(
+_INSTITUTION_WORDS = frozenset(
     """university college institute ministry department association society company foundation committee council
     commission agency bureau bank records party museum""".split()
 )
@@ -130,7 +130,7 @@ def find_names(sentence: str) -> list[Name]:
     for span in spans:
         found.extend(_interpretations(span))
     for one, other in pairwise(spans):
-        if _joins(one, other):
+        if _may_be_one_name(one, other):
             text = _trim([sentence[one.start : other.end]])
             found.append(Name(text=text, kind="name", start=one.start, is_main=False))
     return found
@@ -140,7 +140,7 @@ def _span(match: re.Match[str]) -> _Span | None:
     number = match["number"] or ""
     words = match[0].removesuffix(number).split(" ")
     at = 0
-    while at < len(words) and _leads(words[at]):
+    while at < len(words) and _is_leading_word(words[at]):
         at += 1
     if at == len(words):
         return None
@@ -151,41 +151,41 @@ def _span(match: re.Match[str]) -> _Span | None:
         start=match.start() + sum(len(word) + 1 for word in led),
         end=match.end() - len(number),
         number=number,
-        initial=_opens(match.string, match.start()),
+        initial=_is_sentence_start(match.string, match.start()),
         sentence=match.string,
     )
 
 
-def _leads(word: str) -> bool:
-    return _key(word) in _LEADING or (word[0].islower() and word[1:].islower())
+def _is_leading_word(word: str) -> bool:
+    return _compare_key(word) in _LEADING_WORDS or (word[0].islower() and word[1:].islower())
 
 
-def _opens(sentence: str, start: int) -> bool:
+def _is_sentence_start(sentence: str, start: int) -> bool:
     before = sentence[max(0, start - 5) : start].rstrip(" *_([")
     return not before or not (before[-1].isalnum() or before[-1] in ",)'’&/%")
 
 
 def _interpretations(span: _Span) -> Iterator[Name]:
     if len(span.words) == 1:
-        yield from _single(span)
+        yield from _one_word_names(span)
     else:
-        yield from _several(span)
+        yield from _many_word_names(span)
     if span.led and not span.initial:
-        yield _other([*span.led, *span.words], span)
-    if span.number and not _is_common(_key(span.words[0])):
-        yield _other([*span.words, span.number.strip()], span)
+        yield _alternative([*span.led, *span.words], span)
+    if span.number and not _is_common(_compare_key(span.words[0])):
+        yield _alternative([*span.words, span.number.strip()], span)
 
 
-def _other(words: Sequence[str], span: _Span) -> Name:
+def _alternative(words: Sequence[str], span: _Span) -> Name:
     return Name(text=_trim(words), kind="name", start=span.start, is_main=False)
 
 
-def _single(span: _Span) -> Iterator[Name]:
-    text, key = _trim(span.words), _key(span.words[0])
-    if len(text) < 2 or key in _NEVER or _is_adjective(key, span.sentence[span.end :][:2]):
+def _one_word_names(span: _Span) -> Iterator[Name]:
+    text, key = _trim(span.words), _compare_key(span.words[0])
+    if len(text) < 2 or key in _NEVER_NAMES or _is_adjective(key, span.sentence[span.end :][:2]):
         return
     if _UPPER.match(text):
-        if key not in common_words() and not _ROMAN.match(text) and len(text) <= _LONGEST_ACRONYM:
+        if key not in common_words() and not _ROMAN.match(text) and len(text) <= _MAX_ACRONYM:
             yield Name(text=text, kind="term", start=span.start)
         return
     doubtful = span.initial and not span.led and key in common_words()
@@ -196,95 +196,105 @@ def _is_adjective(key: str, after: str) -> bool:
     return key in _ADJECTIVES and after[:1] == " " and after[1:].islower()
 
 
-def _several(span: _Span) -> Iterator[Name]:
+def _many_word_names(span: _Span) -> Iterator[Name]:
     words = span.words
-    if all(_key(word) in _NEVER for word in words):
+    if all(_compare_key(word) in _NEVER_NAMES for word in words):
         return
-    person = _person(words)
+    person = _titled_person_range(words)
     if person:
-        yield from _titled_person(span, *person)
+        yield from _titled_person_names(span, *person)
         return
-    kind = _kind(words)
+    kind = _name_kind(words)
     yield Name(text=_trim(words), kind=kind, start=span.start)
-    if _key(words[-1]) in _COMPANY_ENDS:
+    if _compare_key(words[-1]) in _COMPANY_SUFFIXES:
         bare = _trim(words[:-1])
         yield Name(text=bare, kind=kind, start=span.start, is_main=False)
-    if span.initial and not span.led and _key(words[0]) in common_words():
-        yield from _part(words[1:], span)
+    if span.initial and not span.led and _compare_key(words[0]) in common_words():
+        yield from _part_name(words[1:], span)
     if _YEAR.search(span.sentence[max(0, span.start - 9) : span.start]):
-        yield _other([span.sentence[span.start - 5 : span.start - 1], *words], span)
-    yield from _parts(span)
+        yield _alternative([span.sentence[span.start - 5 : span.start - 1], *words], span)
+    yield from _part_names(span)
 
 
-def _person(words: list[str]) -> tuple[int, int] | None:
+def _titled_person_range(words: list[str]) -> tuple[int, int] | None:
     """Return from where to where the words name a person whom courtesy or office announces."""
     for at, word in enumerate(words[:-1]):
-        key = _key(word)
-        if key in _COURTESY or key in _OFFICES or (key, _key(words[at - 1])) in _OFFICE_PAIRS:
+        key = _compare_key(word)
+        if (
+            key in _COURTESY
+            or key in _OFFICES
+            or (key, _compare_key(words[at - 1])) in _OFFICE_PAIRS
+        ):
             end = words.index("of", at) if "of" in words[at:] else len(words)
             if end - at > (1 if key in _TITLES else 2):
                 return at + 1, end
     return None
 
 
-def _titled_person(span: _Span, start: int, end: int) -> Iterator[Name]:
+def _titled_person_names(span: _Span, start: int, end: int) -> Iterator[Name]:
     yield Name(text=_trim(span.words[start:end]), kind="person", start=span.start)
-    if start > 1 and _key(span.words[start - 2]) not in _OFFICES:
-        yield from _part(span.words[: start - 1], span)
+    if start > 1 and _compare_key(span.words[start - 2]) not in _OFFICES:
+        yield from _part_name(span.words[: start - 1], span)
     yield from _after_of(span.words, end, span)
 
 
-def _kind(words: Sequence[str]) -> str:
-    first, last = _key(words[0]), _key(words[-1])
-    is_body = last in _COMPANY_ENDS or first in _BODIES or last in _BODIES
+def _name_kind(words: Sequence[str]) -> str:
+    first, last = _compare_key(words[0]), _compare_key(words[-1])
+    is_body = last in _COMPANY_SUFFIXES or first in _INSTITUTION_WORDS or last in _INSTITUTION_WORDS
     return "organization" if is_body else "name"
 
 
-def _parts(span: _Span) -> Iterator[Name]:
+def _part_names(span: _Span) -> Iterator[Name]:
     """Yield what stands on either side of a possessive or an `of`, and before a comma ("..., Jr.")."""
     words = span.words
     for at, word in enumerate(words[:-1]):
         if word.endswith(("'s", "’s")):
-            yield from _part(words[: at + 1], span)
-            yield from _part(words[at + 1 :], span)
+            yield from _part_name(words[: at + 1], span)
+            yield from _part_name(words[at + 1 :], span)
         elif word == "of":
-            if at > 1 and not _is_common(_key(words[at - 1])):
-                yield from _part(words[:at], span)
+            if at > 1 and not _is_common(_compare_key(words[at - 1])):
+                yield from _part_name(words[:at], span)
             yield from _after_of(words, at, span)
         elif word.endswith(","):
-            yield from _part(words[: at + 1], span)
+            yield from _part_name(words[: at + 1], span)
 
 
 def _after_of(words: list[str], at: int, span: _Span) -> Iterator[Name]:
-    yield from _part(words[at + 1 :], span)
+    yield from _part_name(words[at + 1 :], span)
 
 
-def _part(words: list[str], span: _Span) -> Iterator[Name]:
-    words = words[next((at for at, word in enumerate(words) if not _leads(word)), len(words)) :]
-    if words and len(words[0]) > 1 and not all(_is_common(_key(word)) for word in words):
-        yield _other(words, span)
+def _part_name(words: list[str], span: _Span) -> Iterator[Name]:
+    words = words[
+        next((at for at, word in enumerate(words) if not _is_leading_word(word)), len(words)) :
+    ]
+    if words and len(words[0]) > 1 and not all(_is_common(_compare_key(word)) for word in words):
+        yield _alternative(words, span)
 
 
-def _joins(one: _Span, other: _Span) -> bool:
+def _may_be_one_name(one: _Span, other: _Span) -> bool:
     """Say whether two spans may be one name: "Leland, North Carolina", "Gone with the Wind"."""
     gap = one.sentence[one.end : other.start - sum(len(word) + 1 for word in other.led)]
-    last, first = _key(one.words[-1]), _key(other.words[0])
-    if last in _NEVER or first in _NEVER:
+    last, first = _compare_key(one.words[-1]), _compare_key(other.words[0])
+    if last in _NEVER_NAMES or first in _NEVER_NAMES:
         return False
     if gap == ", ":
         return bool(_BEFORE_PLACE.search(one.sentence[max(0, one.start - 9) : one.start]))
     if gap == " and ":
-        return "of" in one.words or _kind(one.words) != "name" or _key(other.words[-1]) in _BODIES
-    if gap in _HOLDS:
+        return (
+            "of" in one.words
+            or _name_kind(one.words) != "name"
+            or _compare_key(other.words[-1]) in _INSTITUTION_WORDS
+        )
+    if gap in _CONNECTORS:
         return True
-    return gap in _MAY_HOLD and last in common_words() and first in common_words()
+    return gap in _WEAK_CONNECTORS and last in common_words() and first in common_words()
 
 
 def _is_common(key: str) -> bool:
-    return key in _NEVER or key in common_words()
+    return key in _NEVER_NAMES or key in common_words()
 
 
-def _key(word: str) -> str:
+def _compare_key(word: str) -> str:
     bare = word.casefold().replace("’", "'").rstrip(".,")
     return bare.removesuffix("'s") if bare != "it's" else bare
 

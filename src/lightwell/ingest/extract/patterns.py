@@ -33,7 +33,7 @@ _DEFINITION_LIST = re.compile(r"^([^\n:|#>]{2,60})\n:[ \t]+\S", re.MULTILINE)
 _SPEAKER = re.compile(r"([^\W\d_][\w’'-]{1,30}(?: [^\W\d_][\w’'-]{0,30}){0,2}): ")
 _CAMEL = re.compile(r"(?<=[a-z])(?<!\bMc)(?<!Mac)(?=[A-Z])")
 _ARTICLE = re.compile(r"^(?:the|an?) ", re.IGNORECASE)
-_MAIL_HOUSES = frozenset(
+_MAIL_PROVIDERS = frozenset(
     "gmail.com googlemail.com outlook.com hotmail.com yahoo.com icloud.com gmx.de web.de proton.me".split()
 )
 
@@ -57,7 +57,7 @@ def find_patterns(line: str) -> list[PatternMatch]:
     if "." in line:
         found.extend(_domains(line))
     found.extend(_identifiers(line))
-    found.extend(_works(line))
+    found.extend(_quoted_titles(line))
     return found
 
 
@@ -86,13 +86,13 @@ def find_speaker(line: str) -> PatternMatch | None:
 
 def _emails(line: str) -> Iterator[PatternMatch]:
     for match in _EMAIL.finditer(line):
-        address, house = match[0].lower(), match[1].lower()
+        address, domain = match[0].lower(), match[1].lower()
         start, end = match.span()
         yield PatternMatch(
             text=address, kind="person", start=start, end=end, attributes={"email": address}
         )
-        if house not in _MAIL_HOUSES:
-            yield PatternMatch(text=house, kind="domain", start=start, end=end)
+        if domain not in _MAIL_PROVIDERS:
+            yield PatternMatch(text=domain, kind="domain", start=start, end=end)
 
 
 def _domains(line: str) -> Iterator[PatternMatch]:
@@ -109,7 +109,7 @@ def _identifiers(line: str) -> Iterator[PatternMatch]:
         yield PatternMatch(text=match[0], kind=kind, start=match.start(), end=match.end())
 
 
-def _works(line: str) -> Iterator[PatternMatch]:
+def _quoted_titles(line: str) -> Iterator[PatternMatch]:
     for match in _QUOTED.finditer(line):
         title = (match[1] or match[2]).strip(" .,;")
         if _is_title(title):

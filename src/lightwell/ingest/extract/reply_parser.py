@@ -44,10 +44,10 @@ EXAMPLE_DESCRIPTIONS = frozenset(
 )
 """What the example says of them, which small models say of anybody."""
 
-_LONGEST_NAME, _LONGEST_KIND, _LONGEST_FIELD, _LONGEST_DESCRIPTION = 120, 40, 200, 1000
-_MAX_KEYWORDS = 4
-_UNSAID = frozenset({"unknown", "none", "n/a", "not specified", "not mentioned", "not given"})
-_NO_KIND = "other"
+_MAX_NAME, _MAX_KIND, _MAX_FIELD, _MAX_DESCRIPTION = 120, 40, 200, 1000
+_MAX_KEYWORD_COUNT = 4
+_PLACEHOLDERS = frozenset({"unknown", "none", "n/a", "not specified", "not mentioned", "not given"})
+_DEFAULT_KIND = "other"
 _CONCEPT_FIELDS = ("aliases", "category", "difficulty", "tags")
 _WRAPPING = " \t\"'“”‘’`*<>[]{},;:"
 _KIND = re.compile(r"[^\w\- ]+")
@@ -67,18 +67,18 @@ def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> 
 
     `complete` is false when the endpoint cut the reply at its token limit.
     """
-    found = parse_rows(text, complete=complete)
-    hearing = _ReplyParser(chunk, Counter(found.problems))
-    for row in found.entities:
-        hearing.add_entity_row(dict(zip(ENTITY_FIELDS, row, strict=True)))
-    for row in found.relations:
-        hearing.add_relation_row(dict(zip(RELATION_FIELDS, row, strict=True)))
+    rows = parse_rows(text, complete=complete)
+    parser = _ReplyParser(chunk, Counter(rows.problems))
+    for row in rows.entities:
+        parser.add_entity_row(dict(zip(ENTITY_FIELDS, row, strict=True)))
+    for row in rows.relations:
+        parser.add_relation_row(dict(zip(RELATION_FIELDS, row, strict=True)))
     extraction = Extraction(
-        mentions=tuple(hearing.mentions.values()),
-        relation_mentions=tuple(hearing.statements.values()),
+        mentions=tuple(parser.mentions.values()),
+        relation_mentions=tuple(parser.statements.values()),
     )
     return ParsedReply(
-        extraction=extraction, problems={p: n for p, n in hearing.problems.items() if n}
+        extraction=extraction, problems={p: n for p, n in parser.problems.items() if n}
     )
 
 
@@ -95,29 +95,27 @@ class _ReplyParser:
         self._words = frozenset(words(f"{heads} {chunk.draft.text}"))
 
     def add_entity_row(self, row: Mapping[str, str]) -> None:
-        name = self._name(row["name"], Problem.EMPTY_NAME)
+        name = self._clean_name(row["name"], Problem.EMPTY_NAME)
         if not name:
             return
         mention = Mention(
             name=name,
-            kind=_kind(row["type"]),
-            description=self._description(row["description"]),
-            count=self._count(name),
+            kind=_normalize_kind(row["type"]),
+            description=self._clean_description(row["description"]),
+            count=self._occurrences(name),
             attributes={
-                field: _shorten(row[field], _LONGEST_FIELD)
-                for field in _CONCEPT_FIELDS
-                if row[field]
+                field: _shorten(row[field], _MAX_FIELD) for field in _CONCEPT_FIELDS if row[field]
             },
         )
         if not self._is_supported(name):
             self.problems[Problem.UNSUPPORTED] += 1
             mention = replace(mention, type=MentionType.INFERRED, confidence=INFERRED_CONFIDENCE)
-        self._add(mention)
+        self._add_mention(mention)
 
     def add_relation_row(self, row: Mapping[str, str]) -> None:
-        subject = self._name(row["subject"], Problem.EMPTY_SUBJECT)
-        target = self._name(row["object"], Problem.EMPTY_OBJECT)
-        confidence = self._number(row["confidence"], 1.0)
+        subject = self._clean_name(row["subject"], Problem.EMPTY_SUBJECT)
+        target = self._clean_name(row["object"], Problem.EMPTY_OBJECT)
+        confidence = self._parse_number(row["confidence"], 1.0)
         if not subject or not target:
             return
         if normalize_name(subject) == normalize_name(target):
@@ -125,34 +123,38 @@ class _ReplyParser:
         elif confidence < MIN_CONFIDENCE:
             self.problems[Problem.LOW_CONFIDENCE] += 1
         else:
-            self._relate(row, self._resolve_name(subject), self._resolve_name(target), confidence)
+            self._add_relation(
+                row, self._resolve_name(subject), self._resolve_name(target), confidence
+            )
 
-    def _relate(self, row: Mapping[str, str], subject: str, target: str, confidence: float) -> None:
-        predicate = self._predicate(row["predicate"])
+    def _add_relation(
+        self, row: Mapping[str, str], subject: str, target: str, confidence: float
+    ) -> None:
+        predicate = self._parse_predicate(row["predicate"])
         keywords, description = _keywords_and_description(row)
-        weight = self._number(row["weight"], 1.0)
+        weight = self._parse_number(row["weight"], 1.0)
         compared = predicate is Predicate.COMPARED_TO
-        said = RelationMention(
+        relation = RelationMention(
             subject=subject,
             object=target,
             predicate=predicate,
-            keywords=_shorten(keywords, _LONGEST_FIELD),
-            description=self._description(description),
+            keywords=_shorten(keywords, _MAX_FIELD),
+            description=self._clean_description(description),
             weight=min(weight, MAX_WEIGHT) if weight > 0 else 1.0,
             confidence=min(confidence, 1.0),
-            comparison=_shorten(row["comparison"], _LONGEST_DESCRIPTION) if compared else "",
-            use_case=_shorten(row["use_case"], _LONGEST_DESCRIPTION) if compared else "",
+            comparison=_shorten(row["comparison"], _MAX_DESCRIPTION) if compared else "",
+            use_case=_shorten(row["use_case"], _MAX_DESCRIPTION) if compared else "",
         )
         key = (subject, target, predicate)
         before = self.statements.get(key)
         if before:
-            self.problems[Problem.REPEATED] += before.description == said.description
-            said = replace(
-                before, description=join_descriptions([before.description, said.description])
+            self.problems[Problem.REPEATED] += before.description == relation.description
+            relation = replace(
+                before, description=join_descriptions([before.description, relation.description])
             )
-        self.statements[key] = said
+        self.statements[key] = relation
 
-    def _add(self, mention: Mention) -> None:
+    def _add_mention(self, mention: Mention) -> None:
         key = normalize_name(mention.name)
         before = self.mentions.get(key)
         if before:
@@ -172,23 +174,25 @@ class _ReplyParser:
             supported = self._is_supported(name)
             self.mentions[key] = Mention(
                 name=name,
-                kind=self._kinds_by_rule().get(key, _NO_KIND),
+                kind=self._kinds_by_rule().get(key, _DEFAULT_KIND),
                 type=MentionType.INFERRED,
                 confidence=UNDECLARED_CONFIDENCE if supported else INFERRED_CONFIDENCE,
-                count=self._count(name),
+                count=self._occurrences(name),
             )
         return self.mentions[key].name
 
     def _kinds_by_rule(self) -> Mapping[str, str]:
-        read = rule_extractor.extract_by_rules(self._chunk)
-        return {normalize_name(one.name): one.kind for one in read.mentions if one.kind != "name"}
+        extraction = rule_extractor.extract_by_rules(self._chunk)
+        return {
+            normalize_name(one.name): one.kind for one in extraction.mentions if one.kind != "name"
+        }
 
-    def _name(self, text: str, empty: Problem) -> str:
+    def _clean_name(self, text: str, empty: Problem) -> str:
         name = " ".join(text.split()).strip(_WRAPPING)
         if not normalize_name(name):
             self.problems[empty] += 1
             return ""
-        if len(name) > _LONGEST_NAME:
+        if len(name) > _MAX_NAME:
             self.problems[Problem.TOO_LONG] += 1
             return ""
         if normalize_name(name) in EXAMPLE_NAMES and not self._is_supported(name):
@@ -196,21 +200,21 @@ class _ReplyParser:
             return ""
         return name
 
-    def _description(self, text: str) -> str:
-        line = _shorten(text, _LONGEST_DESCRIPTION)
+    def _clean_description(self, text: str) -> str:
+        line = _shorten(text, _MAX_DESCRIPTION)
         if normalize_name(line) in EXAMPLE_DESCRIPTIONS and "engine" not in self._words:
             self.problems[Problem.ECHOED] += 1
             return ""
-        return "" if normalize_name(line) in _UNSAID else line
+        return "" if normalize_name(line) in _PLACEHOLDERS else line
 
-    def _predicate(self, text: str) -> Predicate:
+    def _parse_predicate(self, text: str) -> Predicate:
         word = _GAPS.sub("_", text.strip(_WRAPPING)).upper()
         if word in Predicate.__members__:
             return Predicate(word)
         self.problems[Problem.INVALID_PREDICATE] += 1
         return Predicate.RELATED_TO
 
-    def _number(self, text: str, default: float) -> float:
+    def _parse_number(self, text: str, default: float) -> float:
         bare = text.strip(_WRAPPING)
         try:
             number = float(bare.removesuffix("%")) / (100 if bare.endswith("%") else 1)
@@ -219,26 +223,26 @@ class _ReplyParser:
             return default
         return number if math.isfinite(number) else default
 
-    def _count(self, name: str) -> int:
+    def _occurrences(self, name: str) -> int:
         whole = rf"(?<!\w){re.escape(normalize_name(name))}(?!\w)"
         return max(1, len(re.findall(whole, self._text)))
 
     def _is_supported(self, name: str) -> bool:
-        telling = frozenset(words(name)) - STOP_WORDS
-        return not self._words.isdisjoint(telling) or (
-            not telling and normalize_name(name) in self._text
+        content_words = frozenset(words(name)) - STOP_WORDS
+        return not self._words.isdisjoint(content_words) or (
+            not content_words and normalize_name(name) in self._text
         )
 
 
-def _kind(text: str) -> str:
+def _normalize_kind(text: str) -> str:
     bare = " ".join(_KIND.sub(" ", text).casefold().split())
-    return bare if 0 < len(bare) <= _LONGEST_KIND else _NO_KIND
+    return bare if 0 < len(bare) <= _MAX_KIND else _DEFAULT_KIND
 
 
 def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:
     """Return both; small models leave the keywords out and write the description in their place."""
     keywords, description = row["keywords"], row["description"]
-    if description or len(keywords.split()) <= _MAX_KEYWORDS:
+    if description or len(keywords.split()) <= _MAX_KEYWORD_COUNT:
         return keywords, description
     return "", keywords
 

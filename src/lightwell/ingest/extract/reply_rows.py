@@ -48,7 +48,7 @@ RELATION_FIELDS = (
     "subject", "object", "predicate", "keywords", "description", "weight", "confidence", "comparison", "use_case",
 )  # fmt: skip
 
-_MIN_ENTITY, _MIN_RELATION, _WITHOUT_DESCRIPTION = 2, 3, 6
+_MIN_ENTITY_FIELDS, _MIN_RELATION_FIELDS, _FIELDS_WITHOUT_DESCRIPTION = 2, 3, 6
 _END = "END"
 _ROW = re.compile(
     r"^[\s\-*•(\"'`]*+(?:\d++[.)]\s*+)?[\"'(]*+(E|R|entity|relation(?:ship)?)[\"']?\s*(?:\||\t)",
@@ -57,7 +57,7 @@ _ROW = re.compile(
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _GAPS = re.compile(r"[\s\-]+")
 _FENCE = re.compile(r"^[^\S\n]*(?:```|~~~)\w*[^\S\n]*$", re.MULTILINE)
-_NOTHING = re.compile(r"[\[{][\s\"\[\]{}ERentitisrlao:,]*[\]}]")
+_EMPTY_JSON = re.compile(r"[\[{][\s\"\[\]{}ERentitisrlao:,]*[\]}]")
 _CELL_END = re.compile(r"[|\t]")
 _STRING = r'"(?:[^"\\]|\\.)*+"'
 _ITEM = re.compile(
@@ -66,13 +66,13 @@ _ITEM = re.compile(
     rf"|\{{(?:[^{{}}\"\[]|\[(?!\s*[\[{{])|{_STRING})*+\}}",
     re.DOTALL,
 )
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _REFUSAL = re.compile(
     r"\b(?:i['’]?m sorry|i am sorry|i apologi[sz]e|i can(?:no|['’])t|i am (?:un|not )able|i['’]m (?:un|not )able"
     r"|i won['’]t|as an ai)\b",
     re.IGNORECASE,
 )
-_OTHER_KEYS = {
+_KEY_ALIASES = {
     "entity": "name", "entity_name": "name", "n": "name", "kind": "type", "entity_type": "type", "t": "type",
     "d": "description", "entity_description": "description", "relationship_description": "description",
     "source": "subject", "source_entity": "subject", "src": "subject", "s": "subject", "from": "subject", "head": "subject",
@@ -86,39 +86,39 @@ _RELATION_LISTS = ("R", "r", "relations", "relationships", "triples", "edges")
 
 def parse_rows(text: str, *, complete: bool = True) -> Rows:
     """Return the rows of a reply; `complete` is false when the endpoint cut it at its token limit."""
-    bare = _THOUGHT.sub("", text).replace("<|#|>", "|").replace("<|COMPLETE|>", _END)
+    bare = _REASONING.sub("", text).replace("<|#|>", "|").replace("<|COMPLETE|>", _END)
     problems: Counter[Problem] = Counter()
     if _FENCE.search(bare):
         problems[Problem.FENCED] += 1
         bare = _FENCE.sub("", bare)
     bare = bare.strip()
     if any(_ROW.match(line) for line in bare.splitlines()) or bare.endswith(_END):
-        found = _from_lines(bare, problems, complete=complete)
+        found = _parse_lines(bare, problems, complete=complete)
     else:
-        found = _from_json(bare, problems, complete=complete)
+        found = _parse_json(bare, problems, complete=complete)
     if not any(found) and not (complete and _is_empty_reply(bare)):
-        problems[_why_nothing(bare)] += 1
+        problems[_reason_for_no_rows(bare)] += 1
     return Rows(entities=tuple(found[0]), relations=tuple(found[1]), problems=problems)
 
 
-_Found = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
+_RowLists = tuple[list[tuple[str, ...]], list[tuple[str, ...]]]
 
 
 def _is_empty_reply(bare: str) -> bool:
-    return bare == _END or _NOTHING.fullmatch(bare) is not None
+    return bare == _END or _EMPTY_JSON.fullmatch(bare) is not None
 
 
-def _why_nothing(bare: str) -> Problem:
+def _reason_for_no_rows(bare: str) -> Problem:
     if not bare:
         return Problem.EMPTY
     return Problem.REFUSED if _REFUSAL.search(bare) else Problem.MALFORMED
 
 
-def _from_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _Found:
-    found: _Found = ([], [])
+def _parse_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _RowLists:
+    found: _RowLists = ([], [])
     lines = [line for line in bare.splitlines() if line.strip()]
-    cut = not complete and lines[-1].strip() != _END
-    if cut:
+    is_cut = not complete and lines[-1].strip() != _END
+    if is_cut:
         problems[Problem.TRUNCATED] += 1
     for number, line in enumerate(lines):
         match = _ROW.match(line)
@@ -126,93 +126,99 @@ def _from_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _Fo
             problems[Problem.CHATTER] += line.strip() != _END
             continue
         values = [value.strip() for value in _CELL_END.split(line[match.end() :].strip())]
-        if cut and number == len(lines) - 1:
+        if is_cut and number == len(lines) - 1:
             values = values[:-1]
-        entity = _is_entity(match[1], values)
+        entity = _is_entity_line(match[1], values)
         if not entity and _is_predicate(values[1:2]) and not _is_predicate(values[2:3]):
             values = [values[0], *values[2:3], values[1], "", *values[3:]]
-        _take(found, values, problems, entity=entity)
+        _add_row(found, values, problems, entity=entity)
     return found
 
 
-def _is_entity(mark: str, values: Sequence[str]) -> bool:
+def _is_entity_line(marker: str, values: Sequence[str]) -> bool:
     """Say what a line is: small models go on with the mark of the lines before, but a predicate tells."""
-    if mark[0] in "Ee":
-        return len(values) <= _MIN_RELATION or not (
+    if marker[0] in "Ee":
+        return len(values) <= _MIN_RELATION_FIELDS or not (
             _is_predicate(values[1:2]) or _is_predicate(values[2:3])
         )
-    return len(values) == _MIN_RELATION and not _is_predicate(values[1:3]) and values[1].islower()
+    return (
+        len(values) == _MIN_RELATION_FIELDS
+        and not _is_predicate(values[1:3])
+        and values[1].islower()
+    )
 
 
 def _is_predicate(values: Sequence[str]) -> bool:
     return any(_GAPS.sub("_", value).upper() in Predicate.__members__ for value in values)
 
 
-def _from_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _Found:
-    found: _Found = ([], [])
+def _parse_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _RowLists:
+    found: _RowLists = ([], [])
     start = min((at for at in map(bare.find, "{[") if at >= 0), default=len(bare))
     end = max(bare.rfind("}"), bare.rfind("]")) + 1
     try:
         value = cast("object", json.loads(bare[start:end], strict=False))
     except ValueError:
         _parse_broken_json(found, bare[start:], problems)
-        cut = not complete or not bare.endswith(("}", "]"))
-        problems[Problem.TRUNCATED if cut else Problem.MALFORMED] += any(found)
+        is_cut = not complete or not bare.endswith(("}", "]"))
+        problems[Problem.TRUNCATED if is_cut else Problem.MALFORMED] += any(found)
     else:
         problems[Problem.CHATTER] += any(bare[:start]) + any(bare[end:])
-        _collect(found, value, problems, entity=None)
+        _collect_rows(found, value, problems, entity=None)
     return found
 
 
-def _parse_broken_json(found: _Found, broken: str, problems: Counter[Problem]) -> None:
+def _parse_broken_json(found: _RowLists, broken: str, problems: Counter[Problem]) -> None:
     """Take the whole rows out of JSON that is not whole."""
     entity: bool | None = None
     for match in _ITEM.finditer(broken):
         if match["list"]:
-            entity = _list_kind(match["list"])
+            entity = _is_entity_list(match["list"])
             continue
         try:
             value = cast("object", json.loads(match[0], strict=False))
         except ValueError:
             problems[Problem.MALFORMED] += 1
         else:
-            _collect(found, value, problems, entity=entity)
+            _collect_rows(found, value, problems, entity=entity)
 
 
-def _collect(
-    found: _Found, value: object, problems: Counter[Problem], *, entity: bool | None
+def _collect_rows(
+    found: _RowLists, value: object, problems: Counter[Problem], *, entity: bool | None
 ) -> None:
     if isinstance(value, dict):
         keyed = cast("dict[str, object]", value)
-        fields = {_OTHER_KEYS.get(key, key): _text(inner) for key, inner in keyed.items()}
+        fields = {_KEY_ALIASES.get(key, key): _cell_text(inner) for key, inner in keyed.items()}
         if "name" in fields or "subject" in fields:
             names = RELATION_FIELDS if "subject" in fields else ENTITY_FIELDS
             values = [fields.get(name, "") for name in names]
-            _take(found, values, problems, entity=names is ENTITY_FIELDS)
+            _add_row(found, values, problems, entity=names is ENTITY_FIELDS)
             return
         for key, inner in keyed.items():
-            _collect(found, inner, problems, entity=_list_kind(key))
+            _collect_rows(found, inner, problems, entity=_is_entity_list(key))
     elif isinstance(value, list):
         listed = cast("list[object]", value)
         if listed and not any(isinstance(inner, dict | list) for inner in listed):
-            row = [_text(inner) for inner in listed]
-            _take(
+            row = [_cell_text(inner) for inner in listed]
+            _add_row(
                 found, row, problems, entity=_looks_like_entity(row) if entity is None else entity
             )
             return
         for inner in listed:
-            _collect(found, inner, problems, entity=entity)
+            _collect_rows(found, inner, problems, entity=entity)
 
 
-def _take(
-    found: _Found, values: Sequence[str], problems: Counter[Problem], *, entity: bool
+def _add_row(
+    found: _RowLists, values: Sequence[str], problems: Counter[Problem], *, entity: bool
 ) -> None:
-    fields, least = (ENTITY_FIELDS, _MIN_ENTITY) if entity else (RELATION_FIELDS, _MIN_RELATION)
-    if len(values) < least:
+    fields, min_fields = (
+        (ENTITY_FIELDS, _MIN_ENTITY_FIELDS) if entity else (RELATION_FIELDS, _MIN_RELATION_FIELDS)
+    )
+    if len(values) < min_fields:
         problems[Problem.MALFORMED] += 1
         return
-    told = values if entity else _with_description(values)
-    padded = (*told, *[""] * len(fields))[: len(fields)]
+    complete_values = values if entity else _with_description(values)
+    padded = (*complete_values, *[""] * len(fields))[: len(fields)]
     if padded[:2] == fields[:2]:
         problems[Problem.CHATTER] += 1
         return
@@ -221,22 +227,22 @@ def _take(
 
 def _with_description(values: Sequence[str]) -> Sequence[str]:
     """Return a relation's fields, an empty description put where the two numbers stand in its place."""
-    if len(values) == _WITHOUT_DESCRIPTION and all(map(_NUMBER.fullmatch, values[4:])):
+    if len(values) == _FIELDS_WITHOUT_DESCRIPTION and all(map(_NUMBER.fullmatch, values[4:])):
         return [*values[:4], "", *values[4:]]
     return values
 
 
-def _list_kind(key: str) -> bool | None:
+def _is_entity_list(key: str) -> bool | None:
     if key in _ENTITY_LISTS:
         return True
     return False if key in _RELATION_LISTS else None
 
 
 def _looks_like_entity(row: Sequence[str]) -> bool:
-    return len(row) < _MIN_RELATION or not row[2].isupper()
+    return len(row) < _MIN_RELATION_FIELDS or not row[2].isupper()
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(_text(inner) for inner in cast("list[object]", value))
+        return ", ".join(_cell_text(inner) for inner in cast("list[object]", value))
     return "" if value is None else str(value).strip()

@@ -23,15 +23,15 @@ MAX_RELATION_MENTIONS = 12
 CO_OCCURRENCE_CONFIDENCE = 0.5
 """The confidence of a statement that rests on nothing but a shared sentence."""
 
-_RANK = {
+_KIND_RANK = {
     kind: rank
     for rank, kind in enumerate(
         ("name", "work", "term", "document", "domain", "organization", "person", "identifier")
     )
 }
-_LONGEST_NAME = 120
-_LONGEST_HEADING = 8
-_MAX_IN_SENTENCE = 12
+_MAX_NAME_CHARACTERS = 120
+_MAX_HEADING_WORDS = 8
+_MAX_RELATED_PER_SENTENCE = 12
 """Of a sentence that lists more names than this, the first are related; the rest is a list, not a statement."""
 
 _HEADER_ADDRESS = re.compile(
@@ -39,7 +39,7 @@ _HEADER_ADDRESS = re.compile(
 )
 _LOCAL_PARTS = re.compile(r"[._+-]|\d+")
 
-_COVER = ")"
+_MASK = ")"
 """Stands where a mark stood: ends a span, and what follows it opens no sentence."""
 
 _FENCE = re.compile(
@@ -55,7 +55,7 @@ _BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _FoundMention:
+class _NamedMention:
     """A mention where it was heard; `key` is its normalised name, `main` and `sure` are as in `Name`.
 
     A title or a term counts 0: the sentences that name it count it.
@@ -82,36 +82,41 @@ def extract_by_rules(chunk: ExtractionInput) -> Extraction:
     the number of sentences that hold both.
     """
     prose = _FENCE.sub("\n", chunk.draft.text)
-    sentences = _without_doubtful([*_sentences(prose)], chunk.document_title)
-    heard = [*_titles(chunk), *_terms(chunk, prose), *chain.from_iterable(sentences)]
-    mentions = _merge_mentions(heard)
+    sentences = _drop_doubtful([*_mentions_by_sentence(prose)], chunk.document_title)
+    mentions_found = [
+        *_title_mentions(chunk),
+        *_term_mentions(chunk, prose),
+        *chain.from_iterable(sentences),
+    ]
+    mentions = _merge_mentions(mentions_found)
     return Extraction(
-        mentions=tuple(mentions.values()), relation_mentions=_statements(sentences, mentions)
+        mentions=tuple(mentions.values()),
+        relation_mentions=_relate_co_occurring(sentences, mentions),
     )
 
 
-def _titles(chunk: ExtractionInput) -> Iterator[_FoundMention]:
+def _title_mentions(chunk: ExtractionInput) -> Iterator[_NamedMention]:
     title = " ".join(chunk.document_title.split())
     if chunk.is_first and title:
-        yield _metadata(title)
+        yield _title_mention(title)
         if bare := _BARE_TITLE.fullmatch(title):
-            yield _metadata(bare[1])
+            yield _title_mention(bare[1])
 
 
-def _metadata(title: str) -> _FoundMention:
+def _title_mention(title: str) -> _NamedMention:
     mention = Mention(name=title, kind="document", type=MentionType.METADATA, count=0)
-    return _FoundMention(key=normalize_name(title), mention=mention)
+    return _NamedMention(key=normalize_name(title), mention=mention)
 
 
-def _terms(chunk: ExtractionInput, prose: str) -> Iterator[_FoundMention]:
+def _term_mentions(chunk: ExtractionInput, prose: str) -> Iterator[_NamedMention]:
     headings = [_without_closing(match[1]) for match in _HEADING.finditer(prose)]
     paths = [chunk.draft.section_path, *(section.path for section in chunk.draft.sections)]
     for heading in dict.fromkeys([*headings, *(path[-1] for path in paths if path)]):
         term = _NUMBERING.sub("", _STYLE.sub("", heading)).strip()
-        if len(term.split()) <= _LONGEST_HEADING and not term.endswith(("?", ".")):
-            yield from _term(term)
+        if len(term.split()) <= _MAX_HEADING_WORDS and not term.endswith(("?", ".")):
+            yield from _term_mention(term)
     for term in find_defined_terms(prose):
-        yield from _term(term)
+        yield from _term_mention(term)
 
 
 def _without_closing(heading: str) -> str:
@@ -120,20 +125,20 @@ def _without_closing(heading: str) -> str:
     return bare.rstrip(" ") or heading if bare != heading and bare.endswith(" ") else heading
 
 
-def _term(term: str) -> Iterator[_FoundMention]:
+def _term_mention(term: str) -> Iterator[_NamedMention]:
     if term.casefold() not in common_words():
-        yield _FoundMention(
+        yield _NamedMention(
             key=normalize_name(term), mention=Mention(name=term, kind="term", count=0)
         )
 
 
-def _sentences(prose: str) -> Iterator[list[_FoundMention]]:
+def _mentions_by_sentence(prose: str) -> Iterator[list[_NamedMention]]:
     for line in _SOFT_WRAP.sub(" ", prose).split("\n"):
         bare = _LINE_MARKS.sub("", _without_markup(line))
         who = find_speaker(bare)
         first = [_mention_of_pattern(who)] if who else []
         for sentence in sentences_of(bare[who.end :] if who else bare):
-            yield [*first, *_in_sentence(sentence)]
+            yield [*first, *_mentions_in_sentence(sentence)]
             first = []
 
 
@@ -142,51 +147,53 @@ def _without_markup(line: str) -> str:
     return _STYLE.sub("", bare) if _STYLED.search(bare) else bare
 
 
-def _in_sentence(sentence: str) -> Iterator[_FoundMention]:
-    rest = sentence
-    for mark in find_patterns(sentence):
-        yield _mention_of_pattern(mark)
-        rest = rest[: mark.start] + _COVER * (mark.end - mark.start) + rest[mark.end :]
-    for name in find_names(rest):
-        stated = _header_address(sentence, name)
-        mention = Mention(name=name.text, kind=name.kind, attributes=stated)
-        yield _FoundMention(
+def _mentions_in_sentence(sentence: str) -> Iterator[_NamedMention]:
+    masked = sentence
+    for match in find_patterns(sentence):
+        yield _mention_of_pattern(match)
+        masked = masked[: match.start] + _MASK * (match.end - match.start) + masked[match.end :]
+    for name in find_names(masked):
+        attributes = _header_address(sentence, name)
+        mention = Mention(name=name.text, kind=name.kind, attributes=attributes)
+        yield _NamedMention(
             key=normalize_name(name.text), mention=mention, main=name.is_main, sure=name.is_certain
         )
 
 
 def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
     """Return the address that stands behind a name as in the head of a mail, and that is made of the name."""
-    stated = _HEADER_ADDRESS.match(sentence, name.start + len(name.text))
-    if stated is None or not name.is_main or not sentence.startswith(name.text, name.start):
+    address = _HEADER_ADDRESS.match(sentence, name.start + len(name.text))
+    if address is None or not name.is_main or not sentence.startswith(name.text, name.start):
         return {}
-    parts = set(_LOCAL_PARTS.split(stated[1].casefold()))
-    own = normalize_name(name.text).split()
-    return {"email": f"{stated[1]}@{stated[2]}".lower()} if {own[0], own[-1]} <= parts else {}
+    parts = set(_LOCAL_PARTS.split(address[1].casefold()))
+    name_words = normalize_name(name.text).split()
+    return (
+        {"email": f"{address[1]}@{address[2]}".lower()}
+        if {name_words[0], name_words[-1]} <= parts
+        else {}
+    )
 
 
-def _mention_of_pattern(mark: PatternMatch) -> _FoundMention:
-    mention = Mention(name=mark.text, kind=mark.kind, attributes=mark.attributes)
-    return _FoundMention(key=normalize_name(mark.text), mention=mention)
+def _mention_of_pattern(match: PatternMatch) -> _NamedMention:
+    mention = Mention(name=match.text, kind=match.kind, attributes=match.attributes)
+    return _NamedMention(key=normalize_name(match.text), mention=mention)
 
 
-def _without_doubtful(
-    sentences: list[list[_FoundMention]], title: str
-) -> list[list[_FoundMention]]:
+def _drop_doubtful(sentences: list[list[_NamedMention]], title: str) -> list[list[_NamedMention]]:
     """Return the sentences without the names that nothing but a capital at a sentence's head speaks for."""
     known = {name.key for line in sentences for name in line if name.sure}
     known.add(normalize_name(title))
     return [[name for name in line if name.sure or name.key in known] for line in sentences]
 
 
-def _merge_mentions(mentions: Iterable[_FoundMention]) -> dict[str, Mention]:
+def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
     """Return one mention for each normalised name, with the most telling kind."""
     found: dict[str, Mention] = {}
     main: set[str] = set()
     addresses: dict[str, set[str]] = {}
     for name in mentions:
         key = name.key
-        if not _is_name(key):
+        if not _is_usable_name(key):
             continue
         if name.main:
             main.add(key)
@@ -194,35 +201,35 @@ def _merge_mentions(mentions: Iterable[_FoundMention]) -> dict[str, Mention]:
             addresses.setdefault(key, set()).add(address)
         found[key] = _merge_two(found[key], name.mention) if key in found else name.mention
     ranked = sorted(
-        found, key=lambda key: (_is_stated(found[key]), -found[key].count, key not in main)
+        found, key=lambda key: (_is_from_text(found[key]), -found[key].count, key not in main)
     )
     return {
         key: replace(
             found[key],
             count=max(1, found[key].count),
-            attributes=_certain(found[key], addresses.get(key, ())),
+            attributes=_unambiguous_attributes(found[key], addresses.get(key, ())),
         )
         for key in ranked[:MAX_MENTIONS]
     }
 
 
-def _certain(mention: Mention, addresses: Collection[str]) -> Mapping[str, str]:
+def _unambiguous_attributes(mention: Mention, addresses: Collection[str]) -> Mapping[str, str]:
     """Return the attributes without an address where the passage gives the name several: it may speak of several people."""
     if len(addresses) < 2:
         return mention.attributes
     return {field: value for field, value in mention.attributes.items() if field != "email"}
 
 
-def _is_stated(mention: Mention) -> bool:
+def _is_from_text(mention: Mention) -> bool:
     return mention.type is not MentionType.METADATA
 
 
-def _is_name(key: str) -> bool:
-    return 1 < len(key) <= _LONGEST_NAME and any(sign.isalpha() for sign in key)
+def _is_usable_name(key: str) -> bool:
+    return 1 < len(key) <= _MAX_NAME_CHARACTERS and any(sign.isalpha() for sign in key)
 
 
 def _merge_two(one: Mention, other: Mention) -> Mention:
-    best = max(one, other, key=lambda mention: _RANK[mention.kind])
+    best = max(one, other, key=lambda mention: _KIND_RANK[mention.kind])
     return replace(
         best,
         count=one.count + other.count,
@@ -231,25 +238,27 @@ def _merge_two(one: Mention, other: Mention) -> Mention:
     )
 
 
-def _statements(
-    sentences: Iterable[Iterable[_FoundMention]], mentions: Mapping[str, Mention]
+def _relate_co_occurring(
+    sentences: Iterable[Iterable[_NamedMention]], mentions: Mapping[str, Mention]
 ) -> tuple[RelationMention, ...]:
     """Return the pairs of most shared sentences; among equals the rarer names, then the nearer ones."""
     shared: Counter[tuple[str, str]] = Counter()
-    apart: dict[tuple[str, str], int] = {}
+    distances: dict[tuple[str, str], int] = {}
     for line in sentences:
         keys = dict.fromkeys(name.key for name in line if name.main and name.key in mentions)
-        for (at, one), (to, other) in combinations([*enumerate(keys)][:_MAX_IN_SENTENCE], 2):
+        for (at, one), (to, other) in combinations(
+            [*enumerate(keys)][:_MAX_RELATED_PER_SENTENCE], 2
+        ):
             pair = (other, one) if (other, one) in shared else (one, other)
             shared[pair] += 1
-            apart[pair] = min(to - at, apart.get(pair, to))
+            distances[pair] = min(to - at, distances.get(pair, to))
 
-    def order(pair: tuple[str, str]) -> tuple[int, int, int]:
-        return -shared[pair], sum(mentions[key].count for key in pair), apart[pair]
+    def sort_key(pair: tuple[str, str]) -> tuple[int, int, int]:
+        return -shared[pair], sum(mentions[key].count for key in pair), distances[pair]
 
     return tuple(
         _co_occurrence(mentions[one], mentions[other], shared[one, other])
-        for one, other in sorted(shared, key=order)[:MAX_RELATION_MENTIONS]
+        for one, other in sorted(shared, key=sort_key)[:MAX_RELATION_MENTIONS]
     )
 
 

@@ -7,7 +7,7 @@ from lightwell.ingest.parse._sections import Heading, build_sections
 from lightwell.ingest.parse._spans import find_formulas, sort_spans
 from lightwell.ingest.parse._text import clean, collapse_blanks
 
-_MAX_FILLED = 20_000
+_MAX_PADDING_CELLS = 20_000
 """Empty cells that a table is filled up with; one long row above many short ones would make gigabytes of them."""
 
 
@@ -46,7 +46,7 @@ class Builder:
         if not cells:
             return
         width = max(map(len, cells))
-        if width * len(cells) <= sum(map(len, cells)) + _MAX_FILLED:
+        if width * len(cells) <= sum(map(len, cells)) + _MAX_PADDING_CELLS:
             cells = [row + [""] * (width - len(row)) for row in cells]
         lines = ["| " + " | ".join(row) + " |" for row in cells]
         lines.insert(1, "|" + " --- |" * width)

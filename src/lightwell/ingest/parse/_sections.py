@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from lightwell.domain.documents import Section
 
-_LONGEST_TITLE = 200
+_MAX_TITLE_CHARACTERS = 200
 """Characters; what is longer is a paragraph that somebody made bold."""
 
 
@@ -23,12 +23,14 @@ def build_sections(text: str, headings: Iterable[Heading]) -> tuple[Section, ...
     if not text:
         return ()
     starts: list[tuple[tuple[str, ...], int]] = []
-    above: list[Heading] = []
+    ancestors: list[Heading] = []
     for heading in headings:
-        while above and above[-1].level >= heading.level:
-            above.pop()
-        above.append(heading)
-        starts.append((tuple(each.title[:_LONGEST_TITLE] for each in above), heading.start))
+        while ancestors and ancestors[-1].level >= heading.level:
+            ancestors.pop()
+        ancestors.append(heading)
+        starts.append(
+            (tuple(each.title[:_MAX_TITLE_CHARACTERS] for each in ancestors), heading.start)
+        )
     if not starts or text[: starts[0][1]].strip():
         starts.insert(0, ((), 0))
     starts[0] = (starts[0][0], 0)

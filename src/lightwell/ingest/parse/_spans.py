@@ -35,7 +35,7 @@ def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
     """Return the LaTeX formulas outside of the given code, which comes in order and apart."""
     if "$" not in text and "\\" not in text:
         return []
-    found = [
+    candidates = [
         Span(kind=SpanKind.FORMULA, start=match.start(), end=match.end())
         for match in _FORMULA.finditer(text)
         if match["code"] is None
@@ -43,18 +43,20 @@ def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
     ]
     ends = [span.end for span in code]
     return [
-        span for span in found if not _meets(span, code[(at := bisect(ends, span.start)) : at + 1])
+        span
+        for span in candidates
+        if not _overlaps_next(span, code[(at := bisect(ends, span.start)) : at + 1])
     ]
 
 
 def guess_spans(text: str) -> list[Span]:
     """Return the code, tables and formulas that plain text seems to hold."""
-    code = _runs(text, SpanKind.CODE, _is_code, least=3)
-    tables = _runs(text, SpanKind.TABLE, _is_row, least=2)
+    code = _line_runs(text, SpanKind.CODE, _is_code, least=3)
+    tables = _line_runs(text, SpanKind.TABLE, _is_row, least=2)
     return sort_spans([*code, *tables, *find_formulas(text, code)])
 
 
-def _meets(span: Span, following: Sequence[Span]) -> bool:
+def _overlaps_next(span: Span, following: Sequence[Span]) -> bool:
     return any(other.start < span.end for other in following)
 
 
@@ -71,17 +73,19 @@ def _is_row(line: str) -> bool:
     return line.count("|") >= 2 or line.strip().count("\t") >= 1 or line.startswith("+--")
 
 
-def _runs(text: str, kind: SpanKind, fits: Callable[[str], bool], *, least: int) -> list[Span]:
+def _line_runs(
+    text: str, kind: SpanKind, is_match: Callable[[str], bool], *, least: int
+) -> list[Span]:
     """Return runs of at least `least` fitting lines; the character offsets hold no final newline."""
     spans: list[Span] = []
-    at = begun = count = 0
+    at = start = count = 0
     for line in [*text.split("\n"), ""]:
-        if fits(line):
-            begun = at if count == 0 else begun
+        if is_match(line):
+            start = at if count == 0 else start
             count += 1
         else:
             if count >= least:
-                spans.append(Span(kind=kind, start=begun, end=at - 1))
+                spans.append(Span(kind=kind, start=start, end=at - 1))
             count = 0
         at += len(line) + 1
     return spans

@@ -28,22 +28,27 @@ MAX_MARKUP = 64 * 1024 * 1024
 MAX_ELEMENTS = 2_000_000
 _SMALL_MEMBER = 1024 * 1024
 _ENCRYPTED = 0x1
-_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_COMPRESSION_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _OLE = b"\xd0\xcf\x11\xe0"
-_DEEPEST_STYLE = 10
-_BLANKS = {qn("w:tab"): "\t", qn("w:br"): "\n", qn("w:cr"): "\n", qn("w:noBreakHyphen"): "-"}
+_MAX_STYLE_DEPTH = 10
+_WHITESPACE_TAGS = {
+    qn("w:tab"): "\t",
+    qn("w:br"): "\n",
+    qn("w:cr"): "\n",
+    qn("w:noBreakHyphen"): "-",
+}
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_UNSEEN = frozenset((qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr"), _FALLBACK))
+_HIDDEN_TAGS = frozenset((qn("w:moveFrom"), qn("w:pPr"), qn("w:rPr"), _FALLBACK))
 _PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
-_TEXTS = frozenset((qn("w:t"), _MATH + "t"))
+_TEXT_TAGS = frozenset((qn("w:t"), _MATH + "t"))
 _HEADING = re.compile(r"heading ([1-9])")
 _CODE = re.compile(r"\b(?:code|source|preformatted|verbatim|listing)\b")
 _STYLE, _STYLE_ID, _NAME, _BASE = qn("w:style"), qn("w:styleId"), qn("w:name"), qn("w:basedOn")
-_ABOUT, _STYLED = qn("w:pPr"), qn("w:pStyle")
-_OUTLINE, _NUMBERED, _VALUE = qn("w:outlineLvl"), qn("w:numPr"), qn("w:val")
+_PARAGRAPH_PROPERTIES, _PARAGRAPH_STYLE = qn("w:pPr"), qn("w:pStyle")
+_OUTLINE_LEVEL, _NUMBERING, _VALUE = qn("w:outlineLvl"), qn("w:numPr"), qn("w:val")
 _BODY_TEXT = 9
-_NO_MOMENT = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
+_TEMPLATE_DATE = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
 """When python-docx's empty document was saved, which whoever begins with it tends to keep."""
 
 
@@ -76,30 +81,30 @@ class _Style:
 
 def parse(content: bytes) -> ParsedDocument:
     """Return the document; it has no pages, since those are made by whatever displays it."""
-    _refuse_hostile(content)
+    _reject_hostile(content)
     try:
         document = docx.Document(io.BytesIO(content))
         return _document(document)
     except _FAILURES as error:
-        raise _unreadable() from error
+        raise _broken_file() from error
 
 
-def _unreadable() -> Unreadable:
+def _broken_file() -> Unreadable:
     return Unreadable(
         "broken", "the Word document is incomplete; open it in Word and save it again"
     )
 
 
-def _refuse_hostile(content: bytes) -> None:
+def _reject_hostile(content: bytes) -> None:
     if content.startswith(_OLE):
         raise Unreadable("encrypted", "it asks for a password; save it without one")
     try:
         members = zipfile.ZipFile(io.BytesIO(content)).infolist()
     except (zipfile.BadZipFile, ValueError, OSError, EOFError, NotImplementedError) as error:
-        raise _unreadable() from error
+        raise _broken_file() from error
     markup = [member for member in members if member.filename.endswith((".xml", ".rels"))]
-    if any(member.compress_type not in _PACKINGS for member in members):
-        raise _unreadable()
+    if any(member.compress_type not in _COMPRESSION_METHODS for member in members):
+        raise _broken_file()
     if any(member.flag_bits & _ENCRYPTED for member in members):
         raise Unreadable("encrypted", "it asks for a password; save it without one")
     if (
@@ -110,15 +115,15 @@ def _refuse_hostile(content: bytes) -> None:
         raise Unreadable(
             "too_large", "it unpacks to far more than it is; remove large pictures or split it"
         )
-    _refuse_elements(content, markup)
+    _reject_too_many_elements(content, markup)
 
 
-def _refuse_elements(content: bytes, markup: Sequence[zipfile.ZipInfo]) -> None:
+def _reject_too_many_elements(content: bytes, markup: Sequence[zipfile.ZipInfo]) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             elements = sum(archive.read(member).count(b"<") for member in markup)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError) as error:
-        raise _unreadable() from error
+        raise _broken_file() from error
     if elements > MAX_ELEMENTS:
         raise Unreadable(
             "too_large", f"it has over {MAX_ELEMENTS:,} paragraphs, cells and the like; split it"
@@ -133,51 +138,53 @@ def _is_bomb(member: zipfile.ZipInfo) -> bool:
 def _document(document: Document) -> ParsedDocument:
     styles = _styles(cast("_Element", document.styles.element))
     builder = Builder()
-    titles = _fill(builder, cast("_Element", document.element.body), styles)
-    about = document.core_properties
+    titles = _add_blocks(builder, cast("_Element", document.element.body), styles)
+    properties = document.core_properties
     return ParsedDocument(
         text=builder.text(),
-        title=collapse_whitespace(clean(titles.get(0) or about.title or titles.get(1, ""))),
-        author=collapse_whitespace(clean(about.author or "")),
+        title=collapse_whitespace(clean(titles.get(0) or properties.title or titles.get(1, ""))),
+        author=collapse_whitespace(clean(properties.author or "")),
         sections=builder.sections(),
         pages=(),
         spans=builder.spans(),
-        updated_at=_modified(about),
+        updated_at=_modified_at(properties),
     )
 
 
-def _modified(about: CoreProperties) -> datetime | None:
+def _modified_at(properties: CoreProperties) -> datetime | None:
     try:
-        modified = to_utc(about.modified)
+        modified = to_utc(properties.modified)
     except (ValueError, OverflowError):
         return None  # python-docx adds the zone's offset by itself, also to the first day there is
-    return None if modified == _NO_MOMENT else modified
+    return None if modified == _TEMPLATE_DATE else modified
 
 
 def _styles(element: _Element) -> Mapping[str, _Style]:
     return {
         style.get(_STYLE_ID) or "": _Style(
-            name=(_value(style, _NAME) or "").lower(),
-            base=_value(style, _BASE) or "",
-            level=_outline(style.find(_ABOUT)),
+            name=(_child_value(style, _NAME) or "").lower(),
+            base=_child_value(style, _BASE) or "",
+            level=_outline_level(style.find(_PARAGRAPH_PROPERTIES)),
         )
         for style in element.iter(_STYLE)
     }
 
 
-def _fill(builder: Builder, body: _Element, styles: Mapping[str, _Style]) -> Mapping[int, str]:
+def _add_blocks(
+    builder: Builder, body: _Element, styles: Mapping[str, _Style]
+) -> Mapping[int, str]:
     """Add all blocks to the builder and return the first heading's text of each level, 0 for the title."""
     titles: dict[int, str] = {}
     code: list[str] = []
     in_list = False
-    for element in _inside(body, _PARAGRAPH, _TABLE):
-        shape = _shape(element, styles)
-        if shape != "code":
+    for element in _nearest_descendants(body, _PARAGRAPH, _TABLE):
+        block_type = _classify(element, styles)
+        if block_type != "code":
             builder.add_code("\n".join(code))
             code.clear()
-        match shape:
+        match block_type:
             case "table":
-                builder.add_table([_cells(row) for row in _inside(element, _ROW)])
+                builder.add_table([_cells(row) for row in _nearest_descendants(element, _ROW)])
             case "code":
                 code.append(_text(element))
             case "formula":
@@ -189,78 +196,80 @@ def _fill(builder: Builder, body: _Element, styles: Mapping[str, _Style]) -> Map
                 builder.add_heading(_text(element), level)
             case _:
                 builder.add_block(_text(element))
-        in_list = shape == "list"
+        in_list = block_type == "list"
     builder.add_code("\n".join(code))
     return titles
 
 
-def _shape(element: _Element, styles: Mapping[str, _Style]) -> str | int:
+def _classify(element: _Element, styles: Mapping[str, _Style]) -> str | int:
     """Return a heading's level, 0 for the title, or what else the block is."""
     if element.tag == _TABLE:
         return "table"
-    about = element.find(_ABOUT)
-    style = _value(about, _STYLED) or "Normal"
-    level = _outline(about)
-    level = _level(style, styles) if level is None else level
+    properties = element.find(_PARAGRAPH_PROPERTIES)
+    style = _child_value(properties, _PARAGRAPH_STYLE) or "Normal"
+    level = _outline_level(properties)
+    level = _heading_level(style, styles) if level is None else level
     if level is not None and level <= _BODY_TEXT:
         return level
     name = styles[style].name if style in styles else ""
     if _CODE.search(name):
         return "code"
-    if name.startswith("list") or (about is not None and about.find(_NUMBERED) is not None):
+    if name.startswith("list") or (
+        properties is not None and properties.find(_NUMBERING) is not None
+    ):
         return "list"
     return "formula" if any(True for _ in element.iter(_MATH + "oMath")) else "text"
 
 
-def _level(style: str, styles: Mapping[str, _Style]) -> int | None:
-    for _ in range(_DEEPEST_STYLE):
+def _heading_level(style: str, styles: Mapping[str, _Style]) -> int | None:
+    for _ in range(_MAX_STYLE_DEPTH):
         if style not in styles:
             return None
-        found = styles[style]
-        if found.name == "title":
+        definition = styles[style]
+        if definition.name == "title":
             return 0
-        if match := _HEADING.fullmatch(found.name):
+        if match := _HEADING.fullmatch(definition.name):
             return int(match[1])
-        if found.level is not None:
-            return found.level
-        style = found.base
+        if definition.level is not None:
+            return definition.level
+        style = definition.base
     return None
 
 
-def _outline(about: _Element | None) -> int | None:
+def _outline_level(properties: _Element | None) -> int | None:
     """Return the outline level from 1, or more than nine for what is declared as body text."""
-    value = _value(about, _OUTLINE)
+    value = _child_value(properties, _OUTLINE_LEVEL)
     return int(value) + 1 if value and value.isdigit() else None
 
 
-def _value(element: _Element | None, name: str) -> str | None:
+def _child_value(element: _Element | None, name: str) -> str | None:
     child = element.find(name) if element is not None else None
     return child.get(_VALUE) if child is not None else None
 
 
 def _cells(row: _Element) -> list[str]:
-    return [_text(cell) for cell in _inside(row, _CELL)]
+    return [_text(cell) for cell in _nearest_descendants(row, _CELL)]
 
 
-def _inside(element: _Element, *wanted: str) -> Iterator[_Element]:
+def _nearest_descendants(element: _Element, *tags: str) -> Iterator[_Element]:
     """Yield the nearest descendants with one of these tags, in order."""
     for child in element:
-        if child.tag in wanted:
+        if child.tag in tags:
             yield child
-        elif child.tag not in _UNSEEN:
-            yield from _inside(child, *wanted)
+        elif child.tag not in _HIDDEN_TAGS:
+            yield from _nearest_descendants(child, *tags)
 
 
 def _text(element: _Element) -> str:
-    return "".join(_pieces(element)).strip("\n")
+    return "".join(_text_parts(element)).strip("\n")
 
 
-def _pieces(element: _Element) -> Iterator[str]:
+def _text_parts(element: _Element) -> Iterator[str]:
     for child in element:
-        if child.tag in _TEXTS:
+        if child.tag in _TEXT_TAGS:
             yield child.text or ""
-        elif child.tag in _BLANKS:
-            yield _BLANKS[child.tag]
-        elif child.tag not in _UNSEEN:
+        elif child.tag in _WHITESPACE_TAGS:
+            yield _WHITESPACE_TAGS[child.tag]
+        elif child.tag not in _HIDDEN_TAGS:
             yield "\n" if child.tag == _PARAGRAPH else ""
-            yield from _pieces(child)
+            yield from _text_parts(child)

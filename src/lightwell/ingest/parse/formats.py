@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
 
-_ENDINGS = {
+_EXTENSIONS = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx"), Format.MARKDOWN),
     ".pdf": Format.PDF,
     ".docx": Format.DOCX,
@@ -18,7 +18,7 @@ _ENDINGS = {
     ),
     "": Format.TEXT,
 }
-_BINARY = (
+_BINARY_SIGNATURES = (
     (b"\x89PNG\r\n", "a PNG picture"),
     (b"\xff\xd8\xff", "a JPEG picture"),
     (b"GIF8", "a GIF picture"),
@@ -35,13 +35,13 @@ _BINARY = (
     (b"ID3\x04", "a recording"),
 )
 _OLE, _ZIP = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04"
-_LOCKED = "EncryptedPackage".encode("utf-16-le")
-_READABLE = "Lightwell reads md, pdf, docx, html and plain text"
+_ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
+_SUPPORTED = "Lightwell reads md, pdf, docx, html and plain text"
 
 
 def has_known_extension(name: str) -> bool:
     """Return whether a file of this name may be read at all; one without an ending may."""
-    return PurePosixPath(name).suffix.lower() in _ENDINGS
+    return PurePosixPath(name).suffix.lower() in _EXTENSIONS
 
 
 def detect_format(name: str, content: bytes) -> Format:
@@ -50,28 +50,28 @@ def detect_format(name: str, content: bytes) -> Format:
     if head.startswith(b"%PDF-"):
         return Format.PDF
     if head.startswith(_ZIP):
-        return _of_archive(name, content)
+        return _format_of_archive(name, content)
     if head.startswith(_OLE):
-        raise _of_old_office(content)
-    for magic, what in _BINARY:
+        raise _old_office_error(content)
+    for magic, what in _BINARY_SIGNATURES:
         if head.startswith(magic):
             raise Unreadable(
-                "binary", f"the content is {what}, although the name says otherwise; {_READABLE}"
+                "binary", f"the content is {what}, although the name says otherwise; {_SUPPORTED}"
             )
-    return _of_name(name, head)
+    return _format_by_name(name, head)
 
 
-def _of_name(name: str, head: bytes) -> Format:
-    ending = PurePosixPath(name).suffix.lower()
-    if ending not in _ENDINGS:
+def _format_by_name(name: str, head: bytes) -> Format:
+    extension = PurePosixPath(name).suffix.lower()
+    if extension not in _EXTENSIONS:
         raise unsupported_format(name)
-    format = _ENDINGS[ending]
+    format = _EXTENSIONS[extension]
     if format is not Format.HTML and head[:15].lower().startswith((b"<!doctype html", b"<html")):
         return Format.HTML
     return format
 
 
-def _of_archive(name: str, content: bytes) -> Format:
+def _format_of_archive(name: str, content: bytes) -> Format:
     if PurePosixPath(name).suffix.lower() == ".docx":
         return Format.DOCX
     try:
@@ -80,17 +80,17 @@ def _of_archive(name: str, content: bytes) -> Format:
         members = []
     if "word/document.xml" in members:
         return Format.DOCX
-    raise Unreadable("binary", f"it is an archive or an office file; {_READABLE}")
+    raise Unreadable("binary", f"it is an archive or an office file; {_SUPPORTED}")
 
 
-def _of_old_office(content: bytes) -> Unreadable:
-    if _LOCKED in content:
+def _old_office_error(content: bytes) -> Unreadable:
+    if _ENCRYPTED_PACKAGE in content:
         return Unreadable("encrypted", "it asks for a password; save it without one")
     return Unreadable("unsupported", "it is an old Office file; save it as .docx or .pdf")
 
 
 def unsupported_format(name: str) -> Unreadable:
-    ending = PurePosixPath(name).suffix or name
+    extension = PurePosixPath(name).suffix or name
     return Unreadable(
-        "unsupported", f"{ending} files are not read; {_READABLE}: convert it or ignore it"
+        "unsupported", f"{extension} files are not read; {_SUPPORTED}: convert it or ignore it"
     )

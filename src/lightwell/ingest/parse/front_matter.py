@@ -13,8 +13,8 @@ from lightwell.domain.texts import require_text
 MAX_YAML_CHARACTERS = 64 * 1024
 """Characters."""
 
-_DEEPEST = 20
-_LONGEST_NUMBER = 1024
+_MAX_DEPTH = 20
+_MAX_NUMBER_BITS = 1024
 """Bits, about 300 digits."""
 
 _ACCESS_KEY = "acl_tags"
@@ -42,13 +42,13 @@ def parse_yaml_mapping(text: str) -> Mapping[str, object]:
     if len(text) > MAX_YAML_CHARACTERS:
         raise Invalid(f"the YAML is longer than {MAX_YAML_CHARACTERS:,} characters; shorten it")
     try:
-        _refuse_hostile(text)
+        _reject_hostile(text)
         loaded = cast("object", yaml.load(text, Loader=_LOADER))  # noqa: S506 - it is a safe loader
-        _refuse_long_numbers(loaded)
+        _reject_long_numbers(loaded)
     except Invalid:
         raise
     except Exception as error:
-        raise Invalid(f"the YAML cannot be read: {_problem(error)}") from error
+        raise Invalid(f"the YAML cannot be read: {_describe_error(error)}") from error
     if loaded is None:
         return {}
     if not isinstance(loaded, dict):
@@ -71,7 +71,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """Its composer recurses in C without a limit: `_refuse_hostile` has to run before it."""
 
 
-def _refuse_hostile(text: str) -> None:
+def _reject_hostile(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.AliasEvent):
@@ -80,8 +80,8 @@ def _refuse_hostile(text: str) -> None:
             require_text(event.value, "the YAML")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > _DEEPEST:
-            raise Invalid(f"the YAML is nested more than {_DEEPEST} levels deep; flatten it")
+        if depth > _MAX_DEPTH:
+            raise Invalid(f"the YAML is nested more than {_MAX_DEPTH} levels deep; flatten it")
     if _ACCESS_KEY in _repeated_keys(text):
         raise Invalid(f"the YAML says {_ACCESS_KEY} more than once; keep one")
 
@@ -107,20 +107,20 @@ def _repeated_keys(text: str) -> Iterator[str]:
             levels.append((set(), itertools.count()) if is_mapping else None)
 
 
-def _refuse_long_numbers(value: object) -> None:
+def _reject_long_numbers(value: object) -> None:
     """Raise `Invalid` for a number that Python would not write out; the value is at most `_DEEPEST` deep."""
-    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
+    if isinstance(value, int) and value.bit_length() > _MAX_NUMBER_BITS:
         raise Invalid("the YAML holds a number of more than 300 digits; quote it")
     if isinstance(value, dict):
         for key, inner in cast("dict[object, object]", value).items():
-            _refuse_long_numbers(key)
-            _refuse_long_numbers(inner)
+            _reject_long_numbers(key)
+            _reject_long_numbers(inner)
     elif isinstance(value, (list, tuple, set)):
         for inner in cast("Iterable[object]", value):
-            _refuse_long_numbers(inner)
+            _reject_long_numbers(inner)
 
 
-def _problem(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         is_type = isinstance(error, yaml.constructor.ConstructorError)
         what = "a value has a type that is not allowed; remove it" if is_type else error.problem

@@ -19,11 +19,11 @@ MAX_NESTING = 500
 MAX_ATTRIBUTES = 1_000
 """Of one tag; lexbor compares each with all before it."""
 
-_MAX_LOOKED_AT = 4
+_MAX_SCANS_PER_CHARACTER = 4
 """How often, on average, a character may be looked at as part of some tag's attributes."""
 
 _MAX_FORMATTED = 5_000_000
-_UNSEEN = frozenset(
+_HIDDEN_TAGS = frozenset(
     """script style noscript template nav footer aside head iframe object embed svg canvas audio video
     select datalist dialog button""".split()
 )
@@ -32,7 +32,7 @@ _BLOCKS = frozenset(
     """p div section article main header ul ol li dl dt dd blockquote figure figcaption address details
     summary form fieldset table tr td th tbody thead tfoot caption hr center body hgroup""".split()
 )
-_CLOSED_BY_OTHERS = frozenset(
+_IMPLICITLY_CLOSED = frozenset(
     """p li dt dd tr td th thead tbody tfoot colgroup caption option optgroup rt rp html head body a
     button nobr h1 h2 h3 h4 h5 h6 area base br col embed hr img input link meta source track wbr
     param frame keygen""".split()
@@ -50,11 +50,13 @@ _TOO_MANY_ATTRIBUTES = (
 )
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w-]+)", re.I)
-_NOT_OF_PAGES = frozenset("undefined idna punycode unicode-escape raw-unicode-escape utf-7".split())
+_IGNORED_CODECS = frozenset(
+    "undefined idna punycode unicode-escape raw-unicode-escape utf-7".split()
+)
 """Python's codecs that no page is written in; broken scripts do declare `undefined`."""
 
 _SPACE = re.compile(r"[ \t\r\n\f]+")
-_UPDATED = (
+_DATE_KEYS = (
     "article:modified_time",
     "last-modified",
     "dcterms.modified",
@@ -65,55 +67,57 @@ _UPDATED = (
 
 def parse(content: bytes) -> ParsedDocument:
     """Return the document, read as HTML5, with entities decoded."""
-    source = _without_pictures(_decoded(content))
-    _refuse_nested(source)
-    _refuse_attributes(source)
+    source = _without_svg(_decode(content))
+    _reject_deep_nesting(source)
+    _reject_many_attributes(source)
     tree = LexborHTMLParser(source)
-    about = _metadata(tree)
+    metadata = _metadata(tree)
     builder = Builder()
     if tree.body is not None:
-        _Walk(builder).through(tree.body)
+        _BlockWriter(builder).through(tree.body)
     title = tree.css_first("title")
     first = tree.css_first("h1")
     return ParsedDocument(
         text=builder.text(),
-        title=_line(title) or about.get("og:title", "") or _line(first),
-        author=about.get("author", "") or about.get("article:author", ""),
+        title=_node_line(title) or metadata.get("og:title", "") or _node_line(first),
+        author=metadata.get("author", "") or metadata.get("article:author", ""),
         sections=builder.sections(),
         pages=(),
         spans=builder.spans(),
-        updated_at=next(filter(None, (_moment(about.get(key, "")) for key in _UPDATED)), None),
+        updated_at=next(
+            filter(None, (_parse_datetime(metadata.get(key, "")) for key in _DATE_KEYS)), None
+        ),
     )
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     declared = _CHARSET.search(content[:2048])
     if declared and not content.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         try:
             name = codecs.lookup(declared[1].decode("ascii")).name
-            if name not in _NOT_OF_PAGES:
+            if name not in _IGNORED_CODECS:
                 return content.decode(name)
         except (UnicodeError, LookupError):
             pass  # the declaration is wrong; the bytes decide
     return decode(content)
 
 
-def _without_pictures(source: str) -> str:
+def _without_svg(source: str) -> str:
     """Return the source without inline SVG, whose self-closing tags would look like deep nesting."""
-    kept: list[str] = []
+    parts: list[str] = []
     at = 0
     while (start := source.find("<svg", at)) >= 0 and (end := source.find("</svg", start)) >= 0:
-        kept.append(source[at:start])
+        parts.append(source[at:start])
         at = source.find(">", end) + 1 or len(source)
-    return "".join([*kept, source[at:]])
+    return "".join([*parts, source[at:]])
 
 
-def _refuse_nested(source: str) -> None:
+def _reject_deep_nesting(source: str) -> None:
     """Raise `Unreadable` for what would keep the parser busy for hours; never counts too little."""
     unclosed: Counter[str] = Counter()
     depth = formatted = work = 0
     for closing, name in _tags(source):
-        if name in _CLOSED_BY_OTHERS:
+        if name in _IMPLICITLY_CLOSED:
             work += formatted
         elif not closing:
             unclosed[name] += 1
@@ -129,9 +133,9 @@ def _refuse_nested(source: str) -> None:
             )
 
 
-def _refuse_attributes(source: str) -> None:
+def _reject_many_attributes(source: str) -> None:
     """Raise `Unreadable` for a tag of so many attributes that the parser would take the square of them."""
-    budget = _MAX_LOOKED_AT * len(source) + _MAX_FORMATTED
+    budget = _MAX_SCANS_PER_CHARACTER * len(source) + _MAX_FORMATTED
     for tag in _TAG.finditer(source):
         count, at = 0, tag.end()
         while (found := _ATTRIBUTE.match(source, at)) and found.end() > at:
@@ -160,26 +164,33 @@ def _tags(source: str) -> Iterator[tuple[bool, str]]:
 
 
 def _metadata(tree: LexborHTMLParser) -> Mapping[str, str]:
-    about: dict[str, str] = {}
+    metadata: dict[str, str] = {}
     for meta in tree.css("meta"):
-        marks = meta.attributes
-        key = marks.get("name") or marks.get("property") or marks.get("http-equiv") or ""
-        about.setdefault(key.lower(), collapse_whitespace(clean(marks.get("content") or "")))
-    return about
+        attributes = meta.attributes
+        key = (
+            attributes.get("name")
+            or attributes.get("property")
+            or attributes.get("http-equiv")
+            or ""
+        )
+        metadata.setdefault(
+            key.lower(), collapse_whitespace(clean(attributes.get("content") or ""))
+        )
+    return metadata
 
 
-def _line(node: LexborNode | None) -> str:
-    return collapse_whitespace(clean("".join(_strings(node))))
+def _node_line(node: LexborNode | None) -> str:
+    return collapse_whitespace(clean("".join(_text_parts(node))))
 
 
-def _moment(word: str) -> datetime | None:
+def _parse_datetime(text: str) -> datetime | None:
     try:
-        return to_utc(datetime.fromisoformat(word))
+        return to_utc(datetime.fromisoformat(text))
     except ValueError:
         return None
 
 
-class _Walk:
+class _BlockWriter:
     """One pass through the tree in its order, without recursion."""
 
     def __init__(self, builder: Builder) -> None:
@@ -189,7 +200,7 @@ class _Walk:
         self._item = False
 
     def through(self, root: LexborNode) -> None:
-        for node, entering in _steps(root, self._whole):
+        for node, entering in _traverse(root, self._consume_whole):
             if node.is_text_node:
                 self._pending.append(_SPACE.sub(" ", node.text_content or ""))
             elif node.tag == "br":
@@ -199,23 +210,23 @@ class _Walk:
                 self._item = entering if node.tag == "li" else self._item
         self._flush()
 
-    def _whole(self, node: LexborNode) -> bool:
+    def _consume_whole(self, node: LexborNode) -> bool:
         """Take a node as a whole where it is no plain block, and return whether that was done."""
         tag = node.tag or ""
-        if tag in _UNSEEN or (node.is_element_node and _is_hidden(node)):
+        if tag in _HIDDEN_TAGS or (node.is_element_node and _is_hidden(node)):
             return True
         if tag in _HEADINGS:
             self._flush()
-            self._builder.add_heading("".join(_strings(node)), _HEADINGS[tag])
+            self._builder.add_heading("".join(_text_parts(node)), _HEADINGS[tag])
         elif tag == "pre":
             self._flush()
-            self._builder.add_code("".join(_strings(node)))
+            self._builder.add_code("".join(_text_parts(node)))
         elif tag == "math":
             self._flush()
-            self._builder.add_formula(collapse_whitespace("".join(_strings(node))))
-        elif tag == "table" and (rows := _rows(node)):
+            self._builder.add_formula(collapse_whitespace("".join(_text_parts(node))))
+        elif tag == "table" and (rows := _data_table_rows(node)):
             self._flush()
-            self._builder.add_block("".join(_strings(node.css_first("caption"))))
+            self._builder.add_block("".join(_text_parts(node.css_first("caption"))))
             self._builder.add_table(rows)
         else:
             return False
@@ -234,23 +245,23 @@ class _Walk:
         self._in_list, self._item = self._item, False
 
 
-def _steps(
-    root: LexborNode, whole: Callable[[LexborNode], bool]
+def _traverse(
+    root: LexborNode, consume_whole: Callable[[LexborNode], bool]
 ) -> Iterator[tuple[LexborNode, bool]]:
     """Yield each node below the root when it is entered and, an element, when it is left."""
     node = root.first_child
     depth = 1
     while node is not None:
-        inside = None
+        child = None
         if node.is_text_node:
             yield node, True
-        elif node.is_element_node and not whole(node):
+        elif node.is_element_node and not consume_whole(node):
             yield node, True
-            inside = node.first_child
-            if inside is None:
+            child = node.first_child
+            if child is None:
                 yield node, False
-        if inside is not None:
-            node, depth = inside, depth + 1
+        if child is not None:
+            node, depth = child, depth + 1
             continue
         while node.next is None:
             node, depth = node.parent, depth - 1
@@ -260,25 +271,25 @@ def _steps(
         node = node.next
 
 
-def _strings(root: LexborNode | None) -> Iterator[str]:
+def _text_parts(root: LexborNode | None) -> Iterator[str]:
     """Yield the text below a node as it stands; blocks and `br` are line ends."""
 
-    def unseen(node: LexborNode) -> bool:
-        return (node.tag or "") in _UNSEEN or _is_hidden(node)
+    def is_hidden(node: LexborNode) -> bool:
+        return (node.tag or "") in _HIDDEN_TAGS or _is_hidden(node)
 
-    for node, entering in _steps(root, unseen) if root is not None else ():
+    for node, entering in _traverse(root, is_hidden) if root is not None else ():
         if node.is_text_node:
             yield node.text_content or ""
         elif node.tag == "br" or (not entering and node.tag in _BLOCKS):
             yield "\n" if node.tag != "br" or entering else ""
 
 
-def _rows(table: LexborNode) -> list[list[str]]:
+def _data_table_rows(table: LexborNode) -> list[list[str]]:
     """Return the cells' texts; nothing for a table that only lays out a page."""
     if len(table.css("table")) > 1:
         return []
     rows = [
-        ["".join(_strings(cell)) for cell in _children(row) if cell.tag in ("td", "th")]
+        ["".join(_text_parts(cell)) for cell in _children(row) if cell.tag in ("td", "th")]
         for row in table.css("tr")
     ]
     return rows if max(map(len, rows), default=0) > 1 else []
@@ -292,11 +303,11 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def _is_hidden(node: LexborNode) -> bool:
-    marks = node.attributes
-    if not marks:
+    attributes = node.attributes
+    if not attributes:
         return False
     return (
-        "hidden" in marks
-        or marks.get("aria-hidden") == "true"
-        or bool(_HIDDEN.search(marks.get("style") or ""))
+        "hidden" in attributes
+        or attributes.get("aria-hidden") == "true"
+        or bool(_HIDDEN.search(attributes.get("style") or ""))
     )

