@@ -1,12 +1,11 @@
 """Real worker processes, killed with SIGKILL at many points; others take over."""
 
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -14,36 +13,17 @@ import pytest
 from lightwell.domain.documents import DocumentState
 from lightwell.records.database import connect
 from lightwell.testing.sources import InMemorySource, make_document
-from tests.patience import PATIENCE
 
 from .conftest import project_on
+from .processes import finish, kill, running
 from .store_state import differences, state
 from .test_ingestion import residue
 
 LEASE_SECONDS = 1.0
-ROOT = Path(__file__).parents[2]
 
 
-def worker(url: str, diary: Path) -> "subprocess.Popen[str]":
-    return begun("tests.flow.slow_worker", url, str(diary), str(LEASE_SECONDS))
-
-
-def begun(module: str, *arguments: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
-
-
-def kill(process: "subprocess.Popen[str]") -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+def worker(url: str, diary: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
+    return running("tests.flow.slow_worker", url, str(diary), str(LEASE_SECONDS))
 
 
 def text(number: int) -> str:
@@ -64,12 +44,11 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
         source = random.Random(seed)
         kills = 4
         for _ in range(kills):
-            process = worker(database_url, diary)
-            time.sleep(source.uniform(0.02, 0.5))  # noqa: ASYNC251 - the other process works meanwhile
-            kill(process)
-        last = worker(database_url, diary)
-        assert last.wait(PATIENCE) == 0
-        last.communicate()
+            with worker(database_url, diary) as process:
+                time.sleep(source.uniform(0.02, 0.5))  # noqa: ASYNC251 - the other process works meanwhile
+                kill(process)
+        with worker(database_url, diary) as last:
+            finish(last)
 
         reader = await project.kb.reader(["team:a"])
         states = [(d.url, d.state) async for d in project.kb.documents(reader)]
@@ -96,10 +75,9 @@ async def test_two_workers_share_the_work_and_lose_none(database_url: str, tmp_p
     async with connect(database_url) as database:
         project = await project_on(database)
         await project.kb.enqueue(InMemorySource(documents=documents))
-        first, second = worker(database_url, diary), worker(database_url, diary)
-        assert first.wait(PATIENCE) == second.wait(PATIENCE) == 0
-        first.communicate()
-        second.communicate()
+        with worker(database_url, diary) as first, worker(database_url, diary) as second:
+            finish(first)
+            finish(second)
         status = await project.kb.status(await project.kb.reader(["team:a"]))
         embedded = Counter(diary.read_text().split())
         assert len(embedded) == status.chunks
@@ -114,15 +92,13 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
     async with connect(database_url) as database:
         project = await project_on(database)
         await project.kb.enqueue(InMemorySource(documents=documents))
-        paused = worker(database_url, diary)
-        time.sleep(0.05)  # noqa: ASYNC251 - the other process works meanwhile
-        paused.send_signal(signal.SIGSTOP)
-        other = worker(database_url, diary)
-        assert other.wait(PATIENCE) == 0
-        other.communicate()
-        paused.send_signal(signal.SIGCONT)
-        assert paused.wait(PATIENCE) == 0
-        paused.communicate()
+        with worker(database_url, diary) as paused:
+            time.sleep(0.05)  # noqa: ASYNC251 - the other process works meanwhile
+            paused.send_signal(signal.SIGSTOP)
+            with worker(database_url, diary) as other:
+                finish(other)
+            paused.send_signal(signal.SIGCONT)
+            finish(paused)
         status = await project.kb.status(await project.kb.reader(["team:a"]))
         rows = await database.rows(
             "SELECT count(*), count(DISTINCT chunk_index || document_id::text) FROM document_chunks",
@@ -145,12 +121,11 @@ async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: st
         await project.kb.ingest(InMemorySource(documents=(*secret, *kept)))
         source = random.Random(3)
         for _ in range(4):
-            process = begun("tests.flow.erasing_process", database_url, "team:s")
-            time.sleep(source.uniform(0, 0.3))  # noqa: ASYNC251 - the other process works meanwhile
-            kill(process)
-        last = begun("tests.flow.erasing_process", database_url, "team:s")
-        assert last.wait(PATIENCE) == 0
-        last.communicate()
+            with running("tests.flow.erasing_process", database_url, "team:s") as process:
+                time.sleep(source.uniform(0, 0.3))  # noqa: ASYNC251 - the other process works meanwhile
+                kill(process)
+        with running("tests.flow.erasing_process", database_url, "team:s") as last:
+            finish(last)
         # what died between the tombstone and its removal has no name any more by which it could be erased
         reader = await project.kb.reader(["team:s"])
         assert [one async for one in project.kb.documents(reader)] == []

@@ -1,21 +1,19 @@
-"""Workers that wait for a model, killed with SIGKILL: what arrived is not asked for again."""
+"""Workers that wait for a model, killed with SIGKILL: the model is not asked again for replies that arrived."""
 
 import asyncio
 import random
-import signal
 import subprocess
-import sys
 import time
 from collections import Counter
-from pathlib import Path
+from contextlib import AbstractContextManager
 from threading import Lock
 
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
-from tests.patience import PATIENCE
 
 from .extraction_model import SLOTS, names, passage, read_by_model
+from .processes import finish, kill, running
 
 LEASE_SECONDS = 1.0
 COMMITTED_SECONDS = 1.0
@@ -38,16 +36,8 @@ class Diary:
         return names(body)
 
 
-def worker(url: str, base_url: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.flow.extraction_worker", url, base_url, str(LEASE_SECONDS)],
-        cwd=Path(__file__).parents[2],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+def worker(url: str, base_url: str) -> AbstractContextManager["subprocess.Popen[str]"]:
+    return running("tests.flow.extraction_worker", url, base_url, str(LEASE_SECONDS))
 
 
 async def kept(database: Database) -> int:
@@ -57,13 +47,12 @@ async def kept(database: Database) -> int:
 async def killed_on_the_way(url: str, base_url: str, database: Database) -> float:
     """Kill a worker in the middle of its calls; return when."""
     before = await kept(database)
-    process = worker(url, base_url)
-    while await kept(database) < before + NOTES // (KILLS + 1):  # noqa: ASYNC110 - another process does it
-        await asyncio.sleep(0.05)
-    await asyncio.sleep(random.uniform(0, 0.5))
-    moment = time.monotonic()
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    with worker(url, base_url) as process:
+        while await kept(database) < before + NOTES // (KILLS + 1):  # noqa: ASYNC110 - another process does it
+            await asyncio.sleep(0.05)
+        await asyncio.sleep(random.uniform(0, 0.5))
+        moment = time.monotonic()
+        kill(process)
     return moment
 
 
@@ -82,16 +71,15 @@ async def test_no_reply_that_arrived_is_lost(database: Database, database_url: s
             killed.append(await killed_on_the_way(database_url, endpoint.base_url, database))
             sure = {text for at, text in diary.answered if at < killed[-1] - COMMITTED_SECONDS}
             assert await kept(database) >= max(1, len(sure))
-        last = worker(database_url, endpoint.base_url)
-        assert last.wait(PATIENCE) == 0
-        last.communicate()
+        with worker(database_url, endpoint.base_url) as last:
+            finish(last)
 
         status = await project.kb.status(await project.kb.reader(["team:a"]))
         assert status.chunks == NOTES == await kept(database)
-        asked = Counter(passage(request.body) for request in endpoint.requests)
-        assert len(asked) == NOTES
+        requests_by_text = Counter(passage(request.body) for request in endpoint.requests)
+        assert len(requests_by_text) == NOTES
         assert len(endpoint.requests) - NOTES <= KILLS * SLOTS
-        for text, times in asked.items():
+        for text, times in requests_by_text.items():
             first = min(at for at, answered in diary.answered if answered == text)
             near = [at for at in killed if first - 1 < at < first + COMMITTED_SECONDS]
             assert times == 1 or near

@@ -1,7 +1,6 @@
 """Documents read anew from their chunks: what they say changes, the chunks and their vectors do not."""
 
 import asyncio
-import signal
 from collections.abc import Iterator
 from typing import LiteralString
 
@@ -14,11 +13,11 @@ from lightwell.domain.graph import ManualEdit
 from lightwell.records.database import Database, Row
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
-from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
 from .extraction_model import SLOTS, Options, names, read_by_model
 from .notes import dump, noted
+from .processes import finish, kill
 from .test_kill_extraction import kept, worker
 
 A, B = ["team:a"], ["team:b"]
@@ -200,17 +199,17 @@ async def test_a_worker_killed_while_it_reads_anew_loses_nothing(
     chunks = await indexed(plain)
     await plain.kb.enqueue_again(reader, None)
     with FakeEndpoint(names, behaviour=Behaviour(latency=0.4)).running() as endpoint:
-        process = worker(database_url, endpoint.base_url)
-        while await kept(database) < SLOTS:  # noqa: ASYNC110 - another process does it
-            await asyncio.sleep(0.05)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        with worker(database_url, endpoint.base_url) as process:
+            while await kept(database) < SLOTS:  # noqa: ASYNC110 - another process does it
+                await asyncio.sleep(0.05)
+            kill(process)
         arrived = await kept(database)
-        said = await database.rows("SELECT DISTINCT chunk_id FROM document_entity_mentions", {})
-        assert len(said) == len(notes)
-        last = worker(database_url, endpoint.base_url)
-        assert last.wait(PATIENCE) == 0
-        last.communicate()
+        mentioned = await database.rows(
+            "SELECT DISTINCT chunk_id FROM document_entity_mentions", {}
+        )
+        assert len(mentioned) == len(notes)
+        with worker(database_url, endpoint.base_url) as last:
+            finish(last)
         assert await kept(database) == len(notes)
         assert len(endpoint.requests) <= len(notes) + SLOTS + 4
         assert arrived >= SLOTS

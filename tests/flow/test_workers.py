@@ -59,13 +59,13 @@ async def test_a_worker_waits_for_a_database_that_restarts(
         await project.kb.enqueue(note(0))
         await until(lambda: len(done) == 1)
         await asyncio.to_thread(server.__exit__, None, None, None)
-        await until(lambda: "the jobs wait" in caplog.text)
+        await until(lambda: "a service failed; the worker waits" in caplog.text)
         server = run_server(folder)
         assert await asyncio.to_thread(server.__enter__) == uri
         await enqueued(project, note(1))
         await until(lambda: len(done) == 2)
         assert not working.done()
-        await until(lambda: "work goes on" in caplog.text)
+        await until(lambda: "the worker has recovered" in caplog.text)
         stop.set()
         await working
     await asyncio.to_thread(server.__exit__, None, None, None)

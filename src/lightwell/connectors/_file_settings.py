@@ -1,4 +1,4 @@
-"""What front matter and `.lightwell.yaml` say of a file: the nearest word wins."""
+"""The settings of a file from `.lightwell.yaml` files and front matter; the nearest setting wins."""
 
 import json
 import re
@@ -16,7 +16,7 @@ _KEYS = ("acl_tags", "title", "topic", "topic_tag", "author", "metadata")
 _FOLDER_KEYS = (*_KEYS, "files", "ignore")
 _MAX_PATTERN_CHARACTERS = 1000
 MAX_TAGS = 100
-"""Access tags of one document; who needs more has a group to name."""
+"""Access tags per document; more than that is better expressed as a group."""
 
 _NO_LETTERS = re.compile(r"[\W_]+")
 _ACCESS_KEY = "acltags"
@@ -25,12 +25,12 @@ _MAX_TYPOS = 2
 
 
 _Segment = re.Pattern[str] | None
-"""What one part of a path has to fit; None fits any number of parts."""
+"""The pattern for one part of a path; None (`**`) matches any number of parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSettingsLayer:
-    """What one place says; None where it is silent. `origin` names the place."""
+    """The settings from one place; None for a key that is absent. `origin` names the file they come from."""
 
     origin: str = ""
     acl_tags: Tags | None = None
@@ -41,18 +41,18 @@ class FileSettingsLayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderSettings:
-    """What a folder's `.lightwell.yaml` says of the files in and below the folder."""
+    """The settings in a folder's `.lightwell.yaml`, for all files in and below the folder."""
 
     default_layer: FileSettingsLayer
     pattern_layers: Sequence[tuple[str, FileSettingsLayer]]
     ignore_patterns: Sequence[str]
 
     def ignores(self, path: str) -> bool:
-        """Return whether the file or folder at this path, from here, is to be passed over."""
+        """Return whether to skip the file or folder at this path, relative to the settings' folder."""
         return any(_matches(pattern, path) for pattern in self.ignore_patterns)
 
     def layers_for(self, path: str) -> list[FileSettingsLayer]:
-        """Return what is said of the file at this path, from here, the nearest word last."""
+        """Return the layers for the file at this relative path, the most specific one last."""
         return [
             self.default_layer,
             *(layer for pattern, layer in self.pattern_layers if _matches(pattern, path)),
@@ -77,9 +77,9 @@ def parse_folder_settings(yaml: Mapping[str, object], origin: str) -> FolderSett
 
 
 def parse_front_matter(yaml: Mapping[str, object]) -> FileSettingsLayer:
-    """Return what the top of a file says; a key of another tool is metadata.
+    """Return the settings in a file's front matter; unknown keys become metadata.
 
-    Raise `Invalid` for a key that looks like a misspelt `acl_tags`, since who misses it shows the file to others.
+    Raise `Invalid` for a key that looks like a misspelt `acl_tags`, because ignoring it would show the file to others.
     """
     for key in yaml:
         if key != "acl_tags" and _resembles_access_key(key):
@@ -90,7 +90,7 @@ def parse_front_matter(yaml: Mapping[str, object]) -> FileSettingsLayer:
 
 
 def resolve_settings(default: Tags, layers: Iterable[FileSettingsLayer]) -> FileSettings:
-    """Return what holds in the end; what comes later is nearer, and metadata adds up key by key."""
+    """Return the effective settings: later layers override earlier ones, and metadata is merged key by key."""
     tags, origin, title, topic = default, "", "", ""
     metadata: dict[str, str] = {}
     for each in layers:
@@ -144,13 +144,13 @@ def _tags(value: object) -> Tags:
 
 
 def _resembles_access_key(key: str) -> bool:
-    """Say whether a key is `acl_tags` in other letters, or with up to two slips."""
+    """Return whether a key is `acl_tags` in another spelling, or with up to two typing errors."""
     bare = _NO_LETTERS.sub("", key.casefold())[: len(_ACCESS_KEY) + _MAX_TYPOS + 1]
     return bare in _ACCESS_WORDS or _edit_distance(bare, _ACCESS_KEY) <= _MAX_TYPOS
 
 
 def _edit_distance(one: str, other: str) -> int:
-    """Return the edit distance: letters to put in, leave out or exchange."""
+    """Return the number of letters to insert, delete or replace."""
     row = list(range(len(other) + 1))
     for at, sign in enumerate(one, start=1):
         before, row[0] = row[0], at
@@ -163,7 +163,7 @@ def _edit_distance(one: str, other: str) -> int:
 
 
 def _metadata_text(value: object) -> str:
-    """Return a value of a key that is not ours as one line: a list by commas, what is nested as JSON."""
+    """Return the value of an unknown key on one line: lists separated by commas, nested values as JSON."""
     if value is None:
         return ""
     if _is_plain(value):
@@ -210,9 +210,9 @@ def _require_short_pattern(pattern: str) -> str:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    """Return whether a path, or a folder above it, fits; without a slash the pattern holds at any depth.
+    """Return whether a path or a folder above it matches; a pattern without slash applies at any depth.
 
-    The time grows with the product of the lengths, whatever the pattern: strangers write patterns.
+    Patterns are untrusted, so the time grows only with the product of the lengths.
     """
     segments = _segments(pattern)
     places = _advance_past_stars(segments, {0})
@@ -224,7 +224,7 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def _advance(segments: Sequence[_Segment], places: set[int], part: str) -> set[int]:
-    """Return the places in the pattern that one more part of the path leads to."""
+    """Return the pattern positions that one more part of the path leads to."""
     next_places: set[int] = set()
     for place in places:
         segment = segments[place]
@@ -236,14 +236,14 @@ def _advance(segments: Sequence[_Segment], places: set[int], part: str) -> set[i
 
 
 def _advance_past_stars(segments: Sequence[_Segment], places: set[int]) -> set[int]:
-    """Return these places and those behind each `**`, which stands for no part of the path too."""
+    """Return these positions and those after each `**`, which may also match no part."""
     behind = (place + 1 for place in places if place < len(segments) and segments[place] is None)
     return places.union(behind)
 
 
 @cache
 def _segments(pattern: str) -> tuple[_Segment, ...]:
-    """Return a pattern for each part of a path, None for `**`: any number of parts, at the end one at least."""
+    """Return a pattern for each part of a path, None for `**`: any number of parts, but at least one at the end."""
     parts = pattern.strip("/").split("/")
     if "/" not in pattern.rstrip("/"):
         parts = ["**", *parts]
@@ -254,9 +254,9 @@ def _segments(pattern: str) -> tuple[_Segment, ...]:
 
 
 def _segment(glob: str) -> re.Pattern[str]:
-    """Return what one part of a path has to fit: `*` is any run of characters, `?` any one.
+    """Return the pattern for one part of a path: `*` is any run of characters, `?` any single one.
 
-    Each star takes the shortest run that the next piece follows and never tries another one, so that nothing backtracks.
+    Each star takes the shortest run before the next piece and is never retried, so matching cannot backtrack.
     """
     first, *others = (
         "".join("." if sign == "?" else re.escape(sign) for sign in piece)

@@ -52,12 +52,12 @@ _IGNORED_EXTENSIONS = frozenset(
     .dylib .o .a .class .pyc .bin .dat .db .sqlite .sqlite3 .ttf .otf .woff .woff2 .css .js .map .lock .tmp
     .bak .swp .part .ds_store .ini .lnk""".split()
 )
-"""What nobody expects to be read; every other unknown ending is reported."""
+"""Extensions that are skipped silently; any other unknown extension is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class _FileEntry:
-    """A file below the root with the settings of the folders above it, or what is wrong with it."""
+    """A file below the root with the settings of the folders above it, or the problem with it."""
 
     path: Path
     source_id: str
@@ -82,12 +82,12 @@ class _FolderAbove:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Everything readable below `root`; `default_tags` hold where nothing nearer names `acl_tags`.
+    """All readable files below `root`; `default_tags` apply where no setting gives `acl_tags`.
 
-    The settings of the folders above the root hold too, so that a file has the same tags however it is named, up to
-    the first folder that others own or may write to.
+    Settings of folders above the root apply, too, so a file has the same tags whichever root is chosen. They end at
+    the first folder that other users own or may write to.
 
-    `format` is that of all files, None: as their endings and first bytes say.
+    `format` applies to all files; None detects it from each extension and the first bytes.
     """
 
     root: Path
@@ -100,7 +100,7 @@ class Files:
         return self.root.resolve().as_uri()
 
     def describe_ignored_settings(self) -> list[str]:
-        """Return, as messages, which settings files above the root do not apply, since others may have written them."""
+        """Return a message for each settings file above the root that is ignored because other users may have written it."""
         root = self.root.resolve()
         above = root.parents[len(_trusted_parents(root)) :]
         reason = reason_to_distrust(above[0].stat()) if above else ""
@@ -111,9 +111,9 @@ class Files:
         ]
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield what is gone, then every file in the order of its path; raise `SourceFailed` without a root.
+        """Yield removed files, then every file by path; raise `SourceFailed` if the root cannot be read.
 
-        An unchanged document comes without its bytes. A file that cannot be handed over is broken, not gone.
+        An unchanged document comes without its content. A file that cannot be read is unreadable, not removed.
         """
         root, found = await asyncio.to_thread(self._walk)
         present = {each.path.as_uri() for each in found}
@@ -151,7 +151,7 @@ class Files:
             return UnreadableDocument(
                 url=url, reason="unreadable", message=f"{error.strerror}; {_CHECK_PERMISSIONS}"
             )
-        except Exception as error:  # noqa: BLE001 - one file never ends the walk; it is told with its reason
+        except Exception as error:  # noqa: BLE001 - one file must not end the walk; it is reported with its reason
             failure = document_failure(error, url)
             message = str(error) if failure is None else failure.message
             return UnreadableDocument(url=url, reason="internal", message=message)
@@ -166,7 +166,9 @@ class Files:
             raise unsupported_format(entry.path.name)
         content, modified = self._read_file(entry.path)
         format = self.format or detect_format(entry.path.name, content)
-        layers = [*entry.said, _front_matter(content)] if format is Format.MARKDOWN else entry.said
+        layers = (
+            [*entry.layers, _front_matter(content)] if format is Format.MARKDOWN else entry.layers
+        )
         settings = resolve_settings(self.default_tags, layers)
         return NewDocument(
             system="file",
@@ -200,9 +202,9 @@ class Files:
 
 
 def _settings_above(root: Path) -> list[_FolderAbove]:
-    """Return the folders above the root that say something, the outermost first.
+    """Return the folders above the root that have settings, the outermost first.
 
-    They end below the first one that others own or may write to: it must not say who sees this user's documents.
+    The search stops at the first folder that other users own or may write to: they must not decide who sees the files.
     """
     found: list[_FolderAbove] = []
     for folder in _trusted_parents(root):
@@ -213,7 +215,7 @@ def _settings_above(root: Path) -> list[_FolderAbove]:
 
 
 def _trusted_parents(root: Path) -> list[Path]:
-    """Return the folders above the root, the nearest first, up to the first that others own or may write to."""
+    """Return the folders above the root, the nearest first, up to the first that other users own or may write to."""
     return list(takewhile(lambda folder: not reason_to_distrust(folder.stat()), root.parents))
 
 
@@ -264,7 +266,7 @@ def _file_entries(
 
 
 def _points_outside(link: Path, root: Path) -> bool:
-    """Return whether a link has an end, outside; what it shows inside is met at its own place."""
+    """Return whether a link points to an existing file outside the root; files inside are found without the link."""
     try:
         return not link.resolve(strict=True).is_relative_to(root)
     except (OSError, RuntimeError):
@@ -272,7 +274,7 @@ def _points_outside(link: Path, root: Path) -> bool:
 
 
 def _folder_settings(folder: Path) -> FolderSettings | None:
-    """Return what the settings file of a folder says, None without one; raise `Invalid` where it cannot be read."""
+    """Return the settings of a folder, None without a settings file; raise `Invalid` if the file cannot be read."""
     path = folder / SETTINGS_NAME
     try:
         with _open_regular_file(path) as file:
@@ -292,7 +294,7 @@ def _folder_settings(folder: Path) -> FolderSettings | None:
 
 
 def _open_regular_file(path: Path) -> BinaryIO:
-    """Open a regular file for reading; raise `OSError` for a link, a folder, a pipe or a device, and wait for none."""
+    """Open a regular file for reading; raise `OSError` for a link, folder, pipe or device, without blocking."""
     number = os.open(path, _READ_ONLY)
     if not S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -322,7 +324,7 @@ def _source_id(path: Path, root: Path) -> str:
 
 
 def _printable_name(name: str) -> str:
-    """Return a name as text that a database takes, whatever bytes it is made of."""
+    """Return a file name as valid Unicode, with bytes that are not UTF-8 escaped: PostgreSQL accepts nothing else."""
     return os.fsencode(name).decode("utf-8", errors="backslashreplace")
 
 

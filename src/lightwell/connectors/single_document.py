@@ -1,4 +1,4 @@
-"""One document that somebody asks to bring in: a file, or content that comes with the request."""
+"""A source with one requested document: a file, or content that the request contains."""
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping
@@ -23,7 +23,7 @@ from lightwell.ports import (
 
 @dataclass(frozen=True, slots=True)
 class RequestedDocument:
-    """A `Connector` with exactly one document, handed over anew at each request."""
+    """A `Connector` with exactly one document, which counts as changed at each request."""
 
     request: IngestRequest
     max_bytes: int = MAX_BYTES
@@ -33,7 +33,7 @@ class RequestedDocument:
         return self.request.document_url if self.request.content is not None else self._file.scope
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield the document; raise `Invalid` for a URL whose content is not there, `SourceFailed` for no file."""
+        """Yield the document; raise `Invalid` for a remote URL without content, and `SourceFailed` for a missing file."""
         if self.request.content is not None:
             yield self._change(self.request.content)
             return
@@ -102,7 +102,7 @@ class RequestedDocument:
 
 
 def _path_from_url(url: str) -> Path:
-    """Return the path that a path or `file:` URL names; raise `Invalid` for another URL or none."""
+    """Return the local path of a path or `file:` URL; raise `Invalid` for any other URL or an empty one."""
     if not url.strip():
         raise Invalid(
             "documentUrl cannot be empty: name a file, or a URL together with its content"

@@ -1,4 +1,4 @@
-"""What is exported as cells: columns, values, and the texts that a spreadsheet must not take for more than text."""
+"""Table cells of exports: columns, values, and text that a spreadsheet cannot mistake for a formula."""
 
 import re
 import unicodedata
@@ -31,7 +31,7 @@ COLUMNS: Mapping[ExportTable, tuple[str, ...]] = {
 }
 
 MAX_CELL_UNITS = 32_767
-"""What a spreadsheet's cell holds, in UTF-16 units."""
+"""The most that a spreadsheet's cell holds, in UTF-16 code units."""
 
 _CUT_NOTE = " […] cut here; csv, md and txt hold all of it"
 _UNPRINTABLE = re.compile(
@@ -43,7 +43,7 @@ _FORMULA_SIGNS = "=+-@"
 
 
 def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
-    """Return the record's values in the order of its table's columns; lists have a line for each of theirs."""
+    """Return the record's values in the order of its table's columns; a list has one line per item."""
     match record:
         case Entity():
             return (
@@ -78,14 +78,14 @@ def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
 
 
 def without_control_characters(text: str) -> str:
-    """Return the text without control signs, save for tabs and line breaks, which become line feeds."""
+    """Return the text without control characters except tabs and line breaks; line breaks become line feeds."""
     return _UNPRINTABLE.sub("", _BREAK.sub("\n", text))
 
 
 def looks_like_formula(text: str) -> bool:
-    """Return whether a spreadsheet might calculate the text: = + - @ or their wide forms come first, or a tab.
+    """Return whether a spreadsheet might evaluate the text: it begins with = + - @, their wide forms, or a tab.
 
-    Blanks, apostrophes and signs without width before them do not count.
+    Leading blanks, apostrophes and zero-width characters are ignored.
     """
     before = _FORMULA_PREFIX.match(text)
     blanks = before.group() if before else ""
@@ -94,15 +94,15 @@ def looks_like_formula(text: str) -> bool:
 
 
 def escape_formula(text: str) -> str:
-    """Return the text with an apostrophe before it if it is like a formula.
+    """Return the text, with an apostrophe before it if it looks like a formula.
 
-    No two texts become the same: to undo it, take the apostrophe from what is like a formula after it.
+    Different texts stay different. To undo it, remove the apostrophe where the rest looks like a formula.
     """
     return f"'{text}" if looks_like_formula(text) else text
 
 
 def fit_cell(text: str) -> str:
-    """Return the text, cut with a note at its end when a spreadsheet's cell cannot hold it."""
+    """Return the text; if it is too long for a cell, cut it and append a note."""
     if len(text) * 2 <= MAX_CELL_UNITS or _utf16_units(text) <= MAX_CELL_UNITS:
         return text
     kept = text.encode("utf-16-le")[: 2 * (MAX_CELL_UNITS - _utf16_units(_CUT_NOTE))]
@@ -110,7 +110,7 @@ def fit_cell(text: str) -> str:
 
 
 def format_vector(vector: NDArray[np.float32]) -> str:
-    """Return the numbers as a JSON list, each with as many digits as tell it from its neighbours."""
+    """Return the numbers as a JSON list, each with enough digits to restore the exact float32."""
     return f"[{', '.join(vector.astype(np.float32).astype(str).tolist())}]"
 
 

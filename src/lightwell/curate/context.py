@@ -1,4 +1,4 @@
-"""What corrections need."""
+"""The stores and models that corrections of the graph need."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -11,15 +11,15 @@ from lightwell.ports import GraphIndex
 from lightwell.records.database import Database
 
 Summarize = Callable[[str, Sequence[str]], Awaitable[Summary | None]]
-"""One description of a thing from its name and several, None when the model says nothing of use; `ModelFailed`."""
+"""Summarises the descriptions of a named entity; returns None if the reply is unusable, raises `ModelFailed`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurationContext:
-    """Where corrections are made: `summarize` is None without a chat model, `graph` knows which chunks say what.
+    """What corrections need. `summarize` is None without a chat model; `graph` finds the entities of a chunk.
 
-    `round_off` follows each change: what was derived since a moment is summarised and embedded as after an ingestion.
-    `separator` stands between the parts of the descriptions that are handed out.
+    `finish_derived` runs after each correction: it summarises and embeds what was refreshed since a moment.
+    `separator` joins the parts of returned descriptions.
     """
 
     database: Database
@@ -30,7 +30,7 @@ class CurationContext:
 
     @asynccontextmanager
     async def finish_derived_after(self) -> AsyncGenerator[None, None]:
-        """Round off what is changed within; what waited before is left to an ingestion or a worker."""
+        """Finish the data derived from the changes in this block; older work is left to an ingestion or a worker."""
         since = await self.database.now()
         yield
         await self.finish_derived(since)

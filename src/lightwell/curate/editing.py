@@ -1,7 +1,7 @@
-"""Editing by hand: a person's word stands before what texts say, for those who may see it, and stays.
+"""Manual edits of entities and relations. They override what documents state, and re-ingestion keeps them.
 
-What a person says lives in the access class of the tags given with it, by default in those classes in which what it is
-about is known: it never goes to people who have not heard of that.
+An edit belongs to the access class of the tags given with it. Without tags it goes to the reader's classes that
+mention the entity, so it never reveals the entity to others.
 """
 
 import math
@@ -37,7 +37,7 @@ _KIND = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 async def create(
     context: CurationContext, reader: Reader, manual_edit: ManualEdit, tags: Iterable[str]
 ) -> Entity:
-    """Make an entity by hand; raise `Invalid` when the reader has one of this name or the word cannot stand."""
+    """Create an entity; raise `Invalid` if the reader sees one of this name or the edit is not valid."""
     cleaned = _validate(manual_edit)
     if not cleaned.name:
         raise Invalid("The name is empty; say what the entity is called")
@@ -61,9 +61,9 @@ async def edit(
     manual_edit: ManualEdit,
     tags: Iterable[str],
 ) -> Entity:
-    """Say what an entity is called, what kind it is, what it is and from which passages; "" leaves what is there.
+    """Change an entity's name, kind, description or sources; "" leaves a field unchanged.
 
-    Raises `NotFound`, and `Invalid` for a passage that none of those sees completely who hear the word.
+    Raises `NotFound`, and `Invalid` for a source passage that no audience of the edit may see.
     """
     cleaned = _validate(manual_edit)
     if cleaned == ManualEdit():
@@ -81,9 +81,9 @@ async def edit(
 
 
 async def delete(context: CurationContext, reader: Reader, name: str) -> Entity:
-    """Delete an entity from all that the reader sees, now and later, and return what it was; raise `NotFound`.
+    """Hide an entity in all classes of the reader, also after re-ingestion; return its last state. Raises `NotFound`.
 
-    Documents stay as they are. Who shares no tag with the reader keeps the entity.
+    Documents do not change. People who share no tag with the reader keep the entity.
     """
     resolved = await entities.resolve_name(context.database, reader, name)
     deleted = await entities.get(context.database, reader, resolved.entity_id)
@@ -124,7 +124,7 @@ async def delete_relations(
 
 
 async def restore(context: CurationContext, reader: Reader, name: str) -> Entity:
-    """Show again what texts say of an entity that was deleted by hand; raise `NotFound`."""
+    """Undo the manual deletion of an entity; raise `NotFound`."""
     async with context.finish_derived_after():
         entity_id = await edits.restore(context.database, reader, name)
     return await _get_edited(context, reader, entity_id)
@@ -133,9 +133,9 @@ async def restore(context: CurationContext, reader: Reader, name: str) -> Entity
 async def relate(
     context: CurationContext, reader: Reader, relation_mention: RelationMention, tags: Iterable[str]
 ) -> Relation:
-    """Say that two entities are related, or say it anew; raise `NotFound` or `Invalid`.
+    """Create or replace a relation by hand; raise `NotFound` or `Invalid`.
 
-    `comparison` and `use_case` go with COMPARED_TO only; a person's word has no confidence below 1.
+    `comparison` and `use_case` are valid for COMPARED_TO only. A manual relation is stored with confidence 1.
     """
     audience = _audience(reader, tags)
     if not (math.isfinite(relation_mention.weight) and relation_mention.weight > 0):
@@ -164,7 +164,7 @@ async def relate(
 async def unrelate(
     context: CurationContext, reader: Reader, source: str, target: str, predicate: Predicate
 ) -> Relation:
-    """Delete a relation from all that the reader sees, now and later, and return what it was; raise `NotFound`."""
+    """Hide a relation in all classes of the reader, also after re-ingestion; return its last state. Raises `NotFound`."""
     database = context.database
     ends = (
         await entities.resolve_name(database, reader, source),
@@ -177,7 +177,7 @@ async def unrelate(
 
 
 def _validate(manual_edit: ManualEdit) -> ManualEdit:
-    """Return the word without blanks around; raise `Invalid` for what cannot stand."""
+    """Return the edit with trimmed fields; raise `Invalid` if a field is not valid."""
     cleaned = ManualEdit(
         name=" ".join(manual_edit.name.split()),
         kind=manual_edit.kind.strip(),
@@ -202,7 +202,7 @@ def _validate(manual_edit: ManualEdit) -> ManualEdit:
 async def _with_chunk_ids(
     database: Database, reader: Reader, manual_edit: ManualEdit, audiences: Sequence[Tags]
 ) -> ManualEdit:
-    """Return the word with the ids of its sources; raise `NotFound`, or `Invalid` for one that no audience sees."""
+    """Return the edit with chunk ids as sources; raise `NotFound`, or `Invalid` for a source that no audience may see."""
     if not manual_edit.sources:
         return manual_edit
     chunks = await published_chunks.resolve_ids(database, reader, manual_edit.sources)
@@ -215,7 +215,7 @@ async def _with_chunk_ids(
 
 
 def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
-    """Return who is to see a word, nobody when that is not said."""
+    """Return the access tags of an edit, none if the caller gave none."""
     audience = tags_of(tags)
     if audience and audience.isdisjoint(reader.tags):
         raise Invalid(
@@ -233,7 +233,7 @@ def _only_tag(reader: Reader) -> Tags:
 async def _audiences(
     database: Database, reader: Reader, audience: Tags, about: Sequence[ResolvedName]
 ) -> list[Tags]:
-    """Return who is to see a word about these: those it is said for, or else whoever knows all of them by name."""
+    """Return the audiences of an edit: the given one, or else the reader's classes that mention all of these entities."""
     if audience:
         return [audience]
     tag_sets = await access_classes.tags_of_classes(
@@ -260,7 +260,7 @@ async def _current_name(database: Database, reader: Reader, resolved: ResolvedNa
 
 
 async def _get_edited(context: CurationContext, reader: Reader, entity_id: EntityId) -> Entity:
-    """Return the entity with what has just been said, which may stand in a class that is new."""
+    """Return the edited entity. The edit may have created an access class, so the reader is resolved again."""
     current_reader = await access_classes.reader(context.database, reader.project_id, reader.tags)
     return await entities.get(context.database, current_reader, entity_id)
 

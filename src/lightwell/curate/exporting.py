@@ -1,4 +1,4 @@
-"""Exports what a reader sees to files: a batch at a time, from one snapshot, whole or not at all."""
+"""Exports what a reader sees: in batches from one database snapshot, completely or not at all."""
 
 import asyncio
 import os
@@ -36,18 +36,18 @@ T = TypeVar("T")
 
 
 class Sink(Protocol):
-    """Where the rows go, table after table."""
+    """Writes rows to files, one table after another."""
 
     @property
     def shortened_texts(self) -> int:
-        """How many texts did not fit whole."""
+        """The number of texts that were cut to fit a cell."""
         ...
 
     def begin(self, table: ExportTable) -> None: ...
     def add(self, records: Sequence[ExportRecord]) -> None: ...
     def close(self) -> None: ...
     def abandon(self) -> None:
-        """Let go of the files, which nobody will look at."""
+        """Close the files after a failure; they are deleted afterwards."""
         ...
 
 
@@ -59,9 +59,9 @@ async def export(
     config: ExportConfig,
     on_progress: Callable[[ExportProgress], None],
 ) -> Exported:
-    """Write what the reader sees at this moment, and return what was written; raise `Invalid` where it cannot be.
+    """Write what the reader sees now and return what was written; raise `Invalid` if the files cannot be written.
 
-    Everything is written beside its place first and moved there at the end: nobody ever sees half a file.
+    Files are written to a temporary folder beside the target and moved at the end, so nobody sees half a file.
     """
     require_writable(config)
     rows: dict[ExportTable, int] = {}
@@ -88,7 +88,7 @@ async def export(
 
 
 def require_writable(config: ExportConfig) -> None:
-    """Raise `Invalid` when the files cannot be written where they should, or are there already."""
+    """Raise `Invalid` if the files cannot be written, or exist and may not be replaced."""
     folder = config.output_path.parent
     if not folder.is_dir():
         raise Invalid(f"There is no folder {str(folder)!r} to write to; make it first")
@@ -122,7 +122,7 @@ async def _records(
 async def _vectors(
     snapshot: Snapshot, index: VectorIndex, space: Space
 ) -> AsyncGenerator[Sequence[PassageVector], None]:
-    """Yield the vectors of the reader's chunks; one whose vector is still on its way is left out."""
+    """Yield the vectors of the reader's chunks; chunks whose vector is not indexed yet are left out."""
     async for batch in snapshot.chunks():
         found = await index.vectors(space.id, [each.id for each in batch])
         yield [
@@ -135,7 +135,7 @@ async def _vectors(
 def _with_separator_applied(
     batch: Sequence[ExportRecord], config: ExportConfig
 ) -> Sequence[ExportRecord]:
-    """Return the records with the config's separator in descriptions; pages list the parts one by one instead."""
+    """Return the records with the config's separator in descriptions; markdown and text list the parts one by one instead."""
     if config.separator is None or config.format in (ExportFormat.MD, ExportFormat.TXT):
         return batch
     return [_with_separator(each, config.separator) for each in batch]
@@ -166,7 +166,7 @@ def _open_sink(config: ExportConfig, folder: Path, dimension: int) -> Sink:
 
 @contextmanager
 def _temporary_folder(beside: Path) -> Generator[Path, None, None]:
-    """Lend a folder of our own on the same file system, removed with all that is in it at the end."""
+    """Yield a private folder on the same file system, so that moving is atomic; it is removed at the end."""
     try:
         temporary = tempfile.TemporaryDirectory(prefix=".lightwell-export-", dir=beside.parent)
     except OSError as error:
@@ -182,13 +182,13 @@ def _move_into_place(config: ExportConfig, folder: Path) -> None:
                 file.fileno(), 0o600
             )  # it holds what this reader sees, and others here may not
             os.fsync(file.fileno())
-    require_writable(config)  # it took a while: another file may be there by now
+    require_writable(config)  # another process may have created the file meanwhile
     for path in config.paths:
         (folder / path.name).replace(path)
 
 
 async def _in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what the call returns, made in a thread; a cancelled one is waited for, since it has files open."""
+    """Run the call in a thread. If cancelled, wait for its end first, because it has files open."""
     task = asyncio.ensure_future(asyncio.to_thread(call, *args, **kwargs))
     try:
         return await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""What people see and correct of the graph, as verbs; `KnowledgeBase.graph` is one of these."""
+"""Reading and correcting the graph; `KnowledgeBase.graph` is an instance of `Graph`."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ _Described = TypeVar("_Described", Entity, Relation, ExportedRelation)
 class Graph:
     """The entities and relations of a project.
 
-    Entities are named as the reader knows them: by name, reference or id. What the reader may not see is not there.
+    Methods take an entity's name, reference or id. What the reader may not see raises `NotFound` like a missing entity.
     """
 
     context: CurationContext
@@ -61,7 +61,7 @@ class Graph:
             after, limit = page[-1].ref, limit - len(page)
 
     async def entity(self, reader: Reader, name: str) -> EntityDetails:
-        """Return the entity called so, with its other names and its relations; raise `NotFound`."""
+        """Return the entity with its aliases and relations; raise `NotFound`."""
         resolved = await entities.resolve_name(self._database, reader, name)
         entity = await entities.get(self._database, reader, resolved.entity_id)
         relations = await entities.relations(self._database, reader, entity.id)
@@ -114,15 +114,15 @@ class Graph:
         return replace(result, target_entity=self._with_separator(result.target_entity))
 
     async def unmerge(self, reader: Reader, name: str) -> tuple[Entity, ...]:
-        """Take back the merge of what was called so, or with this id; return what stands by itself again."""
+        """Undo the merge of this entity, or with this id; return the separated entities."""
         return tuple(map(self._with_separator, await merging.unmerge(self.context, reader, name)))
 
     async def merges(
         self, reader: Reader, *, after: MergeId | None = None, limit: int = 100
     ) -> list[ActiveMerge]:
-        """Return up to `limit` merges that hold and of which the reader sees both sides, the latest first.
+        """Return up to `limit` active merges of which the reader sees both sides, the latest first.
 
-        `after` goes on behind this one.
+        `after` continues after this merge.
         """
         return await merges.list_active(self._database, reader, after=after, limit=limit)
 
@@ -137,7 +137,7 @@ class Graph:
     ) -> SplitResult:
         """Move what these documents and passages say of an entity to the one called `into`; raise `NotFound`, `Invalid`.
 
-        Re-ingestion keeps it. It holds for whoever sees the documents under the access tags they have now.
+        Re-ingestion keeps the split. It applies to readers who share the documents' present access tags.
         """
         result = await splitting.split(
             self.context, reader, name, into, documents=documents, passages=passages
@@ -152,13 +152,13 @@ class Graph:
     async def splits(
         self, reader: Reader, *, after: SplitId | None = None, limit: int = 100
     ) -> list[StandingSplit]:
-        """Return up to `limit` splits that move what the reader sees, the latest first; `after` goes on behind this one."""
+        """Return up to `limit` active splits that the reader sees, the latest first; `after` continues after this split."""
         return await splits.list_active(self._database, reader, after=after, limit=limit)
 
     async def proposals(
         self, reader: Reader, *, about: str = "", limit: int = 20
     ) -> list[MergeProposal]:
-        """Return which entities may be one, the surest first: of those spoken of last, or with the one named."""
+        """Return merge proposals, the most confident first: for the entity `about`, or for those mentioned last."""
         found = await merge_proposals.propose_merges(
             self._database, reader, about=about, limit=limit
         )
@@ -170,34 +170,34 @@ class Graph:
         ]
 
     async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
-        """Remember that two entities are two, so that nobody is asked again; raise `NotFound`."""
+        """Reject a merge proposal, so that it is not proposed again; raise `NotFound`."""
         first, second = await merge_proposals.reject(self._database, reader, one, other)
         return self._with_separator(first), self._with_separator(second)
 
     async def create(
         self, reader: Reader, manual_edit: ManualEdit, *, tags: Iterable[str] = ()
     ) -> Entity:
-        """Make an entity by hand, for those who share one of the tags, by default the only one that the reader has.
+        """Create an entity for people who share one of the tags; the default is the reader's only tag.
 
-        Raises `Invalid` when there is one already, or several tags to choose from. As with every word by hand, a reader resolved before sees it from
-        its next request on.
+        Raises `Invalid` if the entity exists, or if the reader has several tags and none is given. A `Reader` that was
+        resolved earlier may see the edit only after it is resolved again.
         """
         return self._with_separator(await editing.create(self.context, reader, manual_edit, tags))
 
     async def edit(
         self, reader: Reader, name: str, manual_edit: ManualEdit, *, tags: Iterable[str] = ()
     ) -> Entity:
-        """Say what an entity is called, what kind it is, what it is; re-ingestion keeps it. Raises `NotFound`, `Invalid`.
+        """Change an entity's name, kind, description or sources; re-ingestion keeps it. Raises `NotFound`, `Invalid`.
 
-        Without tags those hear it, of the reader's access classes, that know the entity. Sources in the word replace
-        those of the texts, as long as one of these passages is there.
+        Without tags the edit goes to the reader's access classes that mention the entity. Sources in the edit replace
+        those from documents while at least one of these passages exists.
         """
         return self._with_separator(
             await editing.edit(self.context, reader, name, manual_edit, tags)
         )
 
     async def delete(self, reader: Reader, name: str) -> Entity:
-        """Hide an entity from all who share a tag with the reader, and take back what people said of it there."""
+        """Hide an entity from all who share a tag with the reader, and remove its manual edits there."""
         return self._with_separator(await editing.delete(self.context, reader, name))
 
     async def delete_entities(self, reader: Reader, names: Sequence[str]) -> tuple[Entity, ...]:
@@ -207,15 +207,15 @@ class Graph:
         )
 
     async def restore(self, reader: Reader, name: str) -> Entity:
-        """Show again what texts say of a deleted entity; raise `NotFound`."""
+        """Undo the manual deletion of an entity; raise `NotFound`."""
         return self._with_separator(await editing.restore(self.context, reader, name))
 
     async def relate(
         self, reader: Reader, relation_mention: RelationMention, *, tags: Iterable[str] = ()
     ) -> Relation:
-        """Say by hand how two entities are related; raise `NotFound` or `Invalid`.
+        """Create or replace a relation of two entities by hand; raise `NotFound` or `Invalid`.
 
-        Without tags those hear it, of the reader's access classes, that know both.
+        Without tags it goes to the reader's access classes that mention both entities.
         """
         return self._with_separator(
             await editing.relate(self.context, reader, relation_mention, tags)
@@ -237,7 +237,7 @@ class Graph:
         return self._with_separator(deleted)
 
     def _with_separator(self, described: _Described) -> _Described:
-        """Return it as people read it, with the separator of the settings."""
+        """Return the value with the configured separator in its descriptions."""
         return with_separator(described, self.context.separator)
 
 

@@ -1,7 +1,7 @@
-"""Which entities may be one: proposed with what speaks for it, never applied by itself, and not again once rejected.
+"""Proposes merges with evidence. A proposal is never applied by itself, and a rejected one does not return.
 
-Proposals are not stored. They are found when somebody asks, from what that person sees, for the entities that were
-spoken of last or for one of them; so a look costs the same however large the store is.
+Proposals are not stored. Each request computes them from what its reader sees, for one entity or for those mentioned
+last, so the cost does not grow with the store.
 """
 
 import math
@@ -17,7 +17,7 @@ from lightwell.records.graph import entities, merge_candidates
 from lightwell.records.graph.merge_candidates import MergeEvidence, MergeSubject
 
 MAX_SUBJECTS = 500
-"""How many of the entities that were spoken of last are looked at."""
+"""The number of most recently mentioned entities that are compared."""
 
 _EVIDENCE_CONFIDENCE = {"email": 0.95, "alias": 0.9, "domain": 0.6}
 _SEPARATOR = re.compile(r"[,;|]")
@@ -28,7 +28,7 @@ Pair = tuple[EntityId, EntityId]
 async def propose_merges(
     database: Database, reader: Reader, *, about: str, limit: int
 ) -> list[MergeProposal]:
-    """Return up to `limit` proposals, the surest first; `about` names the entity to look at, "" the latest ones."""
+    """Return up to `limit` proposals, the most confident first; `about` names an entity, "" means the latest ones."""
     subject = (await entities.resolve_name(database, reader, about)).entity_id if about else None
     subjects = await merge_candidates.merge_subjects(database, reader, subject, most=MAX_SUBJECTS)
     evidence = [
@@ -61,7 +61,7 @@ async def propose_merges(
 
 
 async def reject(database: Database, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
-    """Remember that these two entities are two; raise `NotFound`, or `Invalid` when they are one already."""
+    """Record that these two entities are different; raise `NotFound`, or `Invalid` when they are one already."""
     first = (await entities.resolve_name(database, reader, one)).entity_id
     second = (await entities.resolve_name(database, reader, other)).entity_id
     if first == second:
@@ -72,7 +72,7 @@ async def reject(database: Database, reader: Reader, one: str, other: str) -> tu
 
 
 def merge_confidence(evidence: Mapping[str, str], shared: int) -> float:
-    """Return how sure it is that two entities with this evidence and as many shared neighbours are one, in [0, 1]."""
+    """Return the confidence, in [0, 1], of a merge with this evidence and so many shared neighbours."""
     doubts = [
         1 - _EVIDENCE_CONFIDENCE[field] for field in evidence if field in _EVIDENCE_CONFIDENCE
     ]

@@ -1,8 +1,8 @@
-"""Merging: several entities become one, under one of their names, until it is taken back.
+"""Merges entities into one, and undoes merges.
 
-A merge is a fact of its own: it is applied when somebody reads who was told of it, also to documents that come later,
-and mentions keep the name that their text gives. It holds for those who see both sides where the person who made it saw
-them. What merged entities are said to be is joined within each access class and never across.
+A merge is stored as a fact and changes no mention, so undoing it restores everything. It is applied at reading time,
+also to documents that come later, for readers who share with its author a class of each side. Descriptions are joined
+within each access class, never across classes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,11 +30,10 @@ async def merge(
     *,
     strategy: MergeStrategy = MergeStrategy.CONCATENATE,
 ) -> MergeResult:
-    """Merge the sources into the target and return what that did to what the reader sees.
+    """Merge the sources into the target and return the effects that the reader sees.
 
-    Each is named as the reader knows it: by name, reference or id. Entities without relations may be merged; then
-    nothing is redirected, and the result's note says so. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before
-    anything is changed.
+    Entities are given by name, reference or id. If no source has relations, the result's note says that none was
+    redirected. Raises `NotFound` for what the reader may not see, `Invalid`, and `ModelFailed` before any change.
     """
     _require_names(sources, target)
     summarize = _summarizer(context, strategy)
@@ -69,9 +68,9 @@ async def merge(
 
 
 async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[Entity, ...]:
-    """Take back the merge of the entity called so, or the merge with this id; return what stands by itself again.
+    """Undo the merge of this entity, or the merge with this id; return the separated entities.
 
-    Everything is as if it had never been merged, whatever was ingested or deleted since. Raises `NotFound`.
+    Afterwards everything is as without the merge, also for documents ingested or deleted since. Raises `NotFound`.
     """
     database = context.database
     chosen = _merge_id(name) or (await entities.resolve_name(database, reader, name)).named_as
@@ -84,7 +83,7 @@ async def unmerge(context: CurationContext, reader: Reader, name: str) -> tuple[
 def count_redirections(
     related: Sequence[RelationEnds], sources: Sequence[EntityId], target: EntityId
 ) -> tuple[int, int]:
-    """Return how many relations get another end, and how many of them join one that is there; loops are neither."""
+    """Return how many relations get a new end, and how many of these duplicate an existing one; loops do not count."""
     moved = {source: target for source in sources}
     existing = {each for each in related if each.source not in moved and each.target not in moved}
     redirected = deduped = 0
@@ -110,7 +109,7 @@ def _require_names(sources: Sequence[str], target: str) -> None:
 
 
 def _summarizer(context: CurationContext, strategy: MergeStrategy) -> Summarize | None:
-    """Return who summarises for this strategy, None where it needs nobody."""
+    """Return the summarizer if the strategy needs one, else None."""
     if strategy is not MergeStrategy.LLM_SUMMARIZE:
         return None
     if context.summarize is None:
@@ -138,7 +137,7 @@ async def _summaries(
     into: ResolvedName,
     summarize: Summarize,
 ) -> dict[ClassId, NewSummary]:
-    """Have a model summarise what each of the reader's classes says, each by itself."""
+    """Summarise the merged descriptions of each of the reader's classes separately, so that no text mixes classes."""
     by_class_summaries: dict[ClassId, NewSummary] = {}
     by_class = await merges.descriptions_by_class(database, reader, [*sources, into.entity_id])
     for class_id, trees in by_class.items():
@@ -169,7 +168,7 @@ def _removed_relations_note(related: Sequence[RelationEnds], sources: Sequence[E
 
 
 def _target_name(trees: Mapping[EntityId, MergeTree], target: EntityId) -> str:
-    """Return what the class calls the target, or else the first of the sources that it knows."""
+    """Return the target's name in this class, or the name of the first source that the class mentions."""
     tree = trees.get(target) or next(iter(trees.values()))
     root = tree.said.get(tree.root) or next(iter(tree.said.values()))
     return root.name

@@ -1,4 +1,4 @@
-"""Exports for people: markdown and plain text, a paragraph for each thing."""
+"""Exports as markdown and plain text, one paragraph per record."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ _INDENT = "    "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paragraph:
-    """One thing as people read it: a heading, facts on a line, what is said of it, where from, its text."""
+    """One record for people to read: heading, facts on one line, descriptions, sources, and text."""
 
     heading: str
     facts: tuple[str, ...]
@@ -78,7 +78,7 @@ def record_paragraph(record: ExportRecord) -> Paragraph:
 
 
 class ParagraphFile:
-    """One file of paragraphs under a heading for each table; nothing in it reads as anything but text."""
+    """One file of paragraphs under a heading for each table; markup in records is escaped."""
 
     shortened_texts = 0
 
@@ -110,7 +110,7 @@ def render_markdown_title(words: str) -> str:
 
 
 def render_markdown(paragraph: Paragraph) -> str:
-    """Return the paragraph as markdown; its words hold no marks, links, images or tags."""
+    """Return the paragraph as markdown; markup, links, images and tags in its text are escaped."""
     lines = [
         f"\n## {_escape(paragraph.heading)}\n",
         _escape(" · ".join(filter(None, paragraph.facts))),

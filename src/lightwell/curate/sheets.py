@@ -1,4 +1,4 @@
-"""Exports for spreadsheets: csv, one table a file, and xlsx, one table a sheet."""
+"""Exports for spreadsheets: csv with one file per table, and xlsx with one sheet per table."""
 
 import csv
 from collections.abc import Callable, Sequence
@@ -25,10 +25,10 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.exports import ExportRecord, ExportTable
 
 MAX_ROWS = 1_048_576
-"""What a sheet holds, its heading included."""
+"""Rows per sheet, including the heading."""
 
 _FIXED_DATE = datetime(1980, 1, 1, tzinfo=UTC)
-"""When a workbook says it was made: two exports of the same are the same, byte for byte."""
+"""The creation date of each workbook, so that equal exports are equal byte for byte."""
 
 _NARROW, _WIDE = 14, 40
 _WIDE_COLUMNS = frozenset(
@@ -37,7 +37,7 @@ _WIDE_COLUMNS = frozenset(
 
 
 class CsvFiles:
-    """One csv file for each table, in UTF-8 with the mark that Excel knows it by."""
+    """One csv file for each table, in UTF-8 with the byte order mark that Excel needs."""
 
     def __init__(self, path_of: Callable[[ExportTable], Path]) -> None:
         self._path_of = path_of

@@ -1,7 +1,7 @@
-"""Splitting: what some documents or passages say of an entity is said of another one, until it is undone.
+"""Splits: mentions in chosen documents or passages move to another entity, until the split is undone.
 
-A split is a fact of its own, applied to these documents however often they are read again; a passage is known by its
-text. It holds within the access classes that the documents have when it is made.
+A split is stored as a fact and applied whenever these documents are ingested again; a passage is recognised by its
+text. It applies within the access classes that the documents had when it was made.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A document's text as chunks: along its headings first, whole sentences next, never a word lost."""
+"""Splits a document into chunks: along headings first, then along sentences. No word is lost."""
 
 import hashlib
 from bisect import bisect_left, bisect_right
@@ -26,13 +26,13 @@ from lightwell.text.tokens import token_count
 
 _TARGET_MIN, _TARGET_MAX = TARGET_CHUNK
 _MAX_UNSPLIT_TOKENS = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50
-"""Tokens of a table or code block that stays whole: a short piece may still join on either side."""
+"""Tokens; a table or code block up to this size is never split. The rest leaves room for a short piece on either side."""
 
 _WINDOW_CHARACTERS = 8_000
-"""Characters handed to the splitter at once: its time grows with the square of an unbroken text."""
+"""Characters given to the splitter at once, because its time grows with the square of unbroken text."""
 
 _CHARACTERS_PER_TOKEN = 8
-"""At most, when a chunk is cut, so that 1024 tokens have at most 8,192 characters; prose has four to five."""
+"""Every 8 characters count as at least one token, so 1024 tokens hold at most 8,192 characters. Prose has four to five."""
 
 _HEADING_SIGNS = "# \t\n*_="
 
@@ -50,7 +50,7 @@ _Part = TypeVar("_Part", Section, Page, Span)
 
 @dataclass(frozen=True, slots=True)
 class _Intervals(Generic[_Part]):
-    """Parts by their start; `reached` is the furthest end so far, since spans may overlap."""
+    """Parts sorted by their start. `reached[i]` is the furthest end among parts 0 to i, because spans may overlap."""
 
     parts: Sequence[_Part]
     reached: Sequence[int]
@@ -87,10 +87,10 @@ class _Layout:
 
 
 def split_into_chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
-    """Return the chunks in order; only white space falls between them. An empty text has none.
+    """Return the chunks in order; between two chunks there is only white space. An empty text has no chunks.
 
-    A document of up to 1024 tokens is one chunk. Otherwise each has 100 to 2000 tokens, 512 to 1024
-    where the text allows it. Eight characters count as a token at least, so none has more than 16,000 characters.
+    A document of up to 1024 tokens is one chunk. Otherwise each chunk has 100 to 2000 tokens, and 512 to 1024
+    where the text allows it. No chunk has more than 16,000 characters.
     """
     text = document.text
     whole = _trim(text, 0, len(text))
@@ -105,7 +105,7 @@ def split_into_chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
 
 
 def validate_chunk(draft: ChunkDraft) -> ChunkDraft:
-    """Return a hand-made chunk as it is; raise `Invalid` when it is empty, too short or too long."""
+    """Return a chunk that the caller supplied, unchanged; raise `Invalid` if it is empty, too short or too long."""
     if not draft.text.strip():
         raise Invalid("Chunk content cannot be empty")
     if not SHORTEST_CHUNK <= draft.tokens <= LONGEST_CHUNK:
@@ -114,7 +114,7 @@ def validate_chunk(draft: ChunkDraft) -> ChunkDraft:
 
 
 def text_to_embed(title: str, draft: ChunkDraft) -> str:
-    """Return what is embedded: the title, the headings and the text, one below the other, none twice."""
+    """Return the text to embed: title, headings and chunk text, one per line, without repetition."""
     path = draft.section_path[1:] if draft.section_path[:1] == (title,) else draft.section_path
     opening = draft.text.lstrip(_HEADING_SIGNS)
     lines = [line for line in (title, " > ".join(path)) if line and not opening.startswith(line)]
@@ -122,7 +122,7 @@ def text_to_embed(title: str, draft: ChunkDraft) -> str:
 
 
 def chunk_hash(title: str, draft: ChunkDraft) -> str:
-    """Return the SHA-256, in hex, of what is embedded."""
+    """Return the SHA-256, in hex, of the text to embed."""
     return hashlib.sha256(text_to_embed(title, draft).encode()).hexdigest()
 
 
@@ -131,7 +131,7 @@ def _piece_tokens(text: str, piece: _Piece) -> int:
 
 
 def _weighted_tokens(text: str) -> int:
-    """Return the tokens that a text counts for: rules, blanks and dots by the hundred are one token and no short text."""
+    """Return the token count, but at least one token per 8 characters: a tokenizer makes one token of a hundred dots."""
     return max(token_count(text), len(text) // _CHARACTERS_PER_TOKEN)
 
 
@@ -145,7 +145,7 @@ def _trim(text: str, start: int, end: int) -> _Piece | None:
 
 
 def _split_by_section(document: ParsedDocument) -> Iterator[_Piece]:
-    """Yield sections, and the parts of those that are too long."""
+    """Yield each section as one piece, or in several pieces if it is too long."""
     text = document.text
     solid = _intervals(_unsplittable_blocks(document.spans))
     for section in document.sections:
@@ -159,7 +159,7 @@ def _split_by_section(document: ParsedDocument) -> Iterator[_Piece]:
 
 
 def _unsplittable_blocks(spans: Sequence[Span]) -> list[Span]:
-    """Return code and tables, the outermost only, in order."""
+    """Return code blocks and tables in order; of nested ones, the outermost only."""
     outermost: list[Span] = []
     for span in spans:
         if span.kind is not SpanKind.FORMULA and (not outermost or span.start >= outermost[-1].end):
@@ -203,7 +203,7 @@ def _window_end(text: str, start: int, end: int) -> int:
 
 
 def _pack(text: str, pieces: Iterator[_Piece]) -> list[_Piece]:
-    """Return the pieces joined up to the target's size."""
+    """Join neighbouring pieces up to the target size."""
     packed: list[_Piece] = []
     for piece in pieces:
         if packed and _can_join(text, packed[-1], piece):
@@ -221,7 +221,7 @@ def _can_join(text: str, before: _Piece, after: _Piece) -> bool:
 
 
 def _join_short(text: str, pieces: Sequence[_Piece], heads: frozenset[int]) -> list[_Piece]:
-    """Return the pieces with those under 100 tokens joined: to the next where they open a section."""
+    """Join pieces under 100 tokens to a neighbour: to the next one if they begin a section, else to the one before."""
 
     def short(piece: _Piece) -> bool:
         return _piece_tokens(text, piece) < SHORTEST_CHUNK
@@ -261,7 +261,7 @@ def _make_draft(layout: _Layout, index: int, piece: _Piece) -> ChunkDraft:
 
 
 def _common_path(sections: Sequence[Section]) -> tuple[str, ...]:
-    """Return what the headings of all sections have in common."""
+    """Return the heading path that all sections share."""
     paths = [section.path for section in sections]
     common = paths[0] if paths else ()
     for path in paths[1:]:
@@ -271,7 +271,7 @@ def _common_path(sections: Sequence[Section]) -> tuple[str, ...]:
 
 
 def _prose(text: str, spans: Sequence[Span], piece: _Piece) -> str:
-    """Return the piece without its code and formulas."""
+    """Return the piece without code and formulas, which would mislead language detection."""
     parts: list[str] = []
     at = piece.start
     for span in spans:

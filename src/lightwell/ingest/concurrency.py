@@ -1,4 +1,4 @@
-"""Many at once, all of them awaited."""
+"""Runs coroutines concurrently and cancels the others when one fails."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """Return what each call gives, in order; the first failure ends the others and is raised as it is."""
+    """Return the results in order. If a call fails, cancel the others and raise its error, not an exception group."""
     tasks: list[asyncio.Task[T]] = []
     try:
         async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""What work on a project needs, and how its outcome is told."""
+"""The ingestion context: stores, models and limits of a worker; and the upkeep of derived data."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ _INDEX_CHANGES_PER_BATCH = 500
 
 
 class Step(StrEnum):
-    """What is being done with a document; each counts its chunks, parsing none."""
+    """The step that a document is in. Embedding and extracting count chunks; parsing counts nothing."""
 
     PARSING = "parsing"
     EMBEDDING = "embedding"
@@ -35,7 +35,7 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a step has come within one document: `done` of `total` chunks."""
+    """Progress of one step within one document: `done` of `total` chunks."""
 
     url: str
     step: Step
@@ -45,11 +45,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestContext:
-    """What a batch of jobs needs on its way in; `only` these documents' jobs are claimed, None for all.
+    """The stores, models and limits that ingestion needs. `only` restricts claims to these documents; None means all.
 
-    `batches` of `jobs_per_batch` are under way at once; of these, two at most are cut and embedded, so that the first
-    are read while the next are prepared. `embedding_batch_size` texts are handed to the embedder, and `refresh_batch_size`
-    entities and relations derived anew in one transaction. `sources` says which sources these list. `progress` is told how steps come along within documents.
+    Up to `max_batches` batches of `jobs_per_batch` documents run concurrently. `preparation_slots` lets two of them
+    parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
+    number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
+    transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
+    list their source chunks. Ingestion calls `progress` after each step within a document.
     """
 
     database: Database
@@ -76,7 +78,7 @@ class IngestContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How one document's job ended; `error` is "" when it ended well."""
+    """The result of one document's job; `error` is "" on success."""
 
     url: str
     chunks: int
@@ -84,7 +86,7 @@ class Outcome:
 
 
 async def sync_index(context: IngestContext, project_id: ProjectId) -> None:
-    """Carry out what the vector index has still to follow: chunks that went or changed their class, and its growth."""
+    """Apply recorded changes to the vector index: chunks that were removed or changed their access class."""
     while changes := await staging.index_changes(
         context.database, project_id, limit=_INDEX_CHANGES_PER_BATCH
     ):
@@ -99,7 +101,7 @@ async def sync_index(context: IngestContext, project_id: ProjectId) -> None:
 
 
 async def refresh(context: IngestContext, project_id: ProjectId) -> None:
-    """Recompute whatever was derived from mentions that came or went, once for all batches that wait for it."""
+    """Recompute the profiles whose mentions changed, once for all concurrent batches that ask for it."""
     await context.refresh_queue((context, project_id))
 
 
@@ -120,11 +122,11 @@ async def _refresh_some(context: IngestContext, project_id: ProjectId) -> int:
 async def finish_derived(
     context: IngestContext, project_id: ProjectId, since: datetime | None = None
 ) -> None:
-    """Do what is done once however many documents came or went: long descriptions are summarised, what is said of
-    things is embedded, replies and turns of conversations are forgotten of which nothing is left. So is an erasure that
-    somebody began and did not live to end.
+    """Finish derived data, once for any number of changed documents.
 
-    With `since` only what was derived then or later is summarised and embedded; the rest waits for a worker.
+    This completes erasures that a crash interrupted, summarises long descriptions and embeds profiles. It also
+    deletes cached replies and conversation turns whose sources are gone. With `since`, only profiles that were
+    refreshed at that time or later are summarised and embedded; a worker does the rest.
     """
     await erasure.finish_requested(context.database, project_id)
     if context.summarizer is not None:
@@ -142,6 +144,6 @@ async def finish_derived(
 
 
 async def apply_pending_changes(context: IngestContext, project_id: ProjectId) -> None:
-    """Bring everything derived up to what PostgreSQL shows, after documents went or changed hands."""
+    """Update the vector index and the profiles after documents were deleted or got other access tags."""
     await sync_index(context, project_id)
     await refresh(context, project_id)

@@ -1,4 +1,4 @@
-"""Documents go: hidden first, then what was derived from them is rebuilt once for all, then the report."""
+"""Deletes documents: hide them first, then rebuild derived data once for all of them, then report."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
@@ -19,16 +19,16 @@ Tombstone = Callable[[Connection, ProjectId, Sequence[DocumentId]], Awaitable[No
 async def delete(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]
 ) -> Deletion:
-    """Turn documents into tombstones and rebuild what they fed; no read finds them once this returns."""
+    """Turn documents into tombstones and rebuild the data derived from them. Afterwards no read finds them."""
     return await _delete(context, reader, document_ids, documents.tombstone)
 
 
 async def erase(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId]
 ) -> Deletion:
-    """Delete documents, and their tombstones with them: not even their names are left, nor those that only they had.
+    """Delete documents together with their tombstones, URLs and all names that only they mention.
 
-    A document that is ingested again meanwhile stays; the report's errors name it.
+    A document that is ingested again at the same time stays; the report's `errors` name it.
     """
     report = await _delete(context, reader, document_ids, erasure.tombstone)
     await erasure.finish_requested(context.database, reader.project_id)

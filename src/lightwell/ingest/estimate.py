@@ -1,4 +1,4 @@
-"""What an ingestion would cost, before anything is spent or written down."""
+"""Estimates the model calls and tokens of an ingestion, without calling a model or writing anything."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -23,14 +23,15 @@ _CHUNKS_PER_QUERY = 200
 _DOCUMENTS_PER_QUERY = 50
 _MIN_EXTRACTIONS = 20
 _DEFAULT_STATISTICS = ExtractionStatistics(output_share=0.4, second_looks=0.3)
-"""What is assumed before the project has shown otherwise."""
+"""Used until the project has enough extractions of its own to learn from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What is to be read, and what that takes: `calls` and their tokens are what is likely, second looks included.
+    """Expected cost: model `calls` and their tokens, including gleaning.
 
-    `kept` are the chunks whose replies are kept already. Summaries of long descriptions come on top.
+    `cached` counts chunks whose replies are in the cache and cost nothing. Summaries of long descriptions are not
+    included.
     """
 
     documents: int
@@ -54,9 +55,10 @@ _ZERO = Estimate(
 async def estimate(
     context: IngestContext, project_id: ProjectId, connector: Connector, system: str
 ) -> Estimate:
-    """Return what following the source would ask of the model; what rules read costs nothing.
+    """Return the expected model cost of syncing this source; rule extraction costs nothing.
 
-    What is known of the project is what those know who may see the documents: others' documents change no number.
+    Cached replies count only if a reader with the document's access tags sees them, so the numbers reveal nothing
+    about other documents.
     """
     total = _ZERO
     seen_keys: set[CacheKey] = set()
@@ -90,7 +92,7 @@ async def estimate(
 async def estimate_reextraction(
     context: IngestContext, reader: Reader, published: Sequence[DocumentId]
 ) -> Estimate:
-    """Return what reading these published documents again would ask of the model."""
+    """Return the expected model cost of extracting these published documents again."""
     total, seen_keys = replace(_ZERO, documents=len(published)), set[CacheKey]()
     for start in range(0, len(published), _DOCUMENTS_PER_QUERY):
         batch = published[start : start + _DOCUMENTS_PER_QUERY]

@@ -1,4 +1,4 @@
-"""Whose fault is an error: one document's, which alone pays for it, or what all documents stand on?"""
+"""Decides whether an error belongs to one document, which then fails alone, or to a service that all documents need."""
 
 import traceback
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a document failed: a stable word for programs and a sentence for people."""
+    """Why a document failed: a stable `code` for programs and a `message` for people."""
 
     code: str
     message: str
 
 
 def document_failure(error: Exception, url: str) -> Failure | None:
-    """Return the failure of the document on whose behalf this was raised, None where it is not the document's.
+    """Return the document's failure, or None if the error is not the document's own.
 
-    A model, the parser, the database or a lost lease concerns every document. An error that nobody expected is logged with its
-    type and place, without its message, which may quote the document.
+    A failing model, parser or database and a lost lease concern every document, so they stop the batch instead.
+    An unexpected error is logged with its type and place only: its message may quote the document.
     """
     match error:
         case Lost() | ModelFailed() | ParserFailed() | StoreFailed():

@@ -1,4 +1,4 @@
-"""Parsing in processes of their own: what a hostile file costs, it costs a process that can be replaced."""
+"""Parses documents in child processes, so that a hostile file can only exhaust a process that is replaceable."""
 
 import asyncio
 import json
@@ -33,10 +33,10 @@ from lightwell.logs import logger
 
 _STARTUP_SECONDS = 120.0
 _GRACE_SECONDS = 10.0
-"""What the parent waits beyond the process's own alarm clock before it kills it."""
+"""How long the parent waits after the child's own time limit before it kills the child."""
 
 _MAX_DOCUMENTS = 200
-"""Documents that one process parses before it is replaced, so that nothing piles up in it."""
+"""Documents that one process parses before it is replaced, so that leaked memory cannot accumulate."""
 
 _BOOTSTRAP = (
     "import json, runpy, sys; sys.path[:] = json.loads(sys.argv.pop(1));"
@@ -50,9 +50,9 @@ _log = logger(__name__)
 
 
 class Parser:
-    """Parses documents in up to `processes` processes, started when there is something to parse, and kept.
+    """Parses documents in up to `processes` child processes, which start on demand and are reused.
 
-    Their limits hold for each document. `close` ends them; whoever is still waiting gets `ParserFailed`.
+    `limits` apply to each document. `close` ends the processes; calls that still wait raise `ParserFailed`.
     """
 
     def __init__(self, limits: ParserLimits | None = None, *, processes: int = 2) -> None:
@@ -68,8 +68,8 @@ class Parser:
     async def parse(self, content: bytes, format: Format, *, name: str) -> ChunkedDocument:
         """Return the document in chunks; `name` is the file's name.
 
-        Raise `Unreadable` with the parser's reason, `TooCostly` where a limit ended the process or it crashed, and
-        `ParserFailed` where there is no process to be had. Who is cancelled takes the process along.
+        Raise `Unreadable` with the parser's reason, `TooCostly` if the process hit a limit or crashed, and
+        `ParserFailed` if no process can be started. Cancelling the call kills the process that works for it.
         """
         task = _Task(request=Request(format=format, name=name), content=content)
         loop = asyncio.get_running_loop()
@@ -81,12 +81,12 @@ class Parser:
 
     @property
     def process_ids(self) -> list[int]:
-        """The processes that live now, for whoever watches over them."""
+        """The ids of the running child processes, for monitoring."""
         with self._lock:
             return [process.id for process in self._all]
 
     def close(self) -> None:
-        """End all processes; the parser is of no use any more."""
+        """End all processes. The parser cannot be used afterwards."""
         with self._lock:
             self._closed = True
             processes = list(self._all)
@@ -106,7 +106,7 @@ class Parser:
                 raise
         return self._run_on(
             self._start_process(), task
-        )  # it may have paid for what others left behind
+        )  # earlier documents may have filled its memory: try once in a fresh process
 
     def _run_on(self, process: "_Process", task: "_Task") -> ChunkedDocument:
         try:
@@ -156,7 +156,7 @@ class Parser:
 
 @dataclass(slots=True, kw_only=True)
 class _Task:
-    """A document on its way through a process; `process` is the one that has it now."""
+    """One document to parse; `process` is the child process that parses it now."""
 
     request: Request
     content: bytes
@@ -182,10 +182,10 @@ class _Task:
 
 
 class _Process:
-    """One process; used by one thread at a time, and killed by any."""
+    """One child process. One thread at a time uses it; any thread may kill it."""
 
     def __init__(self, limits: ParserLimits) -> None:
-        """Start it and wait until it is ready; raise `ParserFailed`."""
+        """Start the process and wait until it is ready; raise `ParserFailed`."""
         self.documents = 0
         self._limits = limits
         self._timed_out = False
@@ -204,7 +204,7 @@ class _Process:
             _log.warning("parsing has no limit of memory: this system does not enforce one")
 
     def parse(self, task: _Task) -> Reply:
-        """Return what the process replies; raise `TooCostly` where it dies instead."""
+        """Return the process's reply; raise `TooCostly` if it ends without one."""
         self.documents += 1
         timer = self._start_timer(self._limits.seconds + _GRACE_SECONDS)
         task.assign(self)
@@ -229,7 +229,7 @@ class _Process:
         self._process.kill()
 
     def end(self) -> int:
-        """End the process and return its exit status, the negative signal where one had ended it before."""
+        """End the process and return its exit status; a negative status is the signal that ended it."""
         self._process.kill()
         status = self._process.wait()
         for stream in (self._stdin, self._stdout):
@@ -264,7 +264,7 @@ class _Process:
 
 
 def _popen(limits: ParserLimits) -> "subprocess.Popen[bytes]":
-    """Start the process without this one's environment, directory, connections or module settings."""
+    """Start the child without the parent's environment, directory, connections or module settings."""
     paths = json.dumps([path for path in sys.path if os.path.isabs(path)])  # noqa: PTH117 - a plain test
     arguments = [str(limits.memory_bytes), str(limits.cpu_seconds), str(limits.seconds)]
     try:
@@ -281,7 +281,7 @@ def _popen(limits: ParserLimits) -> "subprocess.Popen[bytes]":
 
 
 def _is_damaged(reply: Reply) -> bool:
-    """Say whether the process may not be what it was before."""
+    """Return whether the reply suggests that the process is no longer in a clean state."""
     return reply.refusal is not None and reply.refusal.reason in (OUT_OF_MEMORY, UNEXPECTED)
 
 

@@ -1,4 +1,4 @@
-"""What a parser process is sent and replies: frames of a length and bytes, JSON where they have a shape.
+"""The protocol between the parser and its processes: length-prefixed frames, with JSON for structured data.
 
 Not pickle: a process that a hostile document has taken over could send a pickle that runs code in its parent. JSON is
 checked against these types and is nothing but data.
@@ -15,31 +15,31 @@ from pydantic import TypeAdapter
 from lightwell.domain.documents import ChunkDraft, Format
 
 MAX_FRAME = 1024**3
-"""Bytes; a longer frame is no reply of ours."""
+"""Bytes; a longer frame cannot be a valid reply."""
 
 _LENGTH = struct.Struct("!Q")
 
 
 CPU_SECONDS, CPU_SECONDS_PER_MB = 10, 10
-"""What a file may take of the processor: so much, and so much for each million bytes; honest files take up to 2.3 for each."""
+"""CPU seconds that a file may take: a base, plus an amount per million bytes. Ordinary files need up to 2.3 per million."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParserLimits:
-    """What one document may cost: `seconds` by the clock, of the processor at most `cpu_seconds`, a small file less."""
+    """Limits per document: wall-clock `seconds`, and CPU seconds, at most `cpu_seconds` and less for small files."""
 
     memory_bytes: int = 2048 * 1024**2
     cpu_seconds: int = 60
     seconds: float = 300.0
 
     def cpu_seconds_for(self, size: int) -> int:
-        """Return the seconds of the processor that a file of `size` bytes may take."""
+        """Return the CPU seconds that a file of `size` bytes may take."""
         return min(self.cpu_seconds, CPU_SECONDS + ceil(CPU_SECONDS_PER_MB * size / 1_000_000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
-    """What a process says when it is ready."""
+    """The message of a process that is ready."""
 
     limits_memory: bool
 
@@ -54,7 +54,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedDocument:
-    """What a document says of itself, and its text in chunks; chunks lose nothing but white space."""
+    """A parsed document: its own metadata and its chunks, which omit nothing but white space."""
 
     title: str
     author: str
@@ -72,7 +72,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """Either of the two."""
+    """The reply to one request: either a document or a refusal."""
 
     document: ChunkedDocument | None = None
     refusal: Refusal | None = None
@@ -81,7 +81,7 @@ class Reply:
 HELLO, REQUEST, REPLY = TypeAdapter(Hello), TypeAdapter(Request), TypeAdapter(Reply)
 
 OUT_OF_MEMORY, UNEXPECTED = "memory", "unexpected"
-"""Reasons of a refusal that no parser gives."""
+"""Reasons that the process gives itself; no format's parser uses them."""
 
 
 def write_frame(stream: IO[bytes], content: bytes) -> None:
@@ -91,7 +91,7 @@ def write_frame(stream: IO[bytes], content: bytes) -> None:
 
 
 def read_frame(stream: IO[bytes]) -> bytes:
-    """Return the next frame; raise `EOFError` where the other side has ended, or sends no frame of ours."""
+    """Return the next frame; raise `EOFError` if the other side has ended or sends an invalid frame."""
     (length,) = _LENGTH.unpack(_read_exactly(stream, _LENGTH.size))
     if length > MAX_FRAME:
         raise EOFError

@@ -1,7 +1,7 @@
-"""A process that parses: it has no environment, no connection, and limits that the system enforces.
+"""The child process that parses. It has no environment and no connections; the operating system enforces its limits.
 
-It ends when its parent does: its input ends then, and on Linux the system kills it at once. While it parses, its own
-alarm clock ends it as well, so that none outlives its parent for longer than one document may take.
+The process ends with its parent, because its input ends; Linux also kills it at once. While it parses, its own timer
+ends it as well, so it outlives its parent by at most the time that one document may take.
 """
 
 import ctypes
@@ -37,7 +37,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
-    """Parse what comes in until the input ends."""
+    """Parse requests until the input ends."""
     limits = ParserLimits(memory_bytes=memory_bytes, cpu_seconds=cpu_seconds, seconds=seconds)
     requests, replies = sys.stdin.buffer, _private_output()
     _end_with_parent()
@@ -55,7 +55,7 @@ def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
 
 
 def _private_output() -> BinaryIO:
-    """Return the pipe to the parent, and let what libraries print go nowhere."""
+    """Return the pipe to the parent, and discard whatever libraries print to standard output."""
     replies = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
@@ -64,7 +64,7 @@ def _private_output() -> BinaryIO:
 
 
 def _end_with_parent() -> None:
-    """Leave signals meant for a terminal's or a service's processes to the parent, which lets a document end."""
+    """Ignore signals that a terminal or service sends to the whole group: the parent decides when a document may end."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(each, signal.SIG_IGN)
     if sys.platform == "linux":
@@ -72,7 +72,7 @@ def _end_with_parent() -> None:
 
 
 def _limit_memory(limits: ParserLimits) -> bool:
-    """Return whether the system holds the process to its memory; macOS does not."""
+    """Set the memory limit and return whether the system enforces it; macOS does not."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
@@ -85,7 +85,9 @@ def _start_time_limits(limits: ParserLimits, size: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     cpu_limit = int(used.ru_utime + used.ru_stime) + 1 + limits.cpu_seconds_for(size)
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, resource.RLIM_INFINITY))
-    signal.setitimer(signal.ITIMER_REAL, limits.seconds)  # nobody handles the signal: it ends us
+    signal.setitimer(
+        signal.ITIMER_REAL, limits.seconds
+    )  # no handler is installed, so the signal ends the process
 
 
 def _stop_time_limits() -> None:
@@ -108,7 +110,7 @@ def _parse_request(request: Request, content: bytes) -> Reply:
         return Reply(refusal=Refusal(reason=error.reason, message=str(error)))
     except MemoryError:
         return Reply(refusal=Refusal(reason=OUT_OF_MEMORY, message=""))
-    except Exception as error:  # noqa: BLE001 - the parent logs it, and tells it of this document
+    except Exception as error:  # noqa: BLE001 - the parent logs it and fails this document alone
         frame = traceback.extract_tb(error.__traceback__)[-1]
         location = f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}"
         message = f"{type(error).__name__} ({location})"

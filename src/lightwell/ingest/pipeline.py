@@ -1,8 +1,9 @@
-"""The way in: what does a document say?
+"""The ingestion pipeline: from claimed jobs to published chunks.
 
-    claimed jobs ─ cut ─► staged chunks ─ embed ─► vectors ─ read ─► mentions ─ publish ─► visible ─ refresh
+    claimed jobs ─ chunk ─► staged chunks ─ embed ─► vectors ─ extract ─► mentions ─ publish ─► visible ─ refresh
 
-Each step commits what it made and the name of the next, so a crash repeats the step in flight and no other.
+Each step commits its result together with the name of the next step. So a crash repeats only the step under way.
+Jobs store these names: "" (chunk), "embed", "read" (extract), "index", and `REEXTRACT`.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.context import IngestContext, Outcome, Progress, Step, refresh, sync_index
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.parser_messages import ChunkedDocument
+from lightwell.ingest.progress_counter import ProgressCounter
 from lightwell.ingest.titles import title_from_url
 from lightwell.ports import ExtractionInput
 from lightwell.records.documents import chunks as staging
@@ -34,24 +36,24 @@ from lightwell.records.locks import lock_project
 from lightwell.text.terms import frequencies
 
 _CHUNKS_PER_EXTRACTION = 200
-"""Chunks between two words on progress; a model has at most as many calls under way for one batch."""
+"""Chunks per call of the extractor. Progress is reported after each call, and a batch has no more model calls at once."""
 
 REEXTRACT = "read again"
-"""The step at which a published document begins when its chunks are to be read anew, as they are."""
+"""The first step of a published document whose unchanged chunks are extracted again. Stored in jobs: do not rename."""
 
 
 def file_name_from_url(url: str) -> str:
-    """Return the last part of a URL's path, as its file is called."""
+    """Return the file name: the last part of the URL's path, decoded."""
     return PurePosixPath(unquote(urlsplit(url).path)).name
 
 
 def choose_title(source: Claim | NewDocument, parsed: ChunkedDocument) -> str:
-    """Return the title that the source gives, or else the document itself, or else its file's name."""
+    """Return the source's title, else the document's own, else one made from the file name."""
     return source.title or parsed.title or title_from_url(source.url)
 
 
 def extraction_input(title: str, chunk: StagedChunk) -> ExtractionInput:
-    """Return what an extractor is given of a chunk of the document with this title."""
+    """Return the extractor's input for a chunk of the document with this title."""
     return ExtractionInput(
         id=chunk.id, document_title=title, draft=chunk.draft, is_first=chunk.draft.index == 0
     )
@@ -60,11 +62,10 @@ def extraction_input(title: str, chunk: StagedChunk) -> ExtractionInput:
 async def ingest(
     context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
 ) -> None:
-    """Bring these jobs to their end.
+    """Ingest the documents of these jobs completely, from the step where each one stands.
 
-    A document that cannot be read fails by itself. Raises `ModelFailed` when a model does, `Lost` when another
-    worker has taken over, and whatever else one of the documents makes a later step raise: the jobs then stay where
-    they are.
+    A document that cannot be parsed fails alone. Raises `ModelFailed` if a model fails and `Lost` if another worker
+    has taken over. Later steps raise whatever error a document causes. After an error the jobs stay at their step.
     """
     async with context.preparation_slots:
         ready = await _prepare(context, batch, on_outcome)
@@ -78,7 +79,7 @@ async def ingest(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PreparedBatch:
-    """Jobs whose documents are cut and embedded, with the chunks that are still to be read."""
+    """Jobs whose documents are chunked and embedded, with the chunks to extract from."""
 
     batch: Sequence[Claim]
     chunks: Sequence[StagedChunk]
@@ -87,7 +88,7 @@ class _PreparedBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChunkedDocument:
-    """A document that could be read, in chunks."""
+    """A document that was parsed and chunked."""
 
     claim: Claim
     title: str
@@ -99,7 +100,7 @@ class _ChunkedDocument:
 async def _prepare(
     context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
 ) -> _PreparedBatch:
-    """Cut and embed what is not yet; documents that cannot be read fall out."""
+    """Chunk and embed whatever is not yet; documents that cannot be parsed are left out of the result."""
     chunked = await _chunk_documents(
         context, [claim for claim in batch if claim.step == ""], on_outcome
     )
@@ -137,7 +138,7 @@ async def _prepare(
 async def _chunk_documents(
     context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
 ) -> list[_ChunkedDocument]:
-    """Parse and chunk, as many at once as the parser has processes; return the documents that could be read."""
+    """Parse and chunk, as many at once as the parser has processes; return the documents that succeeded."""
     parsing = asyncio.Semaphore(context.parser.processes)
 
     async def parse_one(claim: Claim) -> _ChunkedDocument | None:
@@ -180,7 +181,7 @@ async def _chunk_documents(
 async def _parse_or_fail(
     context: IngestContext, claim: Claim, on_outcome: Callable[[Outcome], None]
 ) -> _ChunkedDocument | None:
-    """Parse and chunk one document; where that fails for its own fault, tell so and return None."""
+    """Parse and chunk one document. If it fails by itself, mark its job as failed, report it and return None."""
     try:
         return await _parse(context, claim)
     except Exception as error:
@@ -204,11 +205,11 @@ async def _embed(
     missing: Sequence[StagedChunk],
     titles: Mapping[DocumentId, str],
 ) -> None:
-    """Compute the vectors that are missing; equal text is never embedded twice."""
+    """Compute the missing vectors. Equal text is never embedded twice."""
     if not batch:
         return
     by_document = {claim.document_id: claim.job_id for claim in batch}
-    progress = _ProgressCounter(context, Step.EMBEDDING, batch, missing)
+    progress = ProgressCounter(context, Step.EMBEDDING, batch, missing)
     without_vector = await _reuse(context, batch, missing)
     for start in range(0, len(without_vector), context.embedding_batch_size):
         batch_chunks = without_vector[start : start + context.embedding_batch_size]
@@ -241,7 +242,7 @@ async def _embed(
 async def _reuse(
     context: IngestContext, batch: Sequence[Claim], missing: Sequence[StagedChunk]
 ) -> list[StagedChunk]:
-    """Take the vectors of equal text that is already published; return the chunks that still lack one."""
+    """Copy vectors from published chunks of equal text; return the chunks that still lack one."""
     if not missing:
         return []
     chunk_by_hash = await staging.published_by_hash(
@@ -310,7 +311,7 @@ async def _extract_and_publish(context: IngestContext, prepared: _PreparedBatch)
 async def _extract(
     context: IngestContext, batch: Sequence[Claim], prepared: _PreparedBatch
 ) -> dict[ChunkId, Extraction]:
-    progress = _ProgressCounter(context, Step.EXTRACTING, batch, prepared.chunks)
+    progress = ProgressCounter(context, Step.EXTRACTING, batch, prepared.chunks)
     extractions: dict[ChunkId, Extraction] = {}
     for start in range(0, len(prepared.chunks), _CHUNKS_PER_EXTRACTION):
         part = prepared.chunks[start : start + _CHUNKS_PER_EXTRACTION]
@@ -321,36 +322,8 @@ async def _extract(
     return extractions
 
 
-class _ProgressCounter:
-    """Counts how many of each document's chunks have passed a step, and tells so."""
-
-    def __init__(
-        self,
-        context: IngestContext,
-        step: Step,
-        batch: Sequence[Claim],
-        chunks: Sequence[StagedChunk],
-    ) -> None:
-        self._progress = context.progress
-        self._step = step
-        self._urls = {claim.document_id: claim.url for claim in batch}
-        self._total = Counter(chunk.document_id for chunk in chunks)
-        self._done = Counter[DocumentId]()
-
-    def add(self, part: Sequence[StagedChunk]) -> None:
-        self._done.update(chunk.document_id for chunk in part)
-        for document_id in dict.fromkeys(chunk.document_id for chunk in part):
-            progress = Progress(
-                url=self._urls[document_id],
-                step=self._step,
-                done=self._done[document_id],
-                total=self._total[document_id],
-            )
-            self._progress(progress)
-
-
 async def _index(context: IngestContext, batch: Sequence[Claim]) -> None:
-    """Bring the vector index to what PostgreSQL shows by now."""
+    """Update the vector index to what PostgreSQL now publishes."""
     await sync_index(context, batch[0].project_id)
     documents = [claim.document_id for claim in batch]
     vectors = await staging.published_vectors(context.database, context.space.id, documents)
@@ -398,7 +371,7 @@ def _staged_chunk(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
 
 
 def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:
-    """Put a document's text together again; between chunks only white space was left out."""
+    """Reassemble a document's text from its chunks; the gaps held only white space, so blanks keep the offsets right."""
     drafts = [chunk.draft for chunk in staged if chunk.document_id == document_id]
     text: list[str] = []
     end = 0

@@ -1,8 +1,8 @@
-"""Profiles by meaning: what one access class says of one thing, embedded when it says something else than before.
+"""Embeds the profiles of entities and relations whose description changed.
 
-    changed profiles ─ text ─► of other words than its vector? ─► embedded ─► put ─► noted, if they say the same still
+    changed profiles ─ text ─► differs from the embedded text? ─► embed ─► put ─► mark, if the text is still the same
 
-The text is made of the class's own words only, and what it says is all that a vector depends on.
+The text comes from one access class only, and the vector depends on nothing but this text.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from lightwell.records.graph import profile_queue
 from lightwell.records.graph.profile_queue import ChangedProfile, Key
 
 MAX_CHARACTERS = 2000
-"""Of a description, what is embedded: about as much as a summary may have."""
+"""Characters of a description that are embedded: about as many as a summary may have."""
 
 _REMOVED_AT_ONCE = 500
 
@@ -29,7 +29,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileEmbedder:
-    """What it takes to give profiles their places in an embedding space, `at_once` of them at a time."""
+    """The stores and the model that profile embedding needs; `batch_size` profiles per embedder call."""
 
     database: Database
     index: ProfileIndex
@@ -39,7 +39,7 @@ class ProfileEmbedder:
 
 
 def profile_text(profile: ChangedProfile) -> str:
-    """Return what is embedded of a profile: `Acme Corp (organization): sells pumps`, `Acme Corp - supplies - Nordwind: ...`."""
+    """Return the text to embed: `Acme Corp (organization): sells pumps`, `Acme Corp - supplies - Nordwind: ...`."""
     if profile.subject is ProfileSubject.ENTITY:
         subject = f"{profile.name} ({profile.kind})"
     else:
@@ -53,9 +53,9 @@ def profile_text(profile: ChangedProfile) -> str:
 async def embed_profiles(
     profile_embedder: ProfileEmbedder, project_id: ProjectId, since: datetime | None = None
 ) -> None:
-    """Bring the index to what the project's profiles say; with `since` only those derived then or later.
+    """Update the index to the project's profiles; with `since`, only those refreshed at that time or later.
 
-    Where the embedder fails, the rest waits for the next time, and is found by name until then.
+    If the embedder fails, the remaining profiles wait for the next call. Until then, search finds them by name only.
     """
     if not await profile_queue.any_changed(profile_embedder.database, project_id):
         return
@@ -78,7 +78,7 @@ async def embed_profiles(
 
 
 async def _remove_silent(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
-    """Remove the vectors of profiles that are gone or say nothing any more."""
+    """Remove the vectors of profiles that are gone or whose description is empty now."""
     while silent := await profile_queue.take_silent(
         profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
     ):
@@ -89,7 +89,7 @@ async def _remove_silent(profile_embedder: ProfileEmbedder, project_id: ProjectI
 async def _embed_and_store(
     profile_embedder: ProfileEmbedder, batch: Sequence[ChangedProfile]
 ) -> None:
-    """Embed what is of other words than before, put it and note it: no reader sees a vector before it is noted."""
+    """Embed changed texts, put the vectors into the index, then mark them: reads skip vectors that are not marked."""
     texts = {profile.key: profile_text(profile) for profile in batch}
     hashes = {key: hashlib.sha256(text.encode()).digest() for key, text in texts.items()}
     changed = [profile for profile in batch if profile.text_hash != hashes[profile.key]]
@@ -101,7 +101,7 @@ async def _embed_and_store(
 async def _vectors(
     profile_embedder: ProfileEmbedder, changed: Sequence[ChangedProfile], texts: Mapping[Key, str]
 ) -> list[ProfileVector]:
-    """Embed the texts of these, equal ones once."""
+    """Return the vectors of these profiles; equal texts are embedded once."""
     distinct = list(dict.fromkeys(texts[profile.key] for profile in changed))
     if not distinct:
         return []

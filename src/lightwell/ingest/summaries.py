@@ -1,9 +1,9 @@
-"""Long descriptions made short: what one access class says of one thing, summarised by a model.
+"""Summarises long descriptions of entities and relations by a chat model.
 
-    joined descriptions ─ too long? ─► parts that fit a window ─ each summarised ─► joined ─ still too long? ─► ...
+    joined descriptions ─ too long? ─► parts that fit a window ─ summarise each ─► joined ─ still too long? ─► ...
 
-The input of every call is a class's own descriptions, and its reply is kept by their hash: nothing is asked again
-until they change.
+Each call contains the descriptions of one access class only. Its reply is cached under their hash, so the model is
+asked again only when they change.
 """
 
 import re
@@ -27,7 +27,7 @@ from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
 from lightwell.text.tokens import token_count
 
 WINDOW_TOKENS = 6000
-"""What one call is shown of the descriptions; more are summarised part by part."""
+"""Tokens of descriptions per call; longer input is summarised part by part."""
 
 _PROFILES_PER_BATCH = 64
 _WORDS_PER_TOKEN = 0.6
@@ -38,7 +38,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summarizer:
-    """Summarises what has more than `max_tokens`; `language` "" means the descriptions' own."""
+    """Summarises descriptions of more than `max_tokens`. `language` "" means the language of the descriptions."""
 
     model: CachedModel
     max_tokens: int
@@ -46,7 +46,7 @@ class Summarizer:
     window_tokens: int = WINDOW_TOKENS
 
     def messages(self, name: str, descriptions: Sequence[str]) -> list[Message]:
-        """Return what is sent for one call."""
+        """Return the messages of one call."""
         prompt = (resources.files("lightwell.ingest") / "prompts" / "summarize.md").read_text(
             "utf-8"
         )
@@ -61,7 +61,7 @@ class Summarizer:
         ]
 
     async def summarize(self, name: str, descriptions: Sequence[str]) -> Summary | None:
-        """Return the summary, None when the model says nothing of use; raise `ModelFailed`."""
+        """Return the summary, or None if the model returns nothing usable; raise `ModelFailed`."""
         replies_so_far: list[CachedReply] = []
         remaining = list(descriptions)
         while True:
@@ -90,9 +90,9 @@ class Summarizer:
 async def summarize_long_profiles(
     project_id: ProjectId, summarizer: Summarizer, since: datetime | None = None
 ) -> None:
-    """Bring every description of the project that is too long to its summary; with `since` those derived later only.
+    """Summarise every description of the project that is too long; with `since`, only those refreshed later.
 
-    Where the model fails, the descriptions stay joined and are tried again the next time.
+    If the model fails, the descriptions stay joined and the next call tries again.
     """
     database = summarizer.model.database
     while batch := await summaries.take(
@@ -136,7 +136,7 @@ def _summarize_parts(
 
 
 def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:
-    """Return the descriptions in order, in parts that fit the window; one that does not is a part of its own."""
+    """Return the descriptions in order, grouped to fit the window; a description that is too long is a group alone."""
     parts: list[list[str]] = [[]]
     room = window
     for text in descriptions:
@@ -150,7 +150,7 @@ def _parts(descriptions: Sequence[str], window: int) -> list[list[str]]:
 
 
 def _whole_sentences(reply: CachedReply) -> str:
-    """Return the reply in one line; of one that was cut, the whole sentences."""
+    """Return the reply on one line; if it was cut off, only its complete sentences."""
     text = " ".join(reply.text.split())
     if reply.complete:
         return text

@@ -1,4 +1,4 @@
-"""Hand-made chunks: they are checked, staged in place of what cutting and embedding would make, and go on from there."""
+"""Chunks that the caller supplies. They replace parsing and chunking, and embedding where they bring vectors."""
 
 import hashlib
 import math
@@ -31,9 +31,9 @@ async def enqueue_document(
     document: Document,
     chunks: Sequence[EmbeddedChunk],
 ) -> IngestResponse:
-    """Enqueue these chunks as all that the document says from now on; raise `Invalid` with S3's messages.
+    """Enqueue these chunks as the document's whole new content; raise `Invalid` if a chunk or vector is not valid.
 
-    Until a worker has read and published them, what the document showed before stands.
+    Readers see the previous content until a worker has published the new one.
     """
     if not chunks:
         raise Invalid("Give at least one chunk; to take a document out, delete it")
@@ -94,7 +94,7 @@ def _drafts(chunks: Sequence[EmbeddedChunk]) -> list[ChunkDraft]:
 
 
 def _vector(chunk: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
-    """Return the chunk's vector at length 1, None without one."""
+    """Return the chunk's vector scaled to length 1, or None if it has none."""
     if chunk.embedding is None:
         return None
     if len(chunk.embedding) != dimension:
@@ -106,7 +106,7 @@ def _vector(chunk: EmbeddedChunk, dimension: int) -> NDArray[np.float32] | None:
 
 
 def _hash(title: str, draft: ChunkDraft, vector: NDArray[np.float32] | None) -> bytes:
-    """Return the hash by which equal text is not embedded twice; of a given vector, too, which no other text may get."""
+    """Return the hash under which vectors are reused. A supplied vector is part of it, so no other chunk reuses that vector."""
     content_hash = bytes.fromhex(chunk_hash(title, draft))
     return (
         content_hash if vector is None else hashlib.sha256(content_hash + vector.tobytes()).digest()

@@ -1,4 +1,4 @@
-"""Following a source: what is new is enqueued, what changed hands moves, what vanished becomes a tombstone."""
+"""Syncs a source: enqueues new and changed documents, applies new access tags, turns missing documents into tombstones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,19 +27,19 @@ from lightwell.records.jobs import runs
 
 _DOCUMENTS_PER_BATCH = 50
 _MAX_BATCH_BYTES = 16_000_000
-"""Bytes of documents that are held before they are written down."""
+"""Bytes of documents in memory before they are written to the database."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentProblem:
-    """A document the source could not hand over, or that could not be read; `message` says how to mend it."""
+    """A document that the source could not deliver or that could not be parsed; `message` says how to fix it."""
 
     url: str
     message: str
 
 
 class DocumentChange(StrEnum):
-    """What a sync did with a document that its source could hand over."""
+    """What a sync did with a document."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -50,9 +50,9 @@ class DocumentChange(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class SyncResult:
-    """What a sync found so far; `documents` says it of each URL, and counts what is retagged once.
+    """Counts of a sync so far. `documents` has one entry per URL; a retagged document counts as unchanged, too.
 
-    `jobs` are those of new and changed documents, in the order in which they were found.
+    `jobs` are the jobs of new and changed documents, in the order of discovery.
     """
 
     new: int = 0
@@ -68,7 +68,7 @@ class SyncResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """Where a sync writes what it finds."""
+    """Where a sync writes."""
 
     database: Database
     project_id: ProjectId
@@ -76,14 +76,14 @@ class _Target:
 
 
 class _GoneDocuments:
-    """Known documents that the source has no more, found by URL or by content and access tags."""
+    """Known documents that the source no longer has, by URL and by content with access tags (to detect renames)."""
 
     def __init__(self) -> None:
         self._by_url: dict[str, KnownDocument] = {}
         self._by_content: dict[tuple[str, Tags], set[str]] = {}
 
     def add(self, url: str, document: KnownDocument | None) -> None:
-        """Remember what is gone; None for a URL that was not known."""
+        """Remember a missing document; None stands for an unknown URL."""
         if document is None:
             return
         self._by_url[url] = document
@@ -95,7 +95,7 @@ class _GoneDocuments:
             self._by_content[document.content_hash, document.acl_tags].discard(url)
 
     def same_as(self, document: NewDocument) -> str | None:
-        """Return the URL of one with equal content and tags, one of equal file name before others; None without one."""
+        """Return the URL of a missing document with equal content and tags, preferably with the same file name, else None."""
         same = self._by_content.get((document.content_hash, document.acl_tags), set())
         name = _file_name(document.url)
         return min(same, key=lambda url: (_file_name(url) != name, url), default=None)
@@ -111,10 +111,10 @@ class _GoneDocuments:
 async def sync(
     database: Database, project_id: ProjectId, connector: Connector, system: str
 ) -> SyncResult:
-    """Follow the source to its end; work for each new or changed document is enqueued, not done.
+    """Read all changes of the source. New and changed documents are enqueued; workers ingest them.
 
-    Narrowed access and deletions hold when this returns. A crash loses nothing: what was written down stays, and
-    the next sync finds the rest.
+    Changed access tags and deletions are in force when this returns. After a crash, committed changes stay and the
+    next sync finds the rest.
     """
     run, started_at = await runs.begin(database, project_id, system, connector.scope)
     known = await documents.known_by_url(database, project_id, system, connector.scope)
@@ -149,7 +149,7 @@ async def _consume_changes(
                 pending.pop(url, None)
                 gone.add(url, known.get(url))
             case UnchangedDocument(url=url) | UnreadableDocument(url=url):
-                # what was said of it before comes first
+                # keep the order of changes of one URL: register the earlier change first
                 if url in pending:
                     await _register(target, pending, result)
                 gone.pop(url)
@@ -167,10 +167,10 @@ async def _must_ingest(
     known_and_gone: tuple[Mapping[str, KnownDocument], _GoneDocuments],
     result: SyncResult,
 ) -> bool:
-    """Return whether a document has to be read, given which are known and which of these are gone.
+    """Return whether a document must be ingested, given the known documents and the missing ones.
 
-    One whose file is gone from its old path, with equal content and equal access tags, is renamed instead. It is read again
-    only if its title is the name of its file.
+    A document with the content and access tags of a missing one is renamed instead. It is ingested again only if its
+    title came from its old file name.
     """
     known, gone = known_and_gone
     old_url = None if document.url in known else gone.same_as(document)
@@ -187,7 +187,7 @@ async def _must_ingest(
 
 @repeatable
 async def _rename(target: _Target, document_id: DocumentId, document: NewDocument) -> str | None:
-    """Give a document the new URL and return its title; None where it is not the same document."""
+    """Give a document the new URL and return its title; None if the document has changed meanwhile."""
     async with target.database.transaction() as connection:
         title = await renames.rename(connection, target.project_id, document_id, document)
         if title is not None:
@@ -250,21 +250,21 @@ async def _update_metadata(target: _Target, document_id: DocumentId, document: N
 
 @repeatable
 async def _remove(target: _Target, document_ids: Sequence[DocumentId]) -> None:
-    """Turn documents into tombstones; no read finds them once this returns."""
+    """Turn documents into tombstones. Afterwards no read finds them."""
     async with target.database.transaction() as connection:
         await documents.tombstone(connection, target.project_id, document_ids)
         await runs.record_changes(connection, target.run, document_ids, RunChange.DELETED)
 
 
 async def _register(target: _Target, pending: dict[str, NewDocument], result: SyncResult) -> None:
-    """Write down the documents that wait, and let go of them."""
+    """Write the pending documents to the database and empty the list."""
     if pending:
         await _enqueue(target, list(pending.values()), result)
         pending.clear()
 
 
 async def _enqueue(target: _Target, pending: Sequence[NewDocument], result: SyncResult) -> None:
-    """Write the documents down together; where that fails for what one of them holds, each by itself."""
+    """Write the documents in one transaction; if one of them makes that fail, write each in its own."""
     try:
         registered = await _register_batch(target, pending)
     except Exception as error:

@@ -1,4 +1,7 @@
-"""Workers: claim jobs under a lease, bring them in, give back what cannot be done now."""
+"""Workers: claim jobs under a lease, ingest them, and release the jobs that cannot be done now.
+
+A lease lets another worker take over when this process dies. The heartbeat renews it while the process lives.
+"""
 
 import asyncio
 import os
@@ -39,14 +42,14 @@ _log = logger(__name__)
 
 
 def new_worker(seconds: float = LEASE_SECONDS) -> Worker:
-    """Return a worker with a name of its own; after `seconds` without a heartbeat others may take over."""
+    """Return a worker with a unique name. After `seconds` without a heartbeat, others may take over its jobs."""
     return Worker(name=f"{socket.gethostname()}:{os.getpid()}:{new_id()}", seconds=seconds)
 
 
 def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
-    """Return the way with so many small batches at once that a model's slots stay full.
+    """Return the context with enough small concurrent batches to keep a model's `slots` busy.
 
-    Two rounds of one-chunk documents wait for the model while others are prepared and published.
+    Twice as many documents as slots can wait for the model, and two more batches are prepared or published meanwhile.
     """
     return replace(
         context,
@@ -58,9 +61,9 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
 async def run_until_done(
     context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]
 ) -> None:
-    """Work until the project, or what `way.only` names of it, has no open job, also waiting for what other workers hold.
+    """Work until the project, or its part in `context.only`, has no open job. This waits for jobs of other workers, too.
 
-    Raises `ModelFailed` when a model does; the jobs then stay open for the next worker or the next command.
+    Raises `ModelFailed` if a model fails; the jobs stay open for the next worker or command.
     """
     while True:
         await _run_batches(context, project_id, on_outcome, asyncio.Event())
@@ -76,10 +79,10 @@ async def run_worker(
     on_outcome: Callable[[Outcome], None],
     stop: asyncio.Event,
 ) -> None:
-    """Work until told to stop; while a model or the database fails, wait twice as long each time, a minute at most.
+    """Work until `stop` is set. While a model or the database fails, wait twice as long each time, at most a minute.
 
-    What others left to be done once is done at the beginning and after each quiet while. Raises `BudgetSpent`, since
-    waiting does not help there.
+    Derived data is finished at the start, after each batch, and after 30 idle seconds. Raises `BudgetSpent`, because
+    waiting does not help then.
     """
     pause, idle = _POLL_SECONDS, _IDLE_SECONDS
     while not stop.is_set():
@@ -88,13 +91,17 @@ async def run_worker(
                 await finish_derived(context, project_id)
                 idle = 0.0
             if pause > _POLL_SECONDS:
-                _log.warning("work goes on")
+                _log.warning("the worker has recovered and continues")
             pause = _POLL_SECONDS
         except BudgetSpent:
             raise
         except (ModelFailed, ParserFailed, StoreFailed) as error:
             pause = min(pause * 2, _MAX_PAUSE_SECONDS)
-            _log.warning("the jobs wait", error=str(error), seconds=pause)
+            _log.warning(
+                "a service failed; the worker waits and tries again",
+                error=str(error),
+                seconds=pause,
+            )
         await _wait(stop, pause)
         idle += pause
 
@@ -105,10 +112,10 @@ async def _run_batches(
     on_outcome: Callable[[Outcome], None],
     stop: asyncio.Event,
 ) -> bool:
-    """Bring in batch after batch, several at once, until nothing can be claimed or `stop` is set; return whether there was one.
+    """Ingest batches concurrently until no job can be claimed or `stop` is set; return whether there was any.
 
-    While one batch waits for a model, the next is cut and the one before published; a slow document keeps no other
-    waiting. The first failure ends the others and is raised.
+    While one batch waits for a model, another is chunked or published, so a slow document delays no other. The first
+    error cancels the other batches and is raised.
     """
     running: dict[asyncio.Task[None], IngestContext] = {}
     has_worked = False
@@ -144,7 +151,7 @@ async def _cancel_all(running: Mapping[asyncio.Task[None], IngestContext]) -> No
 async def _claim(
     context: IngestContext, project_id: ProjectId
 ) -> tuple[IngestContext, list[Claim]] | None:
-    """Claim a batch under a worker's name of its own, so that it can be lost or given back by itself."""
+    """Claim a batch under its own worker name, so that it can be lost or released independently of other batches."""
     batch_context = replace(
         context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}")
     )
@@ -157,7 +164,9 @@ async def _claim(
             only=context.only,
         )
     except asyncio.CancelledError:
-        await _undo_claim(batch_context)  # the claim may have been made all the same
+        await _undo_claim(
+            batch_context
+        )  # the claim may have been committed before the cancellation
         raise
     return (batch_context, batch) if batch else None
 
@@ -165,7 +174,7 @@ async def _claim(
 async def _ingest_batch(
     context: IngestContext, batch: list[Claim], on_outcome: Callable[[Outcome], None]
 ) -> None:
-    """Bring the batch in; what stops it for no fault of its documents does not count as an attempt at them."""
+    """Ingest the batch. A failure that is not the documents' own does not count as an attempt."""
     try:
         async with heartbeat(context):
             for part in _split_by_attempts(batch):
@@ -174,8 +183,8 @@ async def _ingest_batch(
         await _undo_claim(context)
         raise
     except (Lost, StoreConflict) as error:
-        # of several documents one may have been replaced or deleted: the others come again, and are not to blame
-        _log.warning("a batch is given back", jobs=len(batch), why=str(error))
+        # one document may have been replaced or deleted meanwhile: the others are released without a counted attempt
+        _log.warning("a batch was released", jobs=len(batch), why=str(error))
         await _undo_claim(context)
     finally:
         await _release(context)
@@ -184,9 +193,9 @@ async def _ingest_batch(
 async def _ingest_part(
     context: IngestContext, part: Sequence[Claim], on_outcome: Callable[[Outcome], None]
 ) -> None:
-    """Bring the part in; where a document of several makes that fail, free them all, so that each comes by itself next.
+    """Ingest the part. If one of several documents makes it fail, release all; each is tried alone next time.
 
-    A document that fails by itself has failed, and so has one that was begun too often.
+    So one bad document fails alone, and so does one that was started too often without ending.
     """
     first = part[0]
     try:
@@ -213,14 +222,14 @@ async def _undo_claim(context: IngestContext) -> None:
     try:
         await queue.undo_claim(context.database, context.worker)
     except StoreFailed as error:
-        _log.warning("jobs could not be given back; their leases run out", error=str(error))
+        _log.warning("jobs could not be released; their leases will expire", error=str(error))
 
 
 async def _release(context: IngestContext) -> None:
     try:
         await queue.release(context.database, context.worker)
     except StoreFailed as error:
-        _log.warning("jobs could not be given back; their leases run out", error=str(error))
+        _log.warning("jobs could not be released; their leases will expire", error=str(error))
 
 
 def _reject_crashing(claim: Claim) -> None:
@@ -229,14 +238,14 @@ def _reject_crashing(claim: Claim) -> None:
 
 
 def _split_by_attempts(batch: list[Claim]) -> list[list[Claim]]:
-    """Return the batch with each job that was begun before on its own, last."""
+    """Return new jobs together as the first part, then each job with an earlier attempt alone."""
     fresh = [claim for claim in batch if claim.attempts == 1]
     return ([fresh] if fresh else []) + [[claim] for claim in batch if claim.attempts > 1]
 
 
 @asynccontextmanager
 async def heartbeat(context: IngestContext) -> AsyncGenerator[None, None]:
-    """Keep the worker's leases fresh meanwhile; what nobody expected ends the heartbeat, is told at once and raised."""
+    """Renew the worker's leases during the block. An unexpected error ends the heartbeat, is logged at once and raised."""
     task = asyncio.create_task(_heartbeat(context))
     task.add_done_callback(_log_heartbeat_end)
     try:
@@ -250,11 +259,11 @@ async def heartbeat(context: IngestContext) -> AsyncGenerator[None, None]:
 
 def _log_heartbeat_end(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        _log.warning("the heartbeat ended; the leases run out", error=type(error).__name__)
+        _log.warning("the heartbeat ended; the leases will expire", error=type(error).__name__)
 
 
 async def _heartbeat(context: IngestContext) -> None:
-    """Renew the leases three times as often as needed, and go on when the database does not answer for a while."""
+    """Renew the leases three times per lease period, so that a database outage of two periods loses none."""
     missed = 0
     while True:
         await asyncio.sleep(context.worker.seconds / 3)

@@ -1,4 +1,4 @@
-"""Time that a test moves."""
+"""Clocks that a test controls."""
 
 import asyncio
 import heapq
@@ -36,7 +36,7 @@ class ManualClock:
         await woken
 
     async def advance(self, seconds: float) -> None:
-        """Let so much time pass, waking each sleeper in its turn."""
+        """Advance the time by `seconds`, waking sleepers in the order of their deadlines."""
         end = self._now + seconds
         await settle()
         while self._alarms and self._alarms[0][0] <= end:
@@ -54,7 +54,7 @@ class ManualClock:
 
 
 class InstantClock(ManualClock):
-    """Time that passes at once whenever somebody waits, for code that also waits for real sockets.
+    """A clock on which every wait ends at once, for code that also waits for real sockets.
 
     `slept` is how long each wait was meant to be.
     """

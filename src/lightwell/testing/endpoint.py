@@ -1,4 +1,4 @@
-"""A model server on this machine that behaves as badly as a test wants."""
+"""A fake model server on the loopback interface, with failures as a test scripts them."""
 
 import asyncio
 import base64
@@ -262,4 +262,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing: a test reads `requests`."""
+        """Log nothing: tests read `requests` instead."""

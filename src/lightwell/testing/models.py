@@ -1,4 +1,4 @@
-"""Models for tests: deterministic, and nothing leaves the machine."""
+"""Fake models for tests: deterministic and local."""
 
 import asyncio
 import hashlib
@@ -17,7 +17,7 @@ from lightwell.text.tokens import token_count
 
 
 class HashEmbedder:
-    """Texts with common words are near each other; a text's vector depends on nothing but the text."""
+    """An embedder by hashed words: texts with common words have similar vectors. Deterministic."""
 
     model = "hashed-stems"
 

@@ -1,4 +1,4 @@
-"""A PostgreSQL for a test or a measurement, gone at its end."""
+"""A temporary PostgreSQL server for a test or a measurement."""
 
 import tempfile
 from collections.abc import Generator

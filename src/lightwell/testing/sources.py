@@ -1,4 +1,4 @@
-"""A source that a test fills by hand."""
+"""A source in memory, for tests."""
 
 import hashlib
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -32,7 +32,7 @@ def make_document(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InMemorySource:
-    """A `Connector` over these documents; what it had before and has no more is gone."""
+    """A `Connector` over these documents; known documents that are absent here are reported as removed."""
 
     documents: tuple[NewDocument, ...]
     scope: str = "file:///shelf/"

@@ -1,4 +1,4 @@
-"""What a chat model is told and sent so that it reads a chunk; `replies` reads its answer."""
+"""The messages that ask a chat model to extract from a chunk; `reply_parser` parses the replies."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ from lightwell.text.terms import STOP_WORDS, words
 
 DEFAULT_KINDS = ("person", "organization", "place", "event", "product", "work", "concept")
 MAX_KNOWN_NAMES = 80
-"""Names of each sort told in a second look, in the order in which they were found."""
+"""At most so many known names, and so many missed names, go into a gleaning request, in order of discovery."""
 
 MIN_MISSED_NAMES, MIN_MISSED_SHARE = 3, 0.15
-"""A second look pays from this many missed names on, when they are this share of all the rules found."""
+"""Gleaning is worth its cost when rules find this many further names, and this share of all names that they find."""
 
 _SECTION = re.compile(r"^# (\w+)\n", re.MULTILINE)
 _ROWS = {"type": "array", "items": {"type": "string"}}
 
 
 class OutputForm(StrEnum):
-    """How the model writes: lines cost least; JSON is for endpoints that hold a model to a schema."""
+    """The form of replies: lines cost the fewest tokens; JSON suits endpoints that enforce a schema."""
 
     LINES = "lines"
     JSON = "json"
@@ -34,7 +34,7 @@ class OutputForm(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionSpec:
-    """What to look for and how to write it; `language` "" means the passage's own."""
+    """The entity kinds to extract and the form of the reply; `language` "" means the passage's own."""
 
     kinds: tuple[str, ...] = DEFAULT_KINDS
     language: str = ""
@@ -42,7 +42,7 @@ class ExtractionSpec:
 
 
 def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
-    """Return the first pass: the instructions, equal for all chunks, and the chunk as fenced data."""
+    """Return the messages of the first pass: instructions, equal for all chunks, and the chunk as fenced data."""
     passage = fence(_passage(chunk))
     return [
         _instructions(spec),
@@ -53,7 +53,10 @@ def extraction_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Me
 def gleaning_messages(
     chunk: ExtractionInput, known: Sequence[str], spec: ExtractionSpec
 ) -> list[Message]:
-    """Return the second pass: the same instructions, the chunk, the names found and those that rules miss; no history."""
+    """Return the messages of gleaning: instructions, the chunk, the names found so far, and names that only rules found.
+
+    The earlier messages are not repeated, which saves tokens.
+    """
     text = f"{_passage(chunk)}\n\nKnown: {_joined_names(known)}"
     if missed := _missed_names(known, rule_extractor.extract_by_rules(chunk)):
         text += f"\nPerhaps missing: {_joined_names(missed)}"
@@ -65,7 +68,7 @@ def gleaning_messages(
 
 
 def repair_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Message]:
-    """Return the first pass with a word on its form, for when the reply to it could not be used; no history."""
+    """Return the first pass with a reminder of the form, sent once after an unusable reply; without earlier messages."""
     passage = fence(_passage(chunk))
     return [
         _instructions(spec),
@@ -74,7 +77,7 @@ def repair_messages(chunk: ExtractionInput, spec: ExtractionSpec) -> list[Messag
 
 
 def reply_schema() -> Mapping[str, object]:
-    """Return the JSON schema of `Form.JSON`: rows of strings, in the order of the prompt's fields."""
+    """Return the JSON schema of `OutputForm.JSON`: rows of strings, in the order of the prompt's fields."""
     return {
         "type": "object",
         "properties": {
@@ -87,9 +90,9 @@ def reply_schema() -> Mapping[str, object]:
 
 
 def should_glean(parsed: ParsedReply, by_rules: Extraction) -> bool:
-    """Say whether a second look is likely to pay: the reply was cut, or names that rules see there are missing.
+    """Return whether gleaning is likely to be worth its cost: the reply was cut off, or lacks names that rules find.
 
-    Names count as missing when no found name shares all their words or is contained in them.
+    A name is missing if its words neither include nor belong to those of any found name.
     """
     if Problem.TRUNCATED in parsed.problems:
         return True

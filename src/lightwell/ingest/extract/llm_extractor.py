@@ -1,7 +1,7 @@
-"""The extractor that asks a language model: chunk by chunk, each reply kept before it is read.
+"""The extractor that uses a chat model, one chunk per call. Each reply is cached before it is parsed.
 
-chunk ─ asked ─► reply ─ parsed ─► nothing usable? ask once more, then read by rules
-                            └────► names missing? a second look ─► united, with what rules surely see
+chunk ─ request ─► reply ─ parse ─► nothing usable? repair request once, then rule extraction
+                              └───► names missing? gleaning ─► merged, plus what rules find with certainty
 """
 
 import asyncio
@@ -41,22 +41,22 @@ from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
 _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Problem.TRUNCATED})
 
 _MessageBuilder = Callable[[ExtractionSpec], Sequence[Message]]
-"""A question as it is put in one form."""
+"""Builds the messages of a request for the given specification, so that a fallback form can be tried."""
 
 _RULES_DELAY_SECONDS = 0.2
-"""Seconds: the rules take the processor while the model thinks, and not while calls go out or come back."""
+"""Seconds before rules run: they should use the CPU while the model computes, not while requests are being sent."""
 
 _log = logger(__name__)
 
 
 def max_reply_tokens(chunk: ExtractionInput) -> int:
-    """Return where a reply is cut: about four times what a dense passage has needed."""
+    """Return the token limit of a reply: about four times what a dense passage has needed."""
     return 800 + 2 * chunk.draft.tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChunkResult:
-    """What a chunk says so far, and the replies it was heard from, in order; `latest` is the last one read."""
+    """The extraction of a chunk so far, with the ids of its replies in order; `latest` is the last parsed reply."""
 
     latest: ParsedReply
     extraction: Extraction
@@ -66,10 +66,10 @@ class _ChunkResult:
 
 
 class LLMExtractor:
-    """Reads chunks by a model, at most `passes` second looks each; what the model cannot say, rules do.
+    """Extracts with a chat model and at most `max_gleanings` gleaning requests per chunk; rules replace unusable replies.
 
-    Where the endpoint declines the schema that the form wanted needs, it goes on in the form `instead`. A reply that
-    is kept in either form holds.
+    If the endpoint declines the schema of the wanted form, requests use `fallback_form`. A cached reply in either
+    form is used.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class LLMExtractor:
         self.max_gleanings = max_gleanings
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
-        """Return what each chunk says, in order; raise `ModelFailed`. Replies that arrived are kept even then."""
+        """Return the chunks' extractions in order; raise `ModelFailed`. Replies that arrived stay in the cache even then."""
         results = await gather_or_cancel(self._extract_chunk(chunk) for chunk in chunks)
         replies_by_chunk = {
             chunk.id: result.replies for chunk, result in zip(chunks, results, strict=True)
@@ -96,11 +96,11 @@ class LLMExtractor:
         return [result.extraction for result in results]
 
     def first_request(self, chunk: ExtractionInput) -> ModelRequest:
-        """Return what the model is asked about a chunk first."""
+        """Return the first request for a chunk."""
         return self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))[0]
 
     def first_cache_keys(self, chunk: ExtractionInput) -> list[CacheKey]:
-        """Return by what a reply to the first question may be kept."""
+        """Return the cache keys under which a reply to the first request may be stored, one per form."""
         requests = self._requests(CacheType.ENTITY_EXTRACTION, chunk, _extraction_request(chunk))
         return [self._model.cache_key(request) for request in requests]
 
@@ -173,7 +173,7 @@ class LLMExtractor:
     def _requests(
         self, kind: CacheType, chunk: ExtractionInput, build_messages: _MessageBuilder
     ) -> list[ModelRequest]:
-        """Return the question in the form wanted, and then in the one that stands in for it."""
+        """Return the request in the wanted form, followed by the one in the fallback form if there is any."""
         forms = (
             [self._spec.form]
             if self._fallback_form is None
@@ -204,7 +204,10 @@ def _repair_request(chunk: ExtractionInput) -> _MessageBuilder:
 
 
 def merge_extractions(one: Extraction, other: Extraction) -> Extraction:
-    """Return both, each name and each statement once; where both have it, the first is filled up from the second."""
+    """Return the union, each name and each relation once.
+
+    Where both have a name, the first mention keeps its values and takes missing attributes from the second.
+    """
     mentions = {normalize_name(mention.name): mention for mention in one.mentions}
     for mention in other.mentions:
         key = normalize_name(mention.name)
@@ -241,10 +244,10 @@ def _as_parsed_reply(result: _ChunkResult) -> ParsedReply:
 
 
 def _certain_mentions(by_rules: Extraction) -> Extraction:
-    """Return what needs no model to be believed: the title, e-mail addresses, identifiers.
+    """Return what rules find with certainty: the title, e-mail addresses and identifiers.
 
-    Questions name them letter by letter, models often leave them out, and they cost no token. Names that rules
-    guess from capitals are left to the model, and so is what two names have to do with each other.
+    Questions contain them literally, models often omit them, and they cost no tokens. Names guessed from capital
+    letters, and relations, are left to the model.
     """
     certain = tuple(mention for mention in by_rules.mentions if _is_certain(mention))
     return Extraction(mentions=certain, relation_mentions=())
@@ -260,7 +263,7 @@ def _log_problems(results: Sequence[_ChunkResult]) -> None:
     for result in results:
         problems.update({problem.name.lower(): count for problem, count in result.problems.items()})
     _log.info(
-        "chunks read by the model",
+        "the model extracted from chunks",
         chunks=len(results),
         replies=sum(len(result.replies) for result in results),
         problems=dict(problems),
@@ -268,7 +271,7 @@ def _log_problems(results: Sequence[_ChunkResult]) -> None:
     by_rules = sum(result.by_rules for result in results)
     if by_rules:
         _log.warning(
-            "the model's replies to some chunks could not be used; these were read by rules",
+            "the model's replies to some chunks could not be used; rules extracted from these chunks instead",
             chunks=by_rules,
             problems=dict(problems),
         )

@@ -1,4 +1,4 @@
-"""Names in a sentence: capitalised spans, taken apart where they hold more than one."""
+"""Finds names in a sentence: capitalised spans, split where they contain several names."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ _ADJECTIVES = frozenset(
     welsh western eastern northern southern""".split()
 )
 _TITLES = frozenset("mr mrs ms dr prof professor".split())
-"""They announce a person even before a single name; the others before two or more."""
+"""These announce a person even before a single word; other courtesy titles need two or more words."""
 
 _COURTESY = _TITLES | frozenset("miss rev reverend sir madam dame hon".split())
 _OFFICES = frozenset(
@@ -87,10 +87,10 @@ _INSTITUTION_WORDS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name:
-    """A name in a sentence, `start` characters in.
+    """A name in a sentence; `start` is its character offset.
 
-    A name is `main` when it is the span itself, not another reading of it; `sure` when it is more than
-    one common word that may owe its capital to its place.
+    `is_main` is true for the whole span and false for alternative readings. `is_certain` is false for one common word
+    that may be capitalised only because it begins the sentence.
     """
 
     text: str
@@ -102,16 +102,16 @@ class Name:
 
 @cache
 def common_words() -> frozenset[str]:
-    """Return some five thousand English words that running text writes small."""
+    """Return some five thousand English words that running text writes in lower case."""
     page = resources.files("lightwell.ingest.extract").joinpath("common_words.txt")
     return frozenset(page.read_text(encoding="utf-8").split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Span:
-    """A capitalised span without the small words that led to it, in the sentence it was found in.
+    """A capitalised span of a sentence, without leading words such as "The".
 
-    `led` holds those words. `initial` is true when nothing but its place may have given it its capital.
+    `led` holds these leading words. `initial` is true if the span begins the sentence, so its capital proves nothing.
     """
 
     words: list[str]
@@ -124,7 +124,7 @@ class _Span:
 
 
 def find_names(sentence: str) -> list[Name]:
-    """Return the names of one sentence in order, each followed by its other readings."""
+    """Return the names of one sentence in order, each followed by its alternative readings."""
     spans = [span for match in _SPAN.finditer(sentence) if (span := _span(match))]
     found: list[Name] = []
     for span in spans:
@@ -217,7 +217,7 @@ def _many_word_names(span: _Span) -> Iterator[Name]:
 
 
 def _titled_person_range(words: list[str]) -> tuple[int, int] | None:
-    """Return from where to where the words name a person whom courtesy or office announces."""
+    """Return the range of words that name a person after a title or an office, such as "Dr" or "President"."""
     for at, word in enumerate(words[:-1]):
         key = _compare_key(word)
         if (
@@ -245,7 +245,7 @@ def _name_kind(words: Sequence[str]) -> str:
 
 
 def _part_names(span: _Span) -> Iterator[Name]:
-    """Yield what stands on either side of a possessive or an `of`, and before a comma ("..., Jr.")."""
+    """Yield the parts on either side of a possessive or `of`, and before a comma ("..., Jr.")."""
     words = span.words
     for at, word in enumerate(words[:-1]):
         if word.endswith(("'s", "’s")):
@@ -272,7 +272,7 @@ def _part_name(words: list[str], span: _Span) -> Iterator[Name]:
 
 
 def _may_be_one_name(one: _Span, other: _Span) -> bool:
-    """Say whether two spans may be one name: "Leland, North Carolina", "Gone with the Wind"."""
+    """Return whether two spans may be one name: "Leland, North Carolina", "Gone with the Wind"."""
     gap = one.sentence[one.end : other.start - sum(len(word) + 1 for word in other.led)]
     last, first = _compare_key(one.words[-1]), _compare_key(other.words[0])
     if last in _NEVER_NAMES or first in _NEVER_NAMES:

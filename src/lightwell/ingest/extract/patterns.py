@@ -1,4 +1,4 @@
-"""What stands out of a sentence by its form: addresses, identifiers, quoted works, defined terms, speakers."""
+"""Finds entities by their form: addresses, domains, identifiers, quoted titles, defined terms, speakers."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ _MAIL_PROVIDERS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternMatch:
-    """A marked name at `text[start:end]` of the line it stands in."""
+    """A match at `line[start:end]`; `text` is the entity's name."""
 
     text: str
     kind: str
@@ -50,7 +50,7 @@ class PatternMatch:
 
 
 def find_patterns(line: str) -> list[PatternMatch]:
-    """Return a line's addresses, domains, identifiers and quoted works, in this order of kinds."""
+    """Return a line's e-mail addresses, domains, identifiers and quoted titles, in this order."""
     found: list[PatternMatch] = []
     if "@" in line:
         found.extend(_emails(line))
@@ -73,7 +73,7 @@ def find_defined_terms(text: str) -> Iterator[str]:
 
 
 def find_speaker(line: str) -> PatternMatch | None:
-    """Return who speaks a chat line ("LiHua: ..."), a joined name taken apart; None for other lines."""
+    """Return the speaker of a chat line ("LiHua: ..."), with a joined name split; None for other lines."""
     match = _SPEAKER.match(line)
     if not match or not all(word[0].isupper() for word in match[1].split()):
         return None

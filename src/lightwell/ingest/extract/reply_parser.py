@@ -1,4 +1,4 @@
-"""A model's reply to `reading_messages` as an extraction, and what was wrong with it."""
+"""Turns a model's reply to `extraction_messages` into an extraction, and counts its problems."""
 
 import math
 import re
@@ -29,7 +29,7 @@ UNDECLARED_CONFIDENCE = 0.8
 
 MAX_WEIGHT = 10.0
 EXAMPLE_NAMES = frozenset({"ada lovelace", "analytical engine", "charles babbage", "london"})
-"""The names in the example of `prompts/extract.md`: small models repeat them whatever the passage is about."""
+"""The names of the example in `prompts/extract.md`: small models repeat them for any passage."""
 
 EXAMPLE_DESCRIPTIONS = frozenset(
     {
@@ -42,7 +42,7 @@ EXAMPLE_DESCRIPTIONS = frozenset(
         "it was designed there",
     }
 )
-"""What the example says of them, which small models say of anybody."""
+"""The descriptions of that example, which small models repeat for other entities."""
 
 _MAX_NAME, _MAX_KIND, _MAX_FIELD, _MAX_DESCRIPTION = 120, 40, 200, 1000
 _MAX_KEYWORD_COUNT = 4
@@ -56,14 +56,14 @@ _GAPS = re.compile(r"[\s\-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedReply:
-    """What a reply says of its chunk, and how often it had which problem; what is not counted is kept."""
+    """The extraction of a reply, and how often each problem occurred in it."""
 
     extraction: Extraction
     problems: Mapping[Problem, int]
 
 
 def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> ParsedReply:
-    """Return what the reply says, in its order, as far as it can be read; never raises.
+    """Return the extraction in the reply's order, as far as the reply can be parsed; never raises.
 
     `complete` is false when the endpoint cut the reply at its token limit.
     """
@@ -83,7 +83,7 @@ def parse_reply(text: str, chunk: ExtractionInput, *, complete: bool = True) -> 
 
 
 class _ReplyParser:
-    """Rows turned into mentions and statements, one after another."""
+    """Turns rows into mentions and relation mentions, one after another."""
 
     def __init__(self, chunk: ExtractionInput, problems: Counter[Problem]) -> None:
         self.problems = problems
@@ -167,7 +167,7 @@ class _ReplyParser:
         self.mentions[key] = mention
 
     def _resolve_name(self, name: str) -> str:
-        """Return the name as the entities have it; mention it where they lack it."""
+        """Return the name as the entity rows write it; add a mention if no row declares it."""
         key = normalize_name(name)
         if key not in self.mentions:
             self.problems[Problem.UNDECLARED] += 1
@@ -240,7 +240,7 @@ def _normalize_kind(text: str) -> str:
 
 
 def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:
-    """Return both; small models leave the keywords out and write the description in their place."""
+    """Return both fields; small models often omit the keywords and put the description in their place."""
     keywords, description = row["keywords"], row["description"]
     if description or len(keywords.split()) <= _MAX_KEYWORD_COUNT:
         return keywords, description
@@ -248,6 +248,6 @@ def _keywords_and_description(row: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _shorten(text: str, longest: int) -> str:
-    """Return the text in one line, cut at a word where it is too long."""
+    """Return the text on one line; if it is too long, cut it after a whole word."""
     line = " ".join(text.split()).strip("\"'")
     return line if len(line) <= longest else line[:longest].rpartition(" ")[0] or line[:longest]

@@ -1,4 +1,4 @@
-"""A model's reply as rows of strings, taken as far as it goes: lines or JSON, fenced, cut or with chatter around."""
+"""Parses a model's reply, lines or JSON, into rows of strings; tolerates code fences, chatter and cut-off replies."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from lightwell.domain.graph import Predicate
 
 
 class Problem(StrEnum):
-    """What was wrong with a reply; the value is the message, S3's words where S3 has them."""
+    """A problem of a reply; the value is the message, partly prescribed by the specification."""
 
     EMPTY_NAME = "Entity name cannot be empty"
     EMPTY_SUBJECT = "Subject cannot be empty"
@@ -36,7 +36,7 @@ class Problem(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Entity and relation rows in the order of the prompt's fields, absent ones "", and what was wrong."""
+    """Entity and relation rows with fields in the prompt's order, "" for absent fields, and counts of problems."""
 
     entities: tuple[tuple[str, ...], ...]
     relations: tuple[tuple[str, ...], ...]
@@ -136,7 +136,7 @@ def _parse_lines(bare: str, problems: Counter[Problem], *, complete: bool) -> _R
 
 
 def _is_entity_line(marker: str, values: Sequence[str]) -> bool:
-    """Say what a line is: small models go on with the mark of the lines before, but a predicate tells."""
+    """Return whether a line is an entity. Small models repeat the marker of earlier lines, so a predicate decides."""
     if marker[0] in "Ee":
         return len(values) <= _MIN_RELATION_FIELDS or not (
             _is_predicate(values[1:2]) or _is_predicate(values[2:3])
@@ -169,7 +169,7 @@ def _parse_json(bare: str, problems: Counter[Problem], *, complete: bool) -> _Ro
 
 
 def _parse_broken_json(found: _RowLists, broken: str, problems: Counter[Problem]) -> None:
-    """Take the whole rows out of JSON that is not whole."""
+    """Add the complete rows of JSON that is cut off or malformed."""
     entity: bool | None = None
     for match in _ITEM.finditer(broken):
         if match["list"]:
@@ -226,7 +226,7 @@ def _add_row(
 
 
 def _with_description(values: Sequence[str]) -> Sequence[str]:
-    """Return a relation's fields, an empty description put where the two numbers stand in its place."""
+    """Return a relation's fields; if the model omitted the description, insert an empty one before the numbers."""
     if len(values) == _FIELDS_WITHOUT_DESCRIPTION and all(map(_NUMBER.fullmatch, values[4:])):
         return [*values[:4], "", *values[4:]]
     return values

@@ -1,4 +1,4 @@
-"""The extractor that needs no model: what a chunk names, and what it names in one breath."""
+"""The extractor without a model: names in a chunk, and relations between names of one sentence."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ from lightwell.text.sentences import sentences_of
 MAX_MENTIONS = 40
 MAX_RELATION_MENTIONS = 12
 CO_OCCURRENCE_CONFIDENCE = 0.5
-"""The confidence of a statement that rests on nothing but a shared sentence."""
+"""The confidence of a relation whose only evidence is a shared sentence."""
 
 _KIND_RANK = {
     kind: rank
@@ -32,7 +32,7 @@ _KIND_RANK = {
 _MAX_NAME_CHARACTERS = 120
 _MAX_HEADING_WORDS = 8
 _MAX_RELATED_PER_SENTENCE = 12
-"""Of a sentence that lists more names than this, the first are related; the rest is a list, not a statement."""
+"""A sentence with more names is a list, so only the first of them are related."""
 
 _HEADER_ADDRESS = re.compile(
     r"[\"”]? ?<([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})>"
@@ -40,7 +40,7 @@ _HEADER_ADDRESS = re.compile(
 _LOCAL_PARTS = re.compile(r"[._+-]|\d+")
 
 _MASK = ")"
-"""Stands where a mark stood: ends a span, and what follows it opens no sentence."""
+"""Replaces matched patterns: it ends a span of names and does not begin a sentence."""
 
 _FENCE = re.compile(
     r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -56,9 +56,9 @@ _BARE_TITLE = re.compile(r"(.{2,}?) \([^()]+\)$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NamedMention:
-    """A mention where it was heard; `key` is its normalised name, `main` and `sure` are as in `Name`.
+    """A mention with its normalised name as `key`; `main` and `sure` are `Name.is_main` and `Name.is_certain`.
 
-    A title or a term counts 0: the sentences that name it count it.
+    A title or term has count 0, because the sentences that contain it count it.
     """
 
     key: str
@@ -68,18 +68,18 @@ class _NamedMention:
 
 
 class RuleExtractor:
-    """Reads chunks by rules alone, in a thread: the event loop has leases to renew meanwhile."""
+    """Extracts by rules in a thread, because the event loop must renew leases meanwhile."""
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
-        """Return what each chunk says, in order."""
+        """Return the chunks' extractions in order."""
         return await asyncio.to_thread(lambda: [extract_by_rules(chunk) for chunk in chunks])
 
 
 def extract_by_rules(chunk: ExtractionInput) -> Extraction:
-    """Return at most 40 mentions, the title first, then the most frequent, and at most 12 statements.
+    """Return at most 40 mentions, the title first, then by frequency, and at most 12 relation mentions.
 
-    A function of the chunk and its title alone. A statement is a RELATED_TO of two names; its weight is
-    the number of sentences that hold both.
+    The result depends only on the chunk and its title. Each relation is a RELATED_TO of two names; its weight is the
+    number of sentences that contain both.
     """
     prose = _FENCE.sub("\n", chunk.draft.text)
     sentences = _drop_doubtful([*_mentions_by_sentence(prose)], chunk.document_title)
@@ -120,7 +120,7 @@ def _term_mentions(chunk: ExtractionInput, prose: str) -> Iterator[_NamedMention
 
 
 def _without_closing(heading: str) -> str:
-    """Return a heading without the `##` that may close it."""
+    """Return the heading without closing `##` signs."""
     bare = heading.rstrip("#")
     return bare.rstrip(" ") or heading if bare != heading and bare.endswith(" ") else heading
 
@@ -161,7 +161,7 @@ def _mentions_in_sentence(sentence: str) -> Iterator[_NamedMention]:
 
 
 def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
-    """Return the address that stands behind a name as in the head of a mail, and that is made of the name."""
+    """Return the e-mail address after a name, as in mail headers, if it contains the first and last word of the name."""
     address = _HEADER_ADDRESS.match(sentence, name.start + len(name.text))
     if address is None or not name.is_main or not sentence.startswith(name.text, name.start):
         return {}
@@ -180,14 +180,14 @@ def _mention_of_pattern(match: PatternMatch) -> _NamedMention:
 
 
 def _drop_doubtful(sentences: list[list[_NamedMention]], title: str) -> list[list[_NamedMention]]:
-    """Return the sentences without the names that nothing but a capital at a sentence's head speaks for."""
+    """Remove names whose only evidence is a capital letter at the start of a sentence."""
     known = {name.key for line in sentences for name in line if name.sure}
     known.add(normalize_name(title))
     return [[name for name in line if name.sure or name.key in known] for line in sentences]
 
 
 def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
-    """Return one mention for each normalised name, with the most telling kind."""
+    """Return one mention per normalised name, with its most specific kind."""
     found: dict[str, Mention] = {}
     main: set[str] = set()
     addresses: dict[str, set[str]] = {}
@@ -214,7 +214,7 @@ def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
 
 
 def _unambiguous_attributes(mention: Mention, addresses: Collection[str]) -> Mapping[str, str]:
-    """Return the attributes without an address where the passage gives the name several: it may speak of several people."""
+    """Return the attributes, without the e-mail address if the name has several: these may be different people."""
     if len(addresses) < 2:
         return mention.attributes
     return {field: value for field, value in mention.attributes.items() if field != "email"}
@@ -241,7 +241,7 @@ def _merge_two(one: Mention, other: Mention) -> Mention:
 def _relate_co_occurring(
     sentences: Iterable[Iterable[_NamedMention]], mentions: Mapping[str, Mention]
 ) -> tuple[RelationMention, ...]:
-    """Return the pairs of most shared sentences; among equals the rarer names, then the nearer ones."""
+    """Return the pairs with the most shared sentences; ties go to rarer names, then to nearer ones."""
     shared: Counter[tuple[str, str]] = Counter()
     distances: dict[tuple[str, str], int] = {}
     for line in sentences:

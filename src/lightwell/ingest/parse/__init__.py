@@ -1,4 +1,4 @@
-"""Files to text, with where their headings, pages, code and tables stand."""
+"""Parses files into text with the offsets of headings, pages, code and tables."""
 
 from lightwell.domain.documents import Format, ParsedDocument
 from lightwell.domain.errors import Unreadable
@@ -7,11 +7,11 @@ __all__ = ["parse"]
 
 
 def parse(content: bytes, format: Format, *, name: str) -> ParsedDocument:
-    """Return what the file says, its text in NFC with Unix line ends; `name` is the file's name.
+    """Return the parsed document; its text is in NFC with Unix line ends. `name` is the file's name.
 
     Raise `Unreadable` with the reason `empty`, `too_large`, `encrypted`, `broken`, `binary`, `no_text`
-    or `unsupported`. Everything happens in this process, may take a second per megabyte, and more of a hostile file:
-    `ingest.parser` holds it to limits. A format's libraries are loaded with its first file.
+    or `unsupported`. Parsing runs in the calling process and takes about a second per megabyte. A hostile file may
+    take far longer, so `ingest.parser` calls this in a limited process. Libraries load with a format's first file.
     """
     if not content.strip(b" \t\r\n\x00"):
         raise Unreadable("empty", "the file is empty; write something into it or remove it")

@@ -1,4 +1,4 @@
-"""A text that grows block by block, and knows where its headings and spans stand."""
+"""Builds a text block by block and records the offsets of headings and spans."""
 
 from dataclasses import dataclass, field
 
@@ -8,12 +8,12 @@ from lightwell.ingest.parse._spans import find_formulas, sort_spans
 from lightwell.ingest.parse._text import clean, collapse_blanks
 
 _MAX_PADDING_CELLS = 20_000
-"""Empty cells that a table is filled up with; one long row above many short ones would make gigabytes of them."""
+"""Limit of padding cells per table: one long row above many short ones would need gigabytes."""
 
 
 @dataclass(slots=True)
 class Builder:
-    """Blocks in the order of the document, an empty line between them."""
+    """Collects blocks in document order, separated by empty lines."""
 
     _parts: list[str] = field(default_factory=list[str])
     _length: int = 0
@@ -24,7 +24,7 @@ class Builder:
         self._add(collapse_blanks(clean(text)).strip(), "\n\n")
 
     def add_item(self, text: str, *, follows: bool) -> None:
-        """Add a list's item; one that follows another stands right below it."""
+        """Add a list item; one that follows another gets no empty line before it."""
         bare = collapse_blanks(clean(text)).strip()
         self._add(f"- {bare}" if bare else "", "\n" if follows else "\n\n")
 
@@ -41,7 +41,7 @@ class Builder:
         self._span(SpanKind.FORMULA, collapse_blanks(clean(text)).strip())
 
     def add_table(self, rows: list[list[str]]) -> None:
-        """Add the rows as pipe rows, the first as the header; short rows are filled up, unless that adds too much."""
+        """Add the rows as pipe rows, the first as the header. Short rows are padded, unless that adds too many cells."""
         cells = [[_cell(cell) for cell in row] for row in rows if any(cell.strip() for cell in row)]
         if not cells:
             return

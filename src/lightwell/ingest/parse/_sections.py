@@ -1,4 +1,4 @@
-"""From headings to sections that cover the text."""
+"""Turns headings into sections that cover the whole text."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from lightwell.domain.documents import Section
 
 _MAX_TITLE_CHARACTERS = 200
-"""Characters; what is longer is a paragraph that somebody made bold."""
+"""Characters of a heading that are kept; a longer one is probably a paragraph in heading style."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """A heading at character `start`; a smaller `level` stands higher."""
+    """A heading at character offset `start`; level 1 is above level 2."""
 
     level: int
     title: str

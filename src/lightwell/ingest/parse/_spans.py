@@ -1,4 +1,4 @@
-"""Formulas, and what looks like code or a table where the format does not say so."""
+"""Finds formulas, and guesses code and tables in formats without markup for them."""
 
 import re
 from bisect import bisect
@@ -32,7 +32,7 @@ _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 
 
 def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
-    """Return the LaTeX formulas outside of the given code, which comes in order and apart."""
+    """Return the LaTeX formulas outside the given code spans, which must be sorted and must not overlap."""
     if "$" not in text and "\\" not in text:
         return []
     candidates = [
@@ -50,7 +50,7 @@ def find_formulas(text: str, code: Sequence[Span] = ()) -> list[Span]:
 
 
 def guess_spans(text: str) -> list[Span]:
-    """Return the code, tables and formulas that plain text seems to hold."""
+    """Return the probable code, tables and formulas of plain text."""
     code = _line_runs(text, SpanKind.CODE, _is_code, least=3)
     tables = _line_runs(text, SpanKind.TABLE, _is_row, least=2)
     return sort_spans([*code, *tables, *find_formulas(text, code)])
@@ -76,7 +76,7 @@ def _is_row(line: str) -> bool:
 def _line_runs(
     text: str, kind: SpanKind, is_match: Callable[[str], bool], *, least: int
 ) -> list[Span]:
-    """Return runs of at least `least` fitting lines; the character offsets hold no final newline."""
+    """Return runs of at least `least` matching lines; the spans exclude the final newline."""
     spans: list[Span] = []
     at = start = count = 0
     for line in [*text.split("\n"), ""]:

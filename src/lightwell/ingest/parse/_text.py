@@ -1,4 +1,4 @@
-"""From bytes to clean text."""
+"""Decodes bytes and normalises text."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from functools import cache
 from lightwell.domain.errors import Unreadable
 
 MAX_CHARACTERS = 20_000_000
-"""A longer text is refused: it would hold a worker for minutes, and nobody reads it as one document."""
+"""Longer texts are rejected, because one would occupy a worker for minutes."""
 
 _MAX_MARKS = 30
 """Combining marks in a row; after so many a COMBINING GRAPHEME JOINER begins another run."""
@@ -30,7 +30,7 @@ def clean(text: str) -> str:
 
 
 def _stream_safe(text: str) -> str:
-    """Return the text in UAX 15's stream-safe format: normalising takes the square of the longest run of marks."""
+    """Return the text in Unicode's stream-safe format (UAX 15): the time to normalise grows with the square of a run of marks."""
     return text if text.isascii() else _long_run_of_marks().sub("\\g<0>\u034f", text)
 
 
@@ -42,7 +42,7 @@ def _long_run_of_marks() -> re.Pattern[str]:
 
 
 def _is_mark_inside(sign: str) -> bool:
-    """Say whether the sign has no class of its own and still comes apart into marks."""
+    """Return whether a character that is not a combining mark itself decomposes into combining marks."""
     inner = unicodedata.normalize("NFD", sign)
     return inner != sign and unicodedata.combining(inner[0]) > 0
 
@@ -54,7 +54,7 @@ def refuse_long(characters: int) -> None:
 
 
 def to_utc(moment: datetime | None) -> datetime | None:
-    """Return the moment in UTC, where one without a zone is meant already; None where UTC has no such year."""
+    """Return the moment in UTC; without a time zone it is taken as UTC. None if its year is out of range in UTC."""
     if moment is None or moment.tzinfo is None:
         return moment and moment.replace(tzinfo=UTC)
     try:

@@ -23,7 +23,7 @@ from lightwell.ingest.parse._text import clean, collapse_whitespace, to_utc
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_RATIO = 200
 MAX_MARKUP = 64 * 1024 * 1024
-"""Bytes of XML in one document: as a tree it takes ten times as much memory and more."""
+"""Bytes of XML in one document; the parsed tree needs more than ten times as much memory."""
 
 MAX_ELEMENTS = 2_000_000
 _SMALL_MEMBER = 1024 * 1024
@@ -49,14 +49,14 @@ _PARAGRAPH_PROPERTIES, _PARAGRAPH_STYLE = qn("w:pPr"), qn("w:pStyle")
 _OUTLINE_LEVEL, _NUMBERING, _VALUE = qn("w:outlineLvl"), qn("w:numPr"), qn("w:val")
 _BODY_TEXT = 9
 _TEMPLATE_DATE = datetime(2013, 12, 23, 23, 15, tzinfo=UTC)
-"""When python-docx's empty document was saved, which whoever begins with it tends to keep."""
+"""The date in python-docx's template; files made from the template often keep it, so it says nothing."""
 
 
 _FAILURES = (
     *(OpcError, SyntaxError, zipfile.BadZipFile, zlib.error),
     *(OSError, EOFError, LookupError, ValueError, RuntimeError, AttributeError, TypeError),
 )
-"""What a damaged file makes python-docx raise, which takes the parts it expects for granted."""
+"""Errors that python-docx raises for damaged files, because it does not check that expected parts exist."""
 
 
 class _Element(Protocol):
@@ -80,7 +80,7 @@ class _Style:
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Return the document; it has no pages, since those are made by whatever displays it."""
+    """Return the document; it has no pages, because the displaying program computes them."""
     _reject_hostile(content)
     try:
         document = docx.Document(io.BytesIO(content))
@@ -155,7 +155,7 @@ def _modified_at(properties: CoreProperties) -> datetime | None:
     try:
         modified = to_utc(properties.modified)
     except (ValueError, OverflowError):
-        return None  # python-docx adds the zone's offset by itself, also to the first day there is
+        return None  # python-docx applies the zone's offset itself, which overflows for the earliest date
     return None if modified == _TEMPLATE_DATE else modified
 
 
@@ -202,7 +202,7 @@ def _add_blocks(
 
 
 def _classify(element: _Element, styles: Mapping[str, _Style]) -> str | int:
-    """Return a heading's level, 0 for the title, or what else the block is."""
+    """Return a heading's level, 0 for the title, or the type of any other block."""
     if element.tag == _TABLE:
         return "table"
     properties = element.find(_PARAGRAPH_PROPERTIES)
@@ -237,7 +237,7 @@ def _heading_level(style: str, styles: Mapping[str, _Style]) -> int | None:
 
 
 def _outline_level(properties: _Element | None) -> int | None:
-    """Return the outline level from 1, or more than nine for what is declared as body text."""
+    """Return the outline level from 1; body text has a level above nine."""
     value = _child_value(properties, _OUTLINE_LEVEL)
     return int(value) + 1 if value and value.isdigit() else None
 

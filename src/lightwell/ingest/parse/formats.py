@@ -1,4 +1,4 @@
-"""Which format is it? By its ending, unless its first bytes say otherwise."""
+"""Detects a file's format by its extension, unless its first bytes contradict it."""
 
 import io
 import zipfile
@@ -40,7 +40,7 @@ _SUPPORTED = "Lightwell reads md, pdf, docx, html and plain text"
 
 
 def has_known_extension(name: str) -> bool:
-    """Return whether a file of this name may be read at all; one without an ending may."""
+    """Return whether the file's extension is supported; no extension counts as plain text."""
     return PurePosixPath(name).suffix.lower() in _EXTENSIONS
 
 

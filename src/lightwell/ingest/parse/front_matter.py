@@ -1,4 +1,4 @@
-"""The YAML at the top of a markdown file, and YAML from strangers in general."""
+"""Parses the YAML front matter of markdown files, and untrusted YAML in general."""
 
 import itertools
 import re
@@ -18,7 +18,7 @@ _MAX_NUMBER_BITS = 1024
 """Bits, about 300 digits."""
 
 _ACCESS_KEY = "acl_tags"
-"""Said twice, one of the two is not what its writer meant, and it decides who may read."""
+"""A repeated key is rejected here, because one of the two values would silently decide who may read."""
 
 _FRONT_MATTER = re.compile(
     r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.S | re.M
@@ -35,9 +35,9 @@ def split_front_matter(text: str) -> tuple[str, int]:
 
 
 def parse_yaml_mapping(text: str) -> Mapping[str, object]:
-    """Return what the YAML says, {} for nothing; raise `Invalid` for what is broken, hostile or no mapping.
+    """Return the YAML mapping, {} for empty YAML; raise `Invalid` if it is broken, hostile or not a mapping.
 
-    Whatever PyYAML's constructors raise for a hostile value is `Invalid` too: they take numbers and dates at their word.
+    PyYAML's constructors do not check numbers and dates, so any error that they raise becomes `Invalid`, too.
     """
     if len(text) > MAX_YAML_CHARACTERS:
         raise Invalid(f"the YAML is longer than {MAX_YAML_CHARACTERS:,} characters; shorten it")
@@ -57,9 +57,9 @@ def parse_yaml_mapping(text: str) -> Mapping[str, object]:
 
 
 def parse_unique_mapping(text: str) -> Mapping[str, object]:
-    """Return what `yaml_mapping` does; raise `Invalid` also where any mapping within has a key twice.
+    """Return the mapping as `parse_yaml_mapping` does; raise `Invalid` also if any nested mapping repeats a key.
 
-    PyYAML keeps the last of the two, and the other may be what its writer meant.
+    PyYAML would keep the last value silently, although the author may have meant the first.
     """
     found = parse_yaml_mapping(text)
     for key in _repeated_keys(text):
@@ -68,7 +68,7 @@ def parse_unique_mapping(text: str) -> Mapping[str, object]:
 
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""Its composer recurses in C without a limit: `_refuse_hostile` has to run before it."""
+"""Its composer recurses in C without a limit: `_reject_hostile` has to run before it."""
 
 
 def _reject_hostile(text: str) -> None:
@@ -87,7 +87,7 @@ def _reject_hostile(text: str) -> None:
 
 
 def _repeated_keys(text: str) -> Iterator[str]:
-    """Yield each key that one mapping has twice, at any depth."""
+    """Yield each key that a mapping at any depth repeats."""
     levels: list[tuple[set[str], itertools.count[int]] | None] = []
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionEndEvent):

