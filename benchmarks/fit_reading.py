@@ -27,14 +27,14 @@ from retrieval_store import Passage, Question, Store, opened, texts
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
+from lightwell.domain.query_names import proper_name_terms
 from lightwell.models.local import MiniLM
 from lightwell.ports import Vectors
 from lightwell.retrieve import calibration, fusion, local_reranker, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.local_reranker import RerankQuery
-from lightwell.retrieve.query_entities import proper_name_terms
 from lightwell.retrieve.signals import Floats
-from lightwell.retrieve.weights import READING, Logistic
+from lightwell.retrieve.weights import RERANK, Logistic
 
 SETS = ("hotpotqa_train100", "musique_train100", "lihua_world")
 SHOWN, RIDGE = 5, 1e-2
@@ -118,9 +118,9 @@ async def measured(
 ) -> Floats:
     """Return the measures of the first passages, as a reader without some passages gets them."""
     asked = store.ask(question, without=without)
-    opening = opened(asked, learned.load_weights())
-    scores = fusion.fuse(opening, texts(store, asked, opening), learned.load_weights())
-    relevance = calibration.calibrated_relevance(opening, scores)
+    first_pass = opened(asked, learned.load_weights())
+    scores = fusion.fuse(first_pass, texts(store, asked, first_pass), learned.load_weights())
+    relevance = calibration.calibrated_relevance(first_pass, scores)
     weights = signals.rarity(asked.corpus).tolist()
     as_read = RerankQuery(
         vector=np.asarray(question.vector, np.float32),
@@ -136,7 +136,7 @@ async def measured(
         local_reranker.rerank_features(as_read, replace(one, relevance=own.relevance))
         for one, own in zip(read, found, strict=True)
     ]
-    return np.array(rows).reshape(len(rows), len(READING))
+    return np.array(rows).reshape(len(rows), len(RERANK))
 
 
 def evidence(passage: Passage, relevance: float) -> Evidence:
@@ -184,14 +184,14 @@ def fitted(asked: Sequence[Case]) -> Logistic:
         slope = np.array([wrong.sum(), *(wrong @ best)]) + ridge
         return -float(share @ said) + float(ridge @ weights) / 2, slope
 
-    bounds = [(None, 0.0) if name in AGAINST else (0.0, None) for name in READING]
-    start = np.array([0.0, *(-0.3 if name in AGAINST else 0.3 for name in READING)])
+    bounds = [(None, 0.0) if name in AGAINST else (0.0, None) for name in RERANK]
+    start = np.array([0.0, *(-0.3 if name in AGAINST else 0.3 for name in RERANK)])
     found = least(loss, start, [(None, None), *bounds])
     return Logistic(base=float(found[0]), weights=found[1:] / size)
 
 
 def report(asked: Sequence[Case]) -> None:
-    judge = learned.load_weights().reading
+    judge = learned.load_weights().rerank
     for name, split in dict.fromkeys((each.name, each.split) for each in asked):
         its = [each for each in asked if (each.name, each.split) == (name, split)]
         best = [float((judge.base + each.table @ judge.weights).max(initial=-20)) for each in its]
@@ -219,7 +219,7 @@ def main() -> None:
     if options.write:
         dev = [each for each in asked if each.split == "dev"]
         WEIGHTS.write_text(
-            page(replace(learned.load_weights(), reading=fitted(dev))), encoding="utf-8"
+            page(replace(learned.load_weights(), rerank=fitted(dev))), encoding="utf-8"
         )
         learned.load_weights.cache_clear()
     report(asked)

@@ -22,7 +22,7 @@ from lightwell.evaluation.measures import auroc
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import Floats
-from lightwell.retrieve.weights import LINKS, OPENING, READING, RELEVANCE, Logistic, Weights
+from lightwell.retrieve.weights import FIRST_PASS, LINKS, RELEVANCE, RERANK, Logistic, Weights
 
 SETS = (
     ("hotpotqa_train100", False),
@@ -57,15 +57,15 @@ Asking = tuple[Store, list[Asked]]
 
 
 def fit(asking: Sequence[Asking]) -> Weights:
-    """Return fitted weights: the opening's, then those of the second look, which changes what it sees."""
+    """Return fitted weights: those of the first pass, then those of the second, whose features depend on its own scores."""
     weights = learned.load_weights()
     tables = [[opened(each, weights).table for each in asked] for _, asked in asking]
-    scores = [[table @ weights.opening for table in its] for its in tables]
-    weights = replace(weights, opening=fitted(_examples(asking, tables, scores)))
+    scores = [[table @ weights.first_pass for table in its] for its in tables]
+    weights = replace(weights, first_pass=fitted(_examples(asking, tables, scores)))
     for _ in range(PASSES):
         looks = [[_last_look(store, each, weights) for each in asked] for store, asked in asking]
-        scores = [[look @ weights.fused for look in its] for its in looks]
-        weights = replace(weights, fused=fitted(_examples(asking, looks, scores)))
+        scores = [[look @ weights.second_pass for look in its] for its in looks]
+        weights = replace(weights, second_pass=fitted(_examples(asking, looks, scores)))
     return replace(weights, relevance=_judged(asking, weights))
 
 
@@ -88,7 +88,7 @@ def fitted(examples: Sequence[Example]) -> Floats:
             slope = slope - share * ((1 - chance) @ (each.table[each.is_gold] - typical))
         return total, slope
 
-    may_be = [(None if name == "names_held" else 0.0, None) for name in (*OPENING, *LINKS)]
+    may_be = [(None if name == "names_held" else 0.0, None) for name in (*FIRST_PASS, *LINKS)]
     count = len(examples[0].table.T)
     return least(loss, np.zeros(count), may_be[:count])
 
@@ -128,17 +128,17 @@ def _chosen(asked: Sequence[Asked], split: str) -> list[int]:
 
 
 def _last_look(store: Store, asked: Asked, weights: Weights) -> Floats:
-    opening = opened(asked, weights)
-    titled = fusion.named_titles(opening, texts(store, asked, opening))
-    scores = opening.scores
+    first_pass = opened(asked, weights)
+    titled = fusion.named_titles(first_pass, texts(store, asked, first_pass))
+    scores = first_pass.scores
     for _ in range(fusion.ROUNDS - 1):
-        scores = fusion.second_pass_features(opening, scores, titled) @ weights.fused
-    return fusion.second_pass_features(opening, scores, titled)
+        scores = fusion.second_pass_features(first_pass, scores, titled) @ weights.second_pass
+    return fusion.second_pass_features(first_pass, scores, titled)
 
 
 def _ranked(store: Store, asked: Asked, weights: Weights) -> tuple[fusion.FirstPass, Floats]:
-    opening = opened(asked, weights)
-    return opening, fusion.fuse(opening, texts(store, asked, opening), weights)
+    first_pass = opened(asked, weights)
+    return first_pass, fusion.fuse(first_pass, texts(store, asked, first_pass), weights)
 
 
 def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:
@@ -148,14 +148,14 @@ def _judged(asking: Sequence[Asking], weights: Weights) -> Logistic:
     counts: list[float] = []
     for store, asked in _plain(asking):
         for each in [asked[at] for at in _chosen(asked, "dev")]:
-            opening, scores = _ranked(store, each, weights)
+            first_pass, scores = _ranked(store, each, weights)
             order = fusion.rank(scores, each.candidates.keys)
             best_gold = [at for at in order if each.is_gold[at]][:1]
-            rows.extend(calibration.relevance_features(opening, scores)[best_gold])
+            rows.extend(calibration.relevance_features(first_pass, scores)[best_gold])
             gone = store.ask(each.question, without=each.question.gold)
-            opening, scores = _ranked(store, gone, weights)
+            first_pass, scores = _ranked(store, gone, weights)
             worst = fusion.rank(scores, gone.candidates.keys)[:NEGATIVES]
-            rows.extend(calibration.relevance_features(opening, scores)[worst])
+            rows.extend(calibration.relevance_features(first_pass, scores)[worst])
             is_evidence += [True] * len(best_gold) + [False] * len(worst)
             counts += [1.0] * len(best_gold) + [1 / NEGATIVES] * len(worst)
     return _logistic(np.array(rows), np.array(is_evidence), np.array(counts))
@@ -182,9 +182,9 @@ def _plain(asking: Sequence[Asking]) -> list[Asking]:
 
 
 def _best(store: Store, asked: Asked, weights: Weights) -> float:
-    opening, scores = _ranked(store, asked, weights)
+    first_pass, scores = _ranked(store, asked, weights)
     shown = fusion.rank(scores, asked.candidates.keys)[:SHOWN]
-    return float(calibration.calibrated_relevance(opening, scores)[shown].max(initial=0.0))
+    return float(calibration.calibrated_relevance(first_pass, scores)[shown].max(initial=0.0))
 
 
 def _report_ranking(store: Store, asked: Sequence[Asked], weights: Weights) -> None:
@@ -244,19 +244,22 @@ def _report_calibration(asking: Sequence[Asking], weights: Weights, cache: Path)
 
 def page(weights: Weights) -> str:
     """Return the weights as the file that is shipped."""
-    both = (*OPENING, *LINKS)
+    both = (*FIRST_PASS, *LINKS)
     lines = [
-        "# What each signal of a candidate weighs, each measure of its relevance, and each of a passage that was read.",
+        "# The weights of each signal of a candidate, of each measure of its relevance, and of each measure of the local reranker.",
         "# Fitted by `python benchmarks/fit_retrieval.py --write`, and the last by"
         " `python benchmarks/fit_reading.py --write`.",
-        "[opening]",
-        *(f"{name} = {value:.3f}" for name, value in zip(OPENING, weights.opening, strict=True)),
-        "\n[fused]",
-        *(f"{name} = {value:.3f}" for name, value in zip(both, weights.fused, strict=True)),
+        "[first_pass]",
+        *(
+            f"{name} = {value:.3f}"
+            for name, value in zip(FIRST_PASS, weights.first_pass, strict=True)
+        ),
+        "\n[second_pass]",
+        *(f"{name} = {value:.3f}" for name, value in zip(both, weights.second_pass, strict=True)),
         "\n[by_hand]",
-        f"called = {weights.called:.3f}",
+        f"designations = {weights.designations:.3f}",
         *_section("relevance", RELEVANCE, weights.relevance),
-        *_section("reading", READING, weights.reading),
+        *_section("rerank", RERANK, weights.rerank),
     ]
     return "\n".join(lines) + "\n"
 

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
+from lightwell.domain.query_names import find_name_runs, match_names
 from lightwell.retrieve import fusion, signals
-from lightwell.retrieve.query_entities import match_names
 from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
 from lightwell.retrieve.weights import Weights
 from lightwell.text import terms
@@ -132,7 +132,7 @@ class Store:
         found = np.array(rows, float).reshape(len(rows), len(asked))
         counts = cast("Floats", is_there.astype(float) @ self.mentions)
         known = {name: at for name, at in self.entities.items() if counts[at] > 0}
-        named = sorted(known[name] for name in match_names(question.text, known))
+        named = sorted(known[name] for name in match_names(find_name_runs(question.text), known))
         everything = Candidates(
             keys=tuple(each.key for each in self.passages),
             titles=tuple(each.title for each in self.passages),
@@ -175,9 +175,9 @@ def opened(asked: Asked, weights: Weights) -> fusion.FirstPass:
     return fusion.first_pass(asked.candidates, asked.corpus, weights)
 
 
-def texts(store: Store, asked: Asked, opening: fusion.FirstPass) -> dict[int, str]:
+def texts(store: Store, asked: Asked, first_pass: fusion.FirstPass) -> dict[int, str]:
     """Return what the store hands over for the second look."""
-    return {at: store.passages[int(asked.places[at])].text for at in opening.wanted.tolist()}
+    return {at: store.passages[int(asked.places[at])].text for at in first_pass.top.tolist()}
 
 
 def _matrix(

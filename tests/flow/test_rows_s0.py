@@ -171,7 +171,7 @@ async def test_s0_4_keywords_are_kept_under_the_question_s_hash(
             if by:
                 assert (found.high, found.low[0]) == (("purchases",), "Acme Corp")
             retrieval = await kb.search(QUESTION, await kb.reader(["team:us"]))
-            assert retrieval.keywords == found
+            assert retrieval.analysis.keywords == found
             told = shapes.keywords(found)
             assert told.keys() >= {
                 "highLevelKeywords",

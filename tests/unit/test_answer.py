@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.answer_types import answer_types_in, expected_answer
 from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
 from lightwell.answer.context import Budget, select_context
 from lightwell.answer.extractive import extract_statements
@@ -18,6 +17,7 @@ from lightwell.domain.evidence import INSUFFICIENT, Confidence, Evidence, Retrie
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Mode, make_question
 from lightwell.testing.models import ScriptedModel
+from lightwell.text.answer_types import answer_types_in, expected_answer
 from lightwell.text.units import units
 from tests.passages import chunk, found, passage
 

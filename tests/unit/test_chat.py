@@ -41,6 +41,7 @@ from lightwell.domain.evidence import (
 )
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
+from lightwell.domain.query_analysis import analyze_query
 from lightwell.domain.questions import make_question
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
@@ -220,6 +221,7 @@ def retrieval(
 ) -> Retrieval:
     return Retrieval(
         question=make_question("What?"),
+        analysis=analyze_query("What?"),
         weights={},
         evidence=evidence,
         best=0.9,

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from lightwell.retrieve import fusion
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
-from lightwell.retrieve.weights import LINKS, OPENING, load_weights
+from lightwell.retrieve.weights import FIRST_PASS, LINKS, load_weights
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4)
 
@@ -58,7 +58,7 @@ def moved(candidates: Candidates, places: list[int]) -> Candidates:
 def scores(candidates: Candidates, corpus: Corpus) -> dict[str, float]:
     """Return the fused scores by key, in their order; every passage's text names the third title."""
     opening = fusion.first_pass(candidates, corpus, load_weights())
-    texts = {int(place): "it speaks of Title 3" for place in opening.wanted}
+    texts = {int(place): "it speaks of Title 3" for place in opening.top}
     values = fusion.fuse(opening, texts, load_weights())
     places = fusion.rank(values, candidates.keys)
     return {candidates.keys[at]: float(values[at]) for at in places}
@@ -114,7 +114,7 @@ def test_candidates_alike_in_everything_score_alike() -> None:
 def test_a_passage_whose_title_the_best_one_names_rises() -> None:
     candidates, corpus = asked(3)
     opening = fusion.first_pass(candidates, corpus, load_weights())
-    best = int(opening.wanted[0])
+    best = int(opening.top[0])
     last = int(fusion.rank(opening.scores, candidates.keys)[-1])
     silent = fusion.fuse(opening, {}, load_weights())
     speaking = fusion.fuse(opening, {best: f"see {candidates.titles[last]}."}, load_weights())
@@ -148,7 +148,7 @@ def test_nothing_found_is_ranked_as_nothing() -> None:
     candidates, corpus = asked(1)
     opening = fusion.first_pass(moved(candidates, []), corpus, load_weights())
     assert fusion.fuse(opening, {}, load_weights()).shape == (0,)
-    assert opening.wanted.tolist() == []
+    assert opening.top.tolist() == []
 
 
 def test_a_question_without_known_words_or_names_is_ranked_by_meaning() -> None:
@@ -162,8 +162,8 @@ def test_a_question_without_known_words_or_names_is_ranked_by_meaning() -> None:
 
 def test_the_shipped_weights_have_one_number_for_each_signal() -> None:
     shipped = load_weights()
-    assert shipped.opening.shape == (len(OPENING),)
-    assert shipped.fused.shape == (len(OPENING) + len(LINKS),)
+    assert shipped.first_pass.shape == (len(FIRST_PASS),)
+    assert shipped.second_pass.shape == (len(FIRST_PASS) + len(LINKS),)
 
 
 def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
@@ -187,7 +187,7 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
     opening = fusion.first_pass(candidates, corpus, load_weights())
     first_alone = np.array([1.0, 0.0, 0.0])
     table = fusion.second_pass_features(opening, first_alone, fusion.named_titles(opening, {}))
-    _, repeats, adds = table[:, len(OPENING) + LINKS.index("pair_by_names")]
+    _, repeats, adds = table[:, len(FIRST_PASS) + LINKS.index("pair_by_names")]
     assert adds == pytest.approx(2 * repeats)
     assert repeats > 0
 

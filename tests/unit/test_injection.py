@@ -6,8 +6,8 @@ import pytest
 
 from lightwell.answer.extractive import extract_statements
 from lightwell.answer.generation import verify_reply
-from lightwell.answer.verification.injection import asks_for_message_content, is_injection
 from lightwell.text.base64_text import decoded_base64
+from lightwell.text.injection import asks_for_message_content, is_injection
 from lightwell.text.terms import terms
 from tests.passages import chunk, found, passage
 

@@ -5,14 +5,13 @@ import hashlib
 import pytest
 
 from lightwell.domain.fences import fence
+from lightwell.domain.keywords import LONGEST_KEYWORD, MAX_KEYWORDS, rule_keywords
+from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.query_names import keyword_names
 from lightwell.retrieve.keywords import (
-    LONGEST_KEYWORD,
-    MAX_KEYWORDS,
     build_messages,
     extract_keywords,
-    names,
     parse_keywords,
-    rule_keywords,
 )
 
 QUESTION = "What discount does Nordwind Energie receive on the Tarn 4?"
@@ -114,11 +113,11 @@ def test_a_question_holds_names_and_speaks_of_things(
 
 
 def test_names_stand_in_order_and_once() -> None:
-    assert names("Ada met Bob. Then Bob met Ada and Grace.") == ("Bob", "Ada", "Grace")
+    assert keyword_names("Ada met Bob. Then Bob met Ada and Grace.") == ("Bob", "Ada", "Grace")
 
 
 async def test_without_a_model_the_question_speaks_for_itself() -> None:
-    found = await extract_keywords(QUESTION, None)
+    found = await extract_keywords(analyze_query(QUESTION), None)
     assert (found.keywords, found.note) == (rule_keywords(QUESTION), "")
     assert found.keywords.question_hash == hashlib.sha256(QUESTION.encode()).hexdigest()
 

@@ -6,12 +6,12 @@ import pytest
 
 from lightwell.answer import active, reply_sentences
 from lightwell.answer.brief import cues, namesakes, related
-from lightwell.answer.verification.injection import is_injection
 from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract import names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.text import facts, lookalikes, terms
+from lightwell.text.injection import is_injection
 from lightwell.text.sentences import sentence_spans
 from lightwell.text.units import units
 from tests.growth import Timed

@@ -18,7 +18,7 @@ from lightwell.retrieve.local_reranker import (
     rerank_features,
     rerank_locally,
 )
-from lightwell.retrieve.weights import READING, load_weights
+from lightwell.retrieve.weights import RERANK, load_weights
 from lightwell.testing.models import HashEmbedder
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -105,11 +105,11 @@ async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_co
 async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
     bare = await asked()
     named = dict(
-        zip(READING, rerank_features(bare, passage("Soup.", title="Discount")), strict=True)
+        zip(RERANK, rerank_features(bare, passage("Soup.", title="Discount")), strict=True)
     )
     assert named == {"passage": 0, "cover": 0, "similarity": 0, "title": 1, "missing": 1}
     nobody = replace(bare, names=frozenset[str]())
-    assert rerank_features(nobody, passage("Soup."))[READING.index("missing")] == 0
+    assert rerank_features(nobody, passage("Soup."))[RERANK.index("missing")] == 0
 
 
 async def test_nothing_speaks_to_nothing() -> None:
@@ -119,6 +119,6 @@ async def test_nothing_speaks_to_nothing() -> None:
 
 
 def test_only_what_is_missing_counts_against_a_passage() -> None:
-    fitted = dict(zip(READING, load_weights().reading.weights, strict=True))
+    fitted = dict(zip(RERANK, load_weights().rerank.weights, strict=True))
     assert fitted.pop("missing") < 0
     assert np.all(np.array(list(fitted.values())) >= 0)

@@ -38,14 +38,6 @@ def chunk(index: int, document: DocumentId = DOCUMENT, *, tokens: int = 100) -> 
     )
 
 
-async def text_of(chunk: Chunk, start: int, end: int) -> str:
-    return TEXT[start:end]
-
-
-async def changed(chunk: Chunk, start: int, end: int) -> str:
-    return "It was written anew."
-
-
 def group(*ranked: Chunk, limit: int = 5) -> list[Passage]:
     return group_chunks(
         [each.id for each in ranked], {each.id: each for each in ranked}, limit=limit
@@ -74,22 +66,24 @@ def test_a_neighbour_joins_although_the_passages_are_counted_out() -> None:
     assert [each.members for each in group(first, second, other, limit=1)] == [(first, second)]
 
 
-async def test_a_joined_passage_is_the_documents_own_text_and_knows_its_places() -> None:
+def test_a_joined_passage_is_the_documents_published_text_and_knows_its_places() -> None:
     first, second = chunk(0), chunk(1)
-    whole, members = await join_passage(group(second, first)[0], text_of)
-    assert whole.text == TEXT[:42]
+    [passage] = group(second, first)
+    whole = join_passage(passage)
+    assert whole.text == "One speaks of wells.  Two speaks of light."
+    assert whole.text[second.locator.start :] == second.text
     assert whole.id == second.id
-    assert members == (first, second)
+    assert passage.members == (first, second)
     assert whole.layout.locate(25, 30).page == 2
     assert whole.layout.locate(25, 30).section == ("S1",)
     assert (whole.locator.start, whole.locator.end) == (0, 42)
 
 
-async def test_a_document_that_changed_meanwhile_leaves_the_best_chunk_alone() -> None:
-    first, second = chunk(0), chunk(1)
-    assert await join_passage(group(second, first)[0], changed) == (second, ())
+def test_chunks_of_two_versions_of_a_document_stay_apart() -> None:
+    first, second = chunk(0), replace(chunk(1), ingested_at=MOMENT)
+    assert [each.members for each in group(second, first)] == [(second,), (first,)]
 
 
-async def test_a_single_chunk_stays_as_it_is() -> None:
-    only = replace(chunk(0))
-    assert await join_passage(group(only)[0], changed) == (only, ())
+def test_a_single_chunk_is_its_own_passage() -> None:
+    only = chunk(0)
+    assert join_passage(group(only)[0]) == only

@@ -81,7 +81,7 @@ async def test_what_the_fusion_said_stays_beside_it() -> None:
 async def test_when_the_reranker_fails_order_and_relevance_before_stand_and_a_note_says_so() -> (
     None
 ):
-    judged = await rerank(Away(), QUESTION, EVIDENCE, least=0.5)
+    judged = await rerank(Away(), QUESTION, EVIDENCE, min_score=0.5)
     assert [(each.chunk.text, each.relevance) for each in judged.evidence] == [
         (each.chunk.text, each.relevance) for each in EVIDENCE
     ]
@@ -105,7 +105,7 @@ async def test_no_evidence_asks_nobody() -> None:
 @pytest.mark.parametrize("least", [-0.1, 1.1])
 async def test_a_min_score_lies_between_0_and_1(least: float) -> None:
     with pytest.raises(Invalid, match=r"Min score must be in range \[0.0, 1.0\]"):
-        await rerank(Says([]), QUESTION, [], least=least)
+        await rerank(Says([]), QUESTION, [], min_score=least)
 
 
 async def test_a_passage_is_sent_with_its_place_in_bounds_and_harmless() -> None:

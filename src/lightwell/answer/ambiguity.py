@@ -1,6 +1,5 @@
 """Which names in a question may mean several entities of the reader's: a pick list for each."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from lightwell.answer.brief.namesakes import address_matches_name, likely_address_prefixes
@@ -8,20 +7,16 @@ from lightwell.answer.brief.subjects import Subject, list_candidates, possible_s
 from lightwell.domain.access import Reader
 from lightwell.domain.candidates import MAX_CANDIDATES, Candidates
 from lightwell.domain.graph import Entity, normalize_name
+from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.records.database import Database
 from lightwell.records.graph import entity_lookup, entity_passages
-from lightwell.text.terms import STOP_WORDS
 
 MAX_NAMES = 4
 """Names of one question that are looked up."""
 
-_LONGEST_NAME = 6
-_WORD = re.compile(r"[^\s?!,;:()\[\]{}\"“”]+|[?!,;:()\[\]{}\"“”]")
-_POSSESSIVE = re.compile(r"['’]s$")
-
 
 async def ambiguous_names(
-    database: Database, reader: Reader, question: str
+    database: Database, reader: Reader, query: QueryAnalysis
 ) -> tuple[Candidates, ...]:
     """Return the candidates for each name in the question that may mean several of the reader's entities.
 
@@ -29,31 +24,12 @@ async def ambiguous_names(
     different e-mail addresses. The question settles it by naming one of them in full, or an address.
     """
     found: list[Candidates] = []
-    for name in names_in(question)[:MAX_NAMES]:
+    for name in query.capitalized_names[:MAX_NAMES]:
         meant = await _possible_entities(database, reader, name)
-        if len(meant) > 1 and not _says_which(question, name, meant):
+        if len(meant) > 1 and not _says_which(query.text, name, meant):
             several = await list_candidates(database, reader, meant[:MAX_CANDIDATES])
             found.append(Candidates(name=name, candidates=several))
     return tuple(found)
-
-
-def names_in(question: str) -> list[str]:
-    """Return the runs of capitalised words of a question, at most six words each, in order and once.
-
-    A run ends at punctuation. Question words do not count. The first word of the question is also left out once, since
-    every first word has a capital.
-    """
-    runs: list[list[str]] = [[]]
-    for word in _WORD.findall(question):
-        is_part = word[0].isupper() and word.casefold() not in STOP_WORDS
-        if is_part:
-            runs[-1].append(word)
-        elif runs[-1]:
-            runs.append([])
-    named = [run[:_LONGEST_NAME] for run in runs if run]
-    if runs[0] and question.lstrip().startswith(runs[0][0]) and len(runs[0]) > 1:
-        named.insert(1, runs[0][1:_LONGEST_NAME])
-    return list(dict.fromkeys(_POSSESSIVE.sub("", " ".join(run)) for run in named))
 
 
 async def _possible_entities(database: Database, reader: Reader, name: str) -> list[Subject]:

@@ -4,13 +4,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from lightwell.answer.answer_types import (
-    AnswerType,
-    ExpectedAnswer,
-    answer_types_in,
-    expected_answer,
-    terms_answered_by_type,
-)
 from lightwell.answer.generation import VerifiedSentence
 from lightwell.answer.quotes import (
     LONGEST_SNIPPET,
@@ -20,10 +13,16 @@ from lightwell.answer.quotes import (
     weighted_coverage,
 )
 from lightwell.answer.rendering import render_quote
-from lightwell.answer.verification.injection import asks_for_message_content, is_injection
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
 from lightwell.text import facts
+from lightwell.text.answer_types import (
+    AnswerType,
+    ExpectedAnswer,
+    answer_types_in,
+    terms_answered_by_type,
+)
+from lightwell.text.injection import is_injection
 from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
@@ -99,20 +98,20 @@ def quotable_candidates(retrieval: Retrieval) -> list[Candidate]:
     An order to a machine does only where the question asks what a message says. Where it does not,
     a passage that bears on the question by an order above all says nothing either.
     """
-    asked = expected_answer(retrieval.question.text)
+    asked = retrieval.analysis.expected
     found = [
         candidate
         for entry in _without_injections(retrieval).evidence
         for candidate in _candidates(entry, retrieval, asked)
     ]
-    if asks_for_message_content(retrieval.question.text):
+    if retrieval.analysis.asks_for_message_content:
         return found
     return [each for each in found if not _is_injection(each)]
 
 
 def _without_injections(retrieval: Retrieval) -> Retrieval:
     """Return the retrieval without the passages that bear on the question by an order above all, unless it is asked for."""
-    if asks_for_message_content(retrieval.question.text):
+    if retrieval.analysis.asks_for_message_content:
         return retrieval
     heard = (
         entry
@@ -242,9 +241,8 @@ def _on_the_day(candidates: list[Candidate], retrieval: Retrieval) -> list[Candi
 
     A question that asks for another day may be answered by one.
     """
-    text = retrieval.question.text
-    wanted_days = facts.find_dates(text)
-    if not wanted_days or expected_answer(text).kinds & {AnswerType.DAY, AnswerType.DEADLINE}:
+    wanted_days = retrieval.analysis.dates
+    if not wanted_days or retrieval.analysis.expected.kinds & {AnswerType.DAY, AnswerType.DEADLINE}:
         return candidates
 
     def names_it(said: str) -> bool:
@@ -269,7 +267,7 @@ def _follow_lead(
     It stands in the same document, or has a name which the best one brought and the question lacks; and it has terms of
     the question that the best one lacks.
     """
-    asked = frozenset(terms(retrieval.question.text))
+    asked = retrieval.analysis.expected.terms
     brought = frozenset[str]().union(*facts.names(best.quote.text)) - asked - facts.MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 

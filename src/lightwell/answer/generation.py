@@ -10,7 +10,6 @@ from lightwell.answer.active import are_quoted
 from lightwell.answer.context import Context, entity_line, passage_text, relation_line
 from lightwell.answer.quotes import Quote, narrow
 from lightwell.answer.reply_sentences import SentenceBuffer, split_citation_marks
-from lightwell.answer.verification.injection import asks_for_message_content, is_reported_speech
 from lightwell.answer.verification.support import (
     Source,
     collect_names,
@@ -20,8 +19,10 @@ from lightwell.answer.verification.support import (
 )
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.fences import fence
+from lightwell.domain.query_analysis import QueryAnalysis, analyze_query
 from lightwell.ports import Message
 from lightwell.text import facts
+from lightwell.text.injection import is_reported_speech
 from lightwell.text.terms import terms
 
 REFUSAL = "INSUFFICIENT"
@@ -152,18 +153,18 @@ class ReplyVerifier:
         return found if are_quoted(text, [each.evidence.chunk.text for each in found]) else ()
 
 
-def reply_verifier(passages: Sequence[Evidence], question: str = "") -> ReplyVerifier:
-    """Return a checker for a reply that was sent these passages, numbered from 1."""
+def reply_verifier(passages: Sequence[Evidence], query: QueryAnalysis) -> ReplyVerifier:
+    """Return what verifies a reply to a question that was sent with these passages, numbered from 1."""
     sources = tuple(source(each) for each in passages)
     whole = sources
-    if asks_for_message_content(question):
+    if query.asks_for_message_content:
         whole = tuple(source(each, with_orders=True) for each in passages)
-    return ReplyVerifier(sources=sources, whole=whole, known=collect_names(question, sources))
+    return ReplyVerifier(sources=sources, whole=whole, known=collect_names(query, sources))
 
 
 def verify_reply(
     reply: str, passages: Sequence[Evidence], question: str = ""
 ) -> list[VerifiedSentence]:
     """Return the statements of a whole reply that their citations carry, in order."""
-    checking = reply_verifier(passages, question)
+    checking = reply_verifier(passages, analyze_query(question))
     return [*checking.feed(reply), *checking.flush()]

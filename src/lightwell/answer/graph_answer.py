@@ -4,21 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from lightwell.answer.answer_types import (
-    AnswerType,
-    ExpectedAnswer,
-    answer_types_in,
-    expected_answer,
-    terms_answered_by_type,
-)
 from lightwell.answer.context import Budget, select_graph_context
 from lightwell.answer.pipeline import EXTRACTS
 from lightwell.answer.quotes import weighted_coverage
-from lightwell.answer.verification.injection import is_injection
 from lightwell.domain.chat import GraphClaim
 from lightwell.domain.evidence import INSUFFICIENT, SUFFICIENT_RELEVANCE, Answer, Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
-from lightwell.text import facts
+from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.text.answer_types import (
+    AnswerType,
+    answer_types_in,
+    terms_answered_by_type,
+)
+from lightwell.text.injection import is_injection
 from lightwell.text.terms import terms, words
 
 _MAX_LINES = 8
@@ -78,8 +76,8 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     Together they hold 0.6 of the weights of its terms, and of those besides the names, and every name in it; the best
     holds what is asked for.
     """
-    question, weights = retrieval.question.text, retrieval.weights
-    asked = words(question)
+    query, weights = retrieval.analysis, retrieval.weights
+    asked = words(query.text)
     about = [
         line
         for line in _facts(retrieval.entities, retrieval.relations)
@@ -88,7 +86,7 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
     named = {name for line in about for name in line.names if _is_named(name, asked)}
     known = frozenset(terms(" ".join(named)))
     rest = {term: weight for term, weight in weights.items() if term not in known}
-    chosen = _select([_match(line, question) for line in about], rest)
+    chosen = _select([_match(line, query) for line in about], rest)
     held = frozenset[str]().union(*(each.terms for each in chosen))
     if (
         not chosen
@@ -96,7 +94,7 @@ def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
         or (rest and weighted_coverage(held, rest) < SUFFICIENT_RELEVANCE)
     ):
         return ()
-    if not all(name <= held for name in facts.names(question)):
+    if not all(name <= held for name in query.names):
         return ()
     return tuple(each.line for each in chosen)
 
@@ -116,21 +114,19 @@ def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_Matc
     return chosen
 
 
-def _match(line: GraphFact, question: str) -> _MatchedFact:
-    asked = expected_answer(question)
-    kinds = answer_types_in(line.text, asked)
+def _match(line: GraphFact, query: QueryAnalysis) -> _MatchedFact:
+    kinds = answer_types_in(line.text, query.expected)
     return _MatchedFact(
         line=line,
-        terms=frozenset(terms(line.text)) | terms_answered_by_type(kinds, asked),
-        fits=kinds >= _required_terms(question, asked, line),
+        terms=frozenset(terms(line.text)) | terms_answered_by_type(kinds, query.expected),
+        fits=kinds >= _required_terms(query, line),
     )
 
 
-def _required_terms(
-    question: str, expected: ExpectedAnswer, line: GraphFact
-) -> frozenset[AnswerType]:
+def _required_terms(query: QueryAnalysis, line: GraphFact) -> frozenset[AnswerType]:
     """Return what must be held; who or what somebody is, a description says, whatever is in it."""
-    if _WHAT_IT_IS.search(question) and expected.terms <= frozenset(terms(" ".join(line.names))):
+    expected = query.expected
+    if _WHAT_IT_IS.search(query.text) and expected.terms <= frozenset(terms(" ".join(line.names))):
         return expected.kinds - {AnswerType.PERSON, AnswerType.NAME}
     return expected.kinds
 

@@ -102,7 +102,7 @@ class AnswerGenerator:
         except ModelFailed as error:
             listed = statements.build_statements(retrieval, candidates, EXTRACTS)
             return replace(listed, notes=(*listed.notes, note_of_fallback(error)))
-        checker = generation.reply_verifier(shown.passages, retrieval.question.text)
+        checker = generation.reply_verifier(shown.passages, retrieval.analysis)
         said = [*checker.feed(reply.text), *checker.flush()]
         listed = statements.build_statements(retrieval, said, self.model.model)
         if checker.failed and candidates:
@@ -132,7 +132,7 @@ class AnswerGenerator:
         self, model: ChatModel, retrieval: Retrieval, ask: _Asking
     ) -> AsyncGenerator[Part, None]:
         shown = select_context(retrieval, self.budget)
-        checker = generation.reply_verifier(shown.passages, retrieval.question.text)
+        checker = generation.reply_verifier(shown.passages, retrieval.analysis)
         made = AnswerBuilder(retrieval=retrieval, model=model.model, context_tokens=shown.tokens)
         failure: ModelFailed | None = None
         try:

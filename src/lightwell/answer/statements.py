@@ -7,17 +7,18 @@ from datetime import datetime
 from itertools import pairwise
 
 from lightwell.answer.answer_builder import CitationNumbers, nearest_citations
-from lightwell.answer.answer_types import speech_act_terms
 from lightwell.answer.extractive import Candidate, quotable_candidates
 from lightwell.answer.generation import VerifiedSentence
 from lightwell.answer.quotes import Quote, narrow, split_into_quotes, weighted_coverage
 from lightwell.answer.rendering import render_quote
 from lightwell.answer.reply_sentences import strip_bullet
 from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidence
+from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.domain.statements import CitedStatement, Statements
+from lightwell.text.answer_types import speech_act_terms
 from lightwell.text.dates import first_date
 from lightwell.text.facts import find_date_texts
-from lightwell.text.terms import terms, words
+from lightwell.text.terms import words
 
 MAX_STATEMENTS = 20
 READ_IN_OTHER_WORDS = 5
@@ -37,7 +38,7 @@ def statement_quotes(retrieval: Retrieval) -> list[VerifiedSentence]:
     the passages are not relevant enough for an answer, only such units count as speak of all of it by themselves, and by
     whom their pronouns stand for.
     """
-    asked = speech_act_terms(retrieval.question.text)
+    asked = retrieval.analysis.speech_acts
     meant = _pronoun_context(retrieval.evidence)
     found = [
         (each, _coverage(each, retrieval, asked, meant.get(each.quote.place, frozenset())))
@@ -88,9 +89,9 @@ def build_statements(
     )
 
 
-def paraphrase_question(text: str) -> str:
+def paraphrase_question(query: QueryAnalysis) -> str:
     """Return the other words for what a question asks whether it was said, in each language we know; "" for no such question."""
-    return " ".join(sorted(speech_act_terms(text) - frozenset(terms(text))))
+    return " ".join(sorted(query.speech_acts - query.expected.terms))
 
 
 def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:

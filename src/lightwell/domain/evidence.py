@@ -9,7 +9,8 @@ from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
-from lightwell.domain.questions import NO_KEYWORDS, Channel, Keywords, Question
+from lightwell.domain.query_analysis import QueryAnalysis
+from lightwell.domain.questions import Channel, Question
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 SUFFICIENT_RELEVANCE = 0.6
@@ -123,15 +124,16 @@ NO_METRICS = Metrics(
 class Retrieval:
     """Evidence, best first, and how it was found.
 
-    `weights` are the question's terms with the weight (inverse document frequency over what the reader sees) of
+    `analysis` is the question's, with the keywords that led to the graph. `weights` are the question's terms with the weight (inverse document frequency over what the reader sees) of
     each; `best` is the best calibrated relevance, 0.0 when there is no evidence. `entities` and `relations` are what
     the graph says, as the reader sees it: entities that are named, then the nearest; the weightiest relations first.
     `notes` tell of what did not go as it should, such as a
-    reranker that did not answer. `usage` is what the calls to endpoints cost. `keywords` led to the graph.
+    reranker that did not answer. `usage` is what the calls to endpoints cost.
     `ambiguous_names` are the pick lists of the question's names that fit several entities.
     """
 
     question: Question
+    analysis: QueryAnalysis
     weights: Mapping[str, float]
     evidence: tuple[Evidence, ...]
     best: float
@@ -141,7 +143,6 @@ class Retrieval:
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
     query_id: QueryId = field(default_factory=new_query_id)
-    keywords: Keywords = NO_KEYWORDS
     ambiguous_names: tuple[Candidates, ...] = ()
 
     @property

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 
 from lightwell.domain.errors import Invalid
@@ -182,23 +181,3 @@ def parse_mode(word: str) -> Mode:
     except ValueError:
         known = ", ".join(mode.value for mode in Mode)
         raise Invalid(f"There is no mode {word!r}; the modes are {known}") from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keywords:
-    """What a question is about (S0 KeywordResult): `high` leads to relations, `low` to entities.
-
-    `high` are themes and relationships, `low` names and terms, each in order and once; `question_hash` is the
-    SHA-256 of the question. `by_model` is false for those taken from its own text. `cached_at` is when the model's were
-    kept, None for those that are not.
-    """
-
-    high: tuple[str, ...]
-    low: tuple[str, ...]
-    question_hash: str
-    by_model: bool
-    cached_at: datetime | None = None
-
-
-NO_KEYWORDS = Keywords(high=(), low=(), question_hash="", by_model=False)
-"""Where no question was asked."""

@@ -22,7 +22,8 @@ from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import DocumentId, JobId, ProjectId
 from lightwell.domain.jobs import Job
-from lightwell.domain.questions import Channel, Keywords, Mode, QueryRequest, make_question
+from lightwell.domain.keywords import Keywords
+from lightwell.domain.questions import Channel, Mode, QueryRequest, make_question
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import StreamChunk

@@ -26,8 +26,8 @@ from lightwell.domain.chat import (
 from lightwell.domain.descriptions import with_given_separator, with_separator
 from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
 from lightwell.domain.ids import SessionId, new_query_id
+from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import (
-    Keywords,
     Mode,
     Question,
     make_question,
@@ -81,7 +81,7 @@ class QuestionAnswerer:
                 with_separator(each, self.generator.separator) for each in found.relations
             ),
             usage=usage.summary,
-            ambiguous_names=await self._ambiguous(question, reader),
+            ambiguous_names=await self._ambiguous(found, reader),
         )
 
     async def keywords(self, question: Question) -> Keywords:
@@ -95,7 +95,7 @@ class QuestionAnswerer:
             retrieval = await self._evidence(question, reader)
             answer = await self.generator.answer(retrieval)
         await self._log(asking, query_log.make_query_log(question.strategy, answer))
-        several = await self._ambiguous(question, reader)
+        several = await self._ambiguous(retrieval, reader)
         return replace(answer, usage=usage.summary, ambiguous_names=several)
 
     async def stream(
@@ -104,7 +104,7 @@ class QuestionAnswerer:
         asking = await self._question_context(reader, session)
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._evidence(question, reader)
-        several = await self._ambiguous(question, reader)
+        several = await self._ambiguous(retrieval, reader)
         told = self.generator.stream(retrieval)
         async with aclosing(told):
             async for event in record_stream(told, usage, OperationType.QUERY):
@@ -119,14 +119,14 @@ class QuestionAnswerer:
         asking = QuestionContext(reader=reader, started_at=time.perf_counter())
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._search(question, reader)
-            other = stating.paraphrase_question(question.text)
+            other = stating.paraphrase_question(retrieval.analysis)
             if other and question.mode in (Mode.MIX, Mode.NAIVE):
                 few = min(question.limit, stating.READ_IN_OTHER_WORDS)
                 again = make_question(other, topic=question.topic, limit=few, mode=Mode.NAIVE)
                 retrieval = stating.merge_retrievals(retrieval, await self._search(again, reader))
             listed = await self.generator.statements(retrieval)
         await self._log(asking, query_log.make_query_log(question.strategy, listed))
-        several = await self._ambiguous(question, reader)
+        several = await self._ambiguous(retrieval, reader)
         return replace(listed, usage=usage.summary, ambiguous_names=several)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
@@ -206,7 +206,7 @@ class QuestionAnswerer:
             nearest=() if response.sources else answer.nearest,
             notes=notes,
             usage=usage.summary,
-            ambiguous_names=await self._ambiguous(asked, reader),
+            ambiguous_names=await self._ambiguous(retrieval, reader),
         )
 
     async def _courtesy(
@@ -237,11 +237,11 @@ class QuestionAnswerer:
             require_retrieval_mode(question), reader, until=self.deadline
         )
 
-    async def _ambiguous(self, question: Question, reader: Reader) -> tuple[Candidates, ...]:
+    async def _ambiguous(self, retrieval: Retrieval, reader: Reader) -> tuple[Candidates, ...]:
         """Return the pick lists of the question's ambiguous names; none where no document is looked at."""
-        if question.mode is Mode.BYPASS:
+        if retrieval.question.mode is Mode.BYPASS:
             return ()
-        found = await ambiguous_names(self.database, reader, question.text)
+        found = await ambiguous_names(self.database, reader, retrieval.analysis)
         return tuple(_with_separator_in(each, self.generator.separator) for each in found)
 
     async def _question_context(self, reader: Reader, session: SessionId | None) -> QuestionContext:

@@ -134,11 +134,6 @@ FROM document_chunks AS chunk JOIN source_documents AS document USING (document_
 WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT is_deleted
 """
 
-_SLICE = """
-SELECT substr(text_content, %(start)s + 1, %(end)s - %(start)s) FROM source_documents
-WHERE document_id = %(document)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
-"""
-
 
 async def term_statistics(
     database: Database, reader: Reader, terms: Sequence[str]
@@ -223,17 +218,6 @@ async def get_chunks(
         return {}
     rows = await database.rows(_CHUNKS, {"chunks": list(ids), "classes": list(reader.classes)})
     return {ChunkId(row[0]): _chunk(row) for row in rows}
-
-
-async def get_text_slice(
-    database: Database, reader: Reader, document_id: DocumentId, start: int, end: int
-) -> str:
-    """Return `text[start:end]` of the reader's document, "" when it is not there."""
-    rows = await database.rows(
-        _SLICE,
-        {"document": document_id, "classes": list(reader.classes), "start": start, "end": end},
-    )
-    return rows[0][0] if rows else ""
 
 
 def tsquery(term: str) -> str:

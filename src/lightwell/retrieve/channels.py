@@ -13,6 +13,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.evidence import ChannelMetrics
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
+from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.domain.questions import Channel, Question
 from lightwell.ports import GraphIndex, ProfileHit, ProfileIndex, VectorIndex
 from lightwell.records import search
@@ -43,20 +44,22 @@ class Stores:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnalyzedQuestion:
-    """A question as the store understands it.
+class SearchQuery:
+    """A question as the channels search for it: its analysis, with what the store and the embedder say of it.
 
-    `weights` are its distinct terms, in order, with their rarity among the reader's chunks. `low` and `high` are the
-    vectors of its keywords, or the question's own where it has none but its words.
+    `weights` are its first 32 distinct terms, in order, with their rarity among the reader's chunks. `low` and `high` are
+    the vectors of its keywords, or the question's own where its keywords are only its words. `entities` are those of the
+    reader's that the question names.
     """
 
     question: Question
+    analysis: QueryAnalysis
     vector: NDArray[np.float32]
     low: NDArray[np.float32]
     high: NDArray[np.float32]
     weights: Mapping[str, float]
     statistics: TermStatistics
-    named: tuple[NamedEntity, ...]
+    entities: tuple[NamedEntity, ...]
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -81,38 +84,36 @@ class ChannelResults:
 
 
 _int = attrgetter("int")  # comparing identifiers themselves is ten times as slow
-Draw = Callable[[Stores, AnalyzedQuestion, ChannelResults, Reader], Awaitable[list[ChunkId]]]
+Draw = Callable[[Stores, SearchQuery, ChannelResults, Reader], Awaitable[list[ChunkId]]]
 
 
-async def search_channels(
-    stores: Stores, analysis: AnalyzedQuestion, reader: Reader
-) -> ChannelResults:
+async def search_channels(stores: Stores, query: SearchQuery, reader: Reader) -> ChannelResults:
     """Return what the question's channels find; neighbours come last, since they are those of the others' best."""
     found = ChannelResults()
-    wanted = analysis.question.channels
+    wanted = query.question.channels
     await asyncio.gather(
         *(
-            _into(found, channel, draw(stores, analysis, found, reader))
+            _into(found, channel, draw(stores, query, found, reader))
             for channel, draw in _DRAWS.items()
             if channel in wanted
         )
     )
     if Channel.NEIGHBOURS in wanted:
-        await _into(found, Channel.NEIGHBOURS, _neighbours(stores, analysis, found, reader))
+        await _into(found, Channel.NEIGHBOURS, _neighbours(stores, query, found, reader))
     return found
 
 
 async def complete_scores(
-    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Fetch the numbers that some channels did not bring; return the candidates on the topic."""
     lack_words = [chunk for chunk in results.ranks if chunk not in results.words]
     lack_meaning = [chunk for chunk in results.ranks if chunk not in results.similarities]
     hits, similarities = await asyncio.gather(
         search.term_frequencies(
-            stores.database, reader, lack_words, analysis.terms, topic=analysis.question.topic
+            stores.database, reader, lack_words, query.terms, topic=query.question.topic
         ),
-        stores.vectors.similarities(stores.space.id, analysis.vector, reader, lack_meaning),
+        stores.vectors.similarities(stores.space.id, query.vector, reader, lack_meaning),
     )
     results.words.update({hit.chunk_id: hit for hit in hits})
     results.similarities.update(similarities)
@@ -129,29 +130,29 @@ async def _into(results: ChannelResults, channel: Channel, draw: Awaitable[list[
 
 
 async def _dense(
-    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     hits = await stores.vectors.nearest(
-        stores.space.id, analysis.vector, reader, limit=DRAWN, topic=analysis.question.topic
+        stores.space.id, query.vector, reader, limit=DRAWN, topic=query.question.topic
     )
     results.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
     return [hit.chunk_id for hit in hits]
 
 
 async def _lexical(
-    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
-    draw = _lexical_query(analysis.statistics, analysis.terms)
+    draw = _lexical_query(query.statistics, query.terms)
     if not draw:
         return []
     hits = await search.lexical_search(
         stores.database,
         reader,
         LexicalQuery(
-            weights=analysis.weights,
-            mean_length=analysis.statistics.mean_length,
+            weights=query.weights,
+            mean_length=query.statistics.mean_length,
             draw=draw,
-            topic=analysis.question.topic,
+            topic=query.question.topic,
         ),
         limit=DRAWN,
     )
@@ -160,26 +161,26 @@ async def _lexical(
 
 
 async def _from_entities(
-    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that mention what the question names, then those of what is described as it asks."""
-    near = await _similar_profiles(stores, analysis.low, reader, ProfileSubject.ENTITY)
+    near = await _similar_profiles(stores, query.low, reader, ProfileSubject.ENTITY)
     described = [EntityId(hit.subject_id) for hit in near]
     results.entities.extend(described)
     by_name, by_profile = await asyncio.gather(
-        _mentioning(stores, analysis, _rare_terms(analysis), reader),
-        _mentioning(stores, analysis, described, reader),
+        _mentioning(stores, query, _rare_terms(query), reader),
+        _mentioning(stores, query, described, reader),
     )
     return list(dict.fromkeys([*by_name, *by_profile]))[:DRAWN]
 
 
 async def _from_relations(
-    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that state what is described as the question asks, then those that relate what it names."""
-    near = await _similar_profiles(stores, analysis.high, reader, ProfileSubject.RELATION)
+    near = await _similar_profiles(stores, query.high, reader, ProfileSubject.RELATION)
     results.relations.extend(RelationId(hit.subject_id) for hit in near)
-    topic, graph, rare = analysis.question.topic, stores.graph, _rare_terms(analysis)
+    topic, graph, rare = query.question.topic, stores.graph, _rare_terms(query)
     described = (
         await graph.chunks_stating(reader, results.relations, limit=DRAWN, topic=topic)
         if near
@@ -190,18 +191,18 @@ async def _from_relations(
 
 
 async def _along_links(
-    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     del results
-    named = [entity.id for entity in analysis.named]
+    named = [entity.id for entity in query.entities]
     if not named:
         return []
     linked = await stores.graph.linked_entities(reader, named, limit=_LINKED)
-    return await _mentioning(stores, analysis, linked, reader)
+    return await _mentioning(stores, query, linked, reader)
 
 
 async def _neighbours(
-    stores: Stores, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+    stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     """Return chunks that share rare entities with the best so far."""
     best = sorted(results.ranks, key=lambda chunk: (_first_score(results.ranks[chunk]), chunk.int))
@@ -210,7 +211,7 @@ async def _neighbours(
         best[:_SEEN_NEAR],
         rarest=signals.RAREST,
         limit=_NEIGHBOURS,
-        topic=analysis.question.topic,
+        topic=query.question.topic,
     )
 
 
@@ -221,16 +222,16 @@ async def _similar_profiles(
     return [hit for hit in near if hit.similarity >= _MIN_ALIKE]
 
 
-def _rare_terms(analysis: AnalyzedQuestion) -> list[EntityId]:
-    return [entity.id for entity in analysis.named if entity.chunks <= _NAMED_CHUNKS]
+def _rare_terms(query: SearchQuery) -> list[EntityId]:
+    return [entity.id for entity in query.entities if entity.chunks <= _NAMED_CHUNKS]
 
 
 async def _mentioning(
-    stores: Stores, analysis: AnalyzedQuestion, entities: Sequence[EntityId], reader: Reader
+    stores: Stores, query: SearchQuery, entities: Sequence[EntityId], reader: Reader
 ) -> list[ChunkId]:
     if not entities:
         return []
-    topic = analysis.question.topic
+    topic = query.question.topic
     return await stores.graph.chunks_mentioning(reader, entities, limit=DRAWN, topic=topic)
 
 

@@ -11,24 +11,24 @@ from lightwell.domain.ids import ChunkId
 from lightwell.ports import Neighbourhood
 from lightwell.records.search import TermStatistics
 from lightwell.retrieve import signals
-from lightwell.retrieve.channels import AnalyzedQuestion, ChannelResults
+from lightwell.retrieve.channels import ChannelResults, SearchQuery
 from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 
 
 def candidate_features(
-    analysis: AnalyzedQuestion, results: ChannelResults, neighbourhood: Neighbourhood
+    query: SearchQuery, results: ChannelResults, neighbourhood: Neighbourhood
 ) -> Candidates:
     """Return what is known of the neighbourhood's chunks, in their order."""
     hits = [results.words[chunk] for chunk in neighbourhood.chunks]
-    named = {entity.id.bytes for entity in analysis.named}
+    named = {entity.id.bytes for entity in query.entities}
     return Candidates(
         keys=tuple(f"{hit.url}\n{hit.index:09}" for hit in hits),
         titles=tuple(hit.title for hit in hits),
-        terms=analysis.terms,
-        question=analysis.question.text,
+        terms=query.terms,
+        question=query.question.text,
         cosine=np.array([results.similarities.get(chunk, 0.0) for chunk in neighbourhood.chunks]),
         frequencies=np.array([hit.frequencies for hit in hits], np.float64).reshape(
-            len(hits), len(analysis.terms)
+            len(hits), len(query.terms)
         ),
         lengths=np.array([hit.length for hit in hits], np.float64),
         mentions=_matrix(

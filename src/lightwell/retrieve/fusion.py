@@ -1,4 +1,4 @@
-"""Many signals to one order: reciprocal ranks, or learned weights and a second look from the first passages."""
+"""One order from many signals: reciprocal ranks, or learned weights in two passes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy as np
 from lightwell.retrieve import signals
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
 from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
-from lightwell.retrieve.weights import LINKS, OPENING, Weights
+from lightwell.retrieve.weights import FIRST_PASS, LINKS, Weights
 
 Titled = Callable[[int], Floats]
 
@@ -18,8 +18,8 @@ RANK_OFFSET = 60
 
 FIRSTS = 6
 ROUNDS = 2
-WANTED = 10
-"""How many of the best by the opening may become first passages, so that their texts are worth fetching."""
+TOP = 10
+"""How many of the best of the first pass may be first passages of the second, so that their texts are fetched."""
 
 _DENSE_RESTART = 0.01
 _WALK_FLOOR = 1e-6
@@ -28,9 +28,9 @@ _FINE = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstPass:
-    """The first look: `table` (n, signals) holds the signals of single passages, `scores` (n,) their sum.
+    """The first pass: `table` (n, signals) holds the signals of single passages, `scores` (n,) their weighted sum.
 
-    `called` (n,) is 1 where the question calls the document by its designation.
+    `designation_matches` (n,) is 1 where the question gives the document's designation.
     """
 
     candidates: Candidates
@@ -42,9 +42,9 @@ class FirstPass:
     scores: Floats
 
     @property
-    def wanted(self) -> Places:
-        """The candidates, best first, whose texts the second look reads."""
-        return rank(self.scores, self.candidates.keys)[:WANTED]
+    def top(self) -> Places:
+        """The candidates, best first, whose texts the second pass needs."""
+        return rank(self.scores, self.candidates.keys)[:TOP]
 
 
 def reciprocal_ranks(
@@ -73,7 +73,7 @@ def _by_key(keys: tuple[str, ...]) -> Places:
 
 
 def first_pass(candidates: Candidates, corpus: Corpus, weights: Weights) -> FirstPass:
-    """Return the first look at the candidates, each by itself."""
+    """Score the candidates, each by itself."""
     steps = transitions(candidates.mentions, candidates.relations)
     impacts = signals.impacts(candidates, corpus)
     table = np.column_stack(
@@ -85,33 +85,33 @@ def first_pass(candidates: Candidates, corpus: Corpus, weights: Weights) -> Firs
             signals.name_coverage(candidates, corpus),
         ]
     )
-    called = signals.designation_matches(candidates.titles, candidates.question)
+    matches = signals.designation_matches(candidates.titles, candidates.question)
     return FirstPass(
         candidates=candidates,
         corpus=corpus,
         impacts=impacts,
         steps=steps,
         table=table,
-        designation_matches=called,
-        scores=table @ weights.opening + weights.called * called,
+        designation_matches=matches,
+        scores=table @ weights.first_pass + weights.designations * matches,
     )
 
 
 def fuse(first_pass: FirstPass, texts: Mapping[int, str], weights: Weights) -> Floats:
-    """Return the scores, (n,), after looking at what each candidate adds to the best passages, twice.
+    """Return the scores, (n,), after two rounds that measure what each candidate adds to the best passages.
 
-    `texts` holds the texts of `opening.wanted` by their places; without one, a passage names no title.
+    `texts` holds the texts of `first_pass.top` by their places; a passage without one names no title.
     """
     titled = named_titles(first_pass, texts)
     scores = first_pass.scores
     for _ in range(ROUNDS):
-        looked = second_pass_features(first_pass, scores, titled)
-        scores = looked @ weights.fused + weights.called * first_pass.designation_matches
+        table = second_pass_features(first_pass, scores, titled)
+        scores = table @ weights.second_pass + weights.designations * first_pass.designation_matches
     return scores
 
 
 def named_titles(first_pass: FirstPass, texts: Mapping[int, str]) -> Titled:
-    """Return what says, for the place of a passage with a text, which candidates' titles it names, (n,)."""
+    """Return a function from a passage's place to the candidates' titles that its text names, 1 or 0, (n,)."""
     titles = [signals.matchable_title(title) for title in first_pass.candidates.titles]
 
     @cache
@@ -122,10 +122,10 @@ def named_titles(first_pass: FirstPass, texts: Mapping[int, str]) -> Titled:
 
 
 def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) -> Floats:
-    """Return the opening's signals and those of links to the best passages by these scores: (n, signals)."""
+    """Return the signals of the first pass and those of links to the best passages by these scores: (n, signals)."""
     candidates = first_pass.candidates
     if not candidates.keys:
-        return np.zeros((0, len(OPENING) + len(LINKS)))
+        return np.zeros((0, len(FIRST_PASS) + len(LINKS)))
     merit = signals.min_max(scores)
     firsts = rank(scores, candidates.keys)[:FIRSTS]
     worth = merit[firsts][:, None]

@@ -1,6 +1,6 @@
-"""The last look: what in the best passages speaks to the question, sentence by sentence.
+"""The local reranker: it scores passages unit by unit, where a unit is a sentence, a list item or a table row.
 
-It is the local reranker: a passage is as relevant as its best unit says, not as its thousand words average out.
+A passage is as relevant as its best unit. An average over all its words would hide that unit.
 """
 
 import math
@@ -19,10 +19,10 @@ from lightwell.text.terms import terms
 from lightwell.text.units import units
 
 MAX_COMPARED = 8
-"""Units of a passage whose likeness to the question is looked at: those that hold most of its terms."""
+"""Units of a passage that are compared with the question: those with most of its terms."""
 
 CONTEXT_COUNTS = 0.5
-"""A term that only the context or the title holds counts this much."""
+"""The weight of a term that only the context or the title contains."""
 
 _SHORTEST = 2
 _NEARLY_SURE = 1e-6
@@ -40,7 +40,7 @@ class _Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankQuery:
-    """A question as the reader of passages knows it; `names` are the terms of its proper names."""
+    """What the reranker knows of a question; `names` are the terms of its proper names."""
 
     vector: NDArray[np.float32]
     weights: Mapping[str, float]
@@ -50,32 +50,45 @@ class RerankQuery:
 async def rerank_locally(
     embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
-    """Return the evidence in the same order with its highlights, and with its relevance judged by them."""
+    """Return the evidence in the same order, each with its highlights and the relevance that they give it."""
     parts = _units([entry.chunk for entry in evidence], query.weights)
-    given = await embedder.documents([_embedding_text(part) for part in parts]) if parts else None
-    similar: list[float] = [] if given is None else np.asarray(given @ query.vector, float).tolist()
+    vectors = await embedder.documents([_embedding_text(part) for part in parts]) if parts else None
+    similarities: list[float] = (
+        [] if vectors is None else np.asarray(vectors @ query.vector, float).tolist()
+    )
     found: dict[int, list[Highlight]] = {}
-    for part, likeness in zip(parts, similar, strict=True):
-        found.setdefault(part.place, []).append(
-            Highlight(
-                start=part.start,
-                end=part.end,
-                cover=round(part.cover, 6),
-                similarity=round(max(0.0, likeness), 6),
-            )
-        )
+    for part, similarity in zip(parts, similarities, strict=True):
+        found.setdefault(part.place, []).append(_highlight(part, similarity))
     return tuple(
         _with_relevance(query, entry, _best(found.get(place, [])))
         for place, entry in enumerate(evidence)
     )
 
 
-def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
-    """Return what a passage that was read is judged by, (`weights.READING`,).
+def highlight_by_terms(
+    weights: Mapping[str, float], evidence: Sequence[Evidence]
+) -> tuple[Evidence, ...]:
+    """Return the evidence with its relevance and with highlights, for which nothing is embedded.
 
-    Its own relevance (as a logit); what its best units cover of the question, and how like it they are; how much of its
-    title the question says; which of the question's proper names it lacks: what is said of Nordwind is no word about
-    Castell. Nothing here depends on the other passages, so a passage is as relevant whatever else was found.
+    Each unit is as similar to the question as its whole passage, so the question's terms decide which one is best.
+    """
+    found: dict[int, list[Highlight]] = {}
+    for part in _units([entry.chunk for entry in evidence], weights):
+        distance = evidence[part.place].cosine_distance
+        similarity = 0.0 if distance is None else 1.0 - distance
+        found.setdefault(part.place, []).append(_highlight(part, similarity))
+    return tuple(
+        replace(entry, highlights=tuple(_best(found.get(place, []))))
+        for place, entry in enumerate(evidence)
+    )
+
+
+def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
+    """Return the measures of a passage with its highlights, (`weights.RERANK`,).
+
+    They are its own relevance (as a logit); how much of the question its best unit covers; how similar the best unit is;
+    how much of its title the question contains; and which of the question's proper names it lacks, since a passage
+    about Nordwind says nothing about Castell. None depends on other passages, so neither does a passage's relevance.
     """
     own = min(max(entry.relevance, _NEARLY_SURE), 1 - _NEARLY_SURE)
     title = title_terms(entry.chunk.title)
@@ -90,11 +103,20 @@ def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
     )
 
 
+def _highlight(part: _Unit, similarity: float) -> Highlight:
+    return Highlight(
+        start=part.start,
+        end=part.end,
+        cover=round(part.cover, 6),
+        similarity=round(max(0.0, similarity), 6),
+    )
+
+
 def _with_relevance(
     query: RerankQuery, entry: Evidence, highlights: Sequence[Highlight]
 ) -> Evidence:
     read = replace(entry, highlights=tuple(highlights))
-    fitted = learned.load_weights().reading
+    fitted = learned.load_weights().rerank
     logit = fitted.base + float(rerank_features(query, read) @ fitted.weights)
     return replace(read, relevance=round(1 / (1 + math.exp(-logit)), 6))
 

@@ -1,16 +1,14 @@
-"""The best chunks as passages: neighbours that both rank high are one passage, and are read as one."""
+"""The best chunks as passages: neighbouring chunks that both rank high are one passage."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.ids import ChunkId
 
 MAX_TOKENS = 2000
 """A passage of several chunks stays as small as the largest single chunk may be."""
-
-Slice = Callable[[Chunk, int, int], Awaitable[str]]
-"""Returns the document's text from one character to another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,16 +24,17 @@ def group_chunks(
 ) -> list[Passage]:
     """Return up to `limit` passages in the order of their best chunks.
 
-    A chunk that stands beside a passage above it joins it, as long as the whole stays within `MAX_TOKENS`.
+    A chunk that is next to a better passage joins it, as long as the whole stays within `MAX_TOKENS`. Chunks of two versions
+    of a document, which was published again in between, never join.
     """
     passages: list[Passage] = []
     for id_ in ranked:
         chunk = texts.get(id_)
         if chunk is None:
             continue
-        beside = next((at for at, each in enumerate(passages) if _fits(each, chunk)), None)
-        if beside is not None:
-            passages[beside] = _with(passages[beside], chunk)
+        neighbour = next((at for at, each in enumerate(passages) if _fits(each, chunk)), None)
+        if neighbour is not None:
+            passages[neighbour] = _with(passages[neighbour], chunk)
         elif len(passages) < limit:
             passages.append(Passage(best=id_, members=(chunk,)))
         else:
@@ -43,40 +42,42 @@ def group_chunks(
     return passages
 
 
-async def join_passage(passage: Passage, text_of: Slice) -> tuple[Chunk, tuple[Chunk, ...]]:
-    """Return the passage as one chunk, its best one's identity with the text and the layout of all, and the members.
+def join_passage(passage: Passage) -> Chunk:
+    """Return the passage as one chunk: the best one's identity, with the text and the layout of all.
 
-    A single chunk has no members. Where the document has changed meanwhile, so that its text is no longer theirs,
-    the best one stands alone.
+    Between chunks a document has only white space, which is blanks in its published text, and here.
     """
     best = next(each for each in passage.members if each.id == passage.best)
     if len(passage.members) == 1:
-        return best, ()
+        return best
     first, last = passage.members[0], passage.members[-1]
-    start, end = first.locator.start, last.locator.end
-    text = await text_of(best, start, end)
-    if not text.startswith(first.text) or not text.endswith(last.text):
-        return best, ()
-    whole = replace(
+    return replace(
         best,
-        text=text,
+        text=_join_texts(passage.members),
         tokens=sum(each.tokens for each in passage.members),
         layout=_layout(passage.members),
         locator=Locator(
             page=first.locator.page,
             last_page=last.locator.last_page,
             section=first.locator.section,
-            start=start,
-            end=end,
+            start=first.locator.start,
+            end=last.locator.end,
         ),
     )
-    return whole, passage.members
+
+
+def _join_texts(members: Sequence[Chunk]) -> str:
+    parts = [members[0].text]
+    for before, each in pairwise(members):
+        parts += [" " * (each.locator.start - before.locator.end), each.text]
+    return "".join(parts)
 
 
 def _fits(passage: Passage, chunk: Chunk) -> bool:
     first, last = passage.members[0], passage.members[-1]
     return (
         chunk.document_id == first.document_id
+        and chunk.ingested_at == first.ingested_at
         and chunk.index in (first.index - 1, last.index + 1)
         and sum(each.tokens for each in passage.members) + chunk.tokens <= MAX_TOKENS
     )

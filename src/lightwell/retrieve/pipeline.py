@@ -1,6 +1,6 @@
-"""The way out: which chunks bear on a question?
+"""From a question to evidence: which chunks are relevant?
 
-question ─ keywords, words, meaning, names ─► channels ─► candidates ─ signals ─► order ─► passages ─ read ─► evidence
+question ─ analysis, keywords, vectors ─► channels ─► candidates ─ signals ─► order ─► passages ─ rerank ─► evidence
 """
 
 import asyncio
@@ -15,34 +15,28 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId
-from lightwell.domain.questions import (
-    GRAPH_CHANNELS,
-    Channel,
-    Fusion,
-    Keywords,
-    Question,
-)
+from lightwell.domain.keywords import Keywords
+from lightwell.domain.query_analysis import QueryAnalysis, analyze_query
+from lightwell.domain.query_names import match_names
+from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
 from lightwell.ports import Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import search
 from lightwell.records.graph import entities
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve import calibration, features, fusion, local_reranker, passages, rerank
-from lightwell.retrieve import query_entities as naming
 from lightwell.retrieve.channels import (
-    AnalyzedQuestion,
     ChannelResults,
+    SearchQuery,
     Stores,
     complete_scores,
     search_channels,
 )
-from lightwell.retrieve.keywords import UNANSWERED, extract_keywords, rule_keywords
-from lightwell.retrieve.keywords import ExtractedKeywords as FoundKeywords
+from lightwell.retrieve.keywords import UNANSWERED, ExtractedKeywords, extract_keywords
 from lightwell.retrieve.local_reranker import RerankQuery
 from lightwell.retrieve.metrics import StepTimer, make_metrics
 from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.signals import Floats
 from lightwell.retrieve.weights import load_weights
-from lightwell.text.terms import terms
 
 _MAX_TERMS = 32
 _RERANKED = 20
@@ -52,14 +46,14 @@ _MIN_JUDGED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """How candidates are ranked, and how long a question's keywords are kept.
+    """How candidates are ranked, and how long a question's keywords are cached, in seconds.
 
-    `min_score` is S1's minScore, below which a reranked passage is dropped. Without a reranker, `reads` says whether
-    passages are judged unit by unit, or by the fusion alone.
+    A reranking endpoint drops passages below `min_score`. Without an endpoint `is_local` says whether the local reranker
+    scores passages unit by unit; if not, they keep the relevance that fusion gave them, and no unit is embedded.
     """
 
     fusion: Fusion = Fusion.LEARNED
-    reads: bool = True
+    is_local: bool = True
     min_score: float = 0.1
     keyword_seconds: float = 3600.0
 
@@ -68,8 +62,8 @@ class Ranking:
 class Retriever:
     """Finds evidence in one project.
 
-    `asking` is the model that finds keywords; without one they are the question's own. `reranker` judges passages
-    where there is one; without one they are read here.
+    `model` names keywords; without one they are the question's own words. `reranker` is an endpoint that scores
+    passages; without one `ranking` decides.
     """
 
     stores: Stores
@@ -81,67 +75,70 @@ class Retriever:
     async def retrieve(
         self, question: Question, reader: Reader, *, until: float | None = None
     ) -> Retrieval:
-        """Return what the reader may see of what bears on the question, best first.
+        """Return the evidence that the reader may see, best first.
 
-        From the event loop's time `until` on, no model is waited for: keywords are the question's own, an embedder failed.
+        From the event loop's time `until` on, no model is waited for: keywords are the question's own words, and an
+        embedder that has not answered raises `ModelFailed`.
         """
-        clock = StepTimer()
-        asked, words = await self._analyze(question, reader, until)
-        clock.lap()
-        found = await search_channels(self.stores, asked, reader)
-        chunks = await complete_scores(self.stores, asked, found, reader)
-        clock.lap()
-        near = await self._neighbourhood(asked, chunks, reader)
-        clock.graph = clock.lap()
-        order = await self._rank(asked, found, near, reader)
-        told = await self._graph_facts(asked, found, reader)
-        evidence = await self._evidence(asked, found, order, reader)
-        clock.fusion = clock.lap()
-        evidence, failed = await self._judge(asked, evidence)
+        timer = StepTimer()
+        query, keyword_note = await self._prepare(question, reader, until)
+        timer.lap()
+        results = await search_channels(self.stores, query, reader)
+        chunks = await complete_scores(self.stores, query, results, reader)
+        timer.lap()
+        neighbourhood = await self._neighbourhood(query, chunks, reader)
+        timer.graph = timer.lap()
+        ranked = await self._rank(query, results, neighbourhood, reader)
+        things, relations = await self._graph_facts(query, results, reader)
+        evidence = await self._evidence(query, results, ranked, reader)
+        timer.fusion = timer.lap()
+        evidence, rerank_note = await self._rerank(query, evidence)
         evidence = _most_relevant(evidence, question.limit)
-        clock.rerank = clock.lap()
+        timer.rerank = timer.lap()
         return Retrieval(
             question=question,
-            weights=asked.weights,
+            analysis=query.analysis,
+            weights=query.weights,
             evidence=evidence,
             best=max((entry.relevance for entry in evidence), default=0.0),
-            metrics=make_metrics(clock, found, near, evidence),
-            entities=told[0],
-            relations=told[1],
-            notes=tuple(each for each in (words.note, failed) if each),
-            keywords=words.keywords,
+            metrics=make_metrics(timer, results, neighbourhood, evidence),
+            entities=things,
+            relations=relations,
+            notes=tuple(note for note in (keyword_note, rerank_note) if note),
         )
 
     async def keywords(self, question: Question, *, until: float | None = None) -> Keywords:
-        """Return what the question is about, as `retrieve` would look for it in the graph."""
-        return (await self._keywords(question, until)).keywords
+        """Return the keywords with which `retrieve` would search the graph."""
+        return (await self._keywords(question, analyze_query(question.text), until)).keywords
 
-    async def _analyze(
+    async def _prepare(
         self, question: Question, reader: Reader, until: float | None
-    ) -> tuple[AnalyzedQuestion, FoundKeywords]:
-        """Embed the question, look its words and names up, and find its keywords."""
-        wanted = tuple(dict.fromkeys(terms(question.text)))[:_MAX_TERMS]
+    ) -> tuple[SearchQuery, str]:
+        """Return the analysed question with its vectors, its statistics and the entities it names, and a note on what failed."""
+        analysis = analyze_query(question.text)
+        terms = analysis.terms[:_MAX_TERMS]
         database = self.stores.database
-        vector, statistics, named, words = await asyncio.gather(
-            self._embedded(question.text, until),
-            search.term_statistics(database, reader, wanted),
-            search.entities_named(database, reader, naming.candidate_names(question.text)),
-            self._keywords(question, until),
+        vector, statistics, found, extracted = await asyncio.gather(
+            self._embed_question(question.text, until),
+            search.term_statistics(database, reader, terms),
+            search.entities_named(database, reader, analysis.candidate_names),
+            self._keywords(question, analysis, until),
         )
-        low, high = await self._keyword_vectors(words, vector)
-        names = set(naming.match_names(question.text, {entity.name for entity in named}))
-        asked = AnalyzedQuestion(
+        low, high = await self._keyword_vectors(extracted.keywords, vector)
+        names = set(match_names(analysis.name_runs, {entity.name for entity in found}))
+        query = SearchQuery(
             question=question,
+            analysis=replace(analysis, keywords=extracted.keywords),
             vector=vector[0],
             low=low[0],
             high=high[0],
-            weights=features.term_weights(statistics, wanted),
+            weights=features.term_weights(statistics, terms),
             statistics=statistics,
-            named=tuple(entity for entity in named if entity.name in names),
+            entities=tuple(entity for entity in found if entity.name in names),
         )
-        return asked, words
+        return query, extracted.note
 
-    async def _embedded(self, text: str, until: float | None) -> Vectors:
+    async def _embed_question(self, text: str, until: float | None) -> Vectors:
         try:
             async with asyncio.timeout_at(until):
                 return await self.embedder.query(text)
@@ -151,130 +148,122 @@ class Retriever:
                 " LIGHTWELL_ANSWER_TIMEOUT_SECONDS allows more"
             ) from None
 
-    async def _keywords(self, question: Question, until: float | None) -> FoundKeywords:
-        looks = question.channels & {Channel.ENTITIES, Channel.RELATIONS}
-        asking = self.model if looks else None
+    async def _keywords(
+        self, question: Question, analysis: QueryAnalysis, until: float | None
+    ) -> ExtractedKeywords:
+        needs_graph = question.channels & {Channel.ENTITIES, Channel.RELATIONS}
+        model = self.model if needs_graph else None
         try:
             async with asyncio.timeout_at(until):
                 return await extract_keywords(
-                    question.text, asking, max_age_seconds=self.ranking.keyword_seconds
+                    analysis, model, max_age_seconds=self.ranking.keyword_seconds
                 )
         except TimeoutError:
-            return FoundKeywords(keywords=rule_keywords(question.text), note=UNANSWERED)
+            return ExtractedKeywords(keywords=analysis.keywords, note=UNANSWERED)
 
     async def _keyword_vectors(
-        self, words: FoundKeywords, vector: Vectors
+        self, keywords: Keywords, vector: Vectors
     ) -> tuple[Vectors, Vectors]:
-        """Return the vectors of the low and of the high keywords; the question's for those from its own text."""
-        if not words.keywords.by_model:
+        """Return the vectors of the low and of the high keywords; the question's own where no model named them."""
+        if not keywords.by_model:
             return vector, vector
-        low, high = ", ".join(words.keywords.low), ", ".join(words.keywords.high)
+        low, high = ", ".join(keywords.low), ", ".join(keywords.high)
         return (
             await self.embedder.query(low) if low else vector,
             await self.embedder.query(high) if high else vector,
         )
 
     async def _neighbourhood(
-        self, analysis: AnalyzedQuestion, chunks: Sequence[ChunkId], reader: Reader
+        self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
     ) -> Neighbourhood:
-        if not analysis.question.channels & GRAPH_CHANNELS:
+        if not query.question.channels & GRAPH_CHANNELS:
             return features.empty_neighbourhood(chunks)
-        named = [entity.id for entity in analysis.named]
+        named = [entity.id for entity in query.entities]
         return await self.stores.graph.neighbourhood(reader, chunks, named)
 
     async def _rank(
         self,
-        analysis: AnalyzedQuestion,
+        query: SearchQuery,
         results: ChannelResults,
         neighbourhood: Neighbourhood,
         reader: Reader,
-    ) -> "_Ranking":
+    ) -> "_RankedChunks":
         """Order the candidates: each by itself first, then by what it adds to the best."""
         chunks = neighbourhood.chunks
         if not chunks:
-            return _Ranking(ranked=[], read={})
-        candidates = features.candidate_features(analysis, results, neighbourhood)
-        corpus = features.corpus_statistics(analysis.statistics, analysis.terms, neighbourhood)
-        opening = fusion.first_pass(candidates, corpus, load_weights())
-        read: dict[ChunkId, Chunk] = {}
+            return _RankedChunks(best=[], texts={})
+        candidates = features.candidate_features(query, results, neighbourhood)
+        corpus = features.corpus_statistics(query.statistics, query.terms, neighbourhood)
+        first_pass = fusion.first_pass(candidates, corpus, load_weights())
+        texts: dict[ChunkId, Chunk] = {}
         if self.ranking.fusion is Fusion.RRF:
-            scores = _reciprocal(results, chunks, candidates.keys)
+            scores = _reciprocal_rank_scores(results, chunks, candidates.keys)
         else:
-            wanted: list[int] = opening.wanted.tolist()
-            read = await search.get_chunks(
-                self.stores.database, reader, [chunks[place] for place in wanted]
+            top: list[int] = first_pass.top.tolist()
+            texts = await search.get_chunks(
+                self.stores.database, reader, [chunks[place] for place in top]
             )
-            texts = {place: read[chunks[place]].text for place in wanted if chunks[place] in read}
-            scores = fusion.fuse(opening, texts, load_weights())
-        relevance = calibration.calibrated_relevance(opening, scores)
-        order: list[int] = fusion.rank(scores, candidates.keys)[
-            : self._passages_wanted(analysis) + _SPARE
-        ].tolist()
-        ranked = [
+            by_place = {place: texts[chunks[place]].text for place in top if chunks[place] in texts}
+            scores = fusion.fuse(first_pass, by_place, load_weights())
+        relevance = calibration.calibrated_relevance(first_pass, scores)
+        count = self._passage_count(query) + _SPARE
+        order: list[int] = fusion.rank(scores, candidates.keys)[:count].tolist()
+        best = [
             _RankedChunk(
                 chunk=chunks[place], score=float(scores[place]), relevance=float(relevance[place])
             )
             for place in order
         ]
-        return _Ranking(ranked=ranked, read=read)
+        return _RankedChunks(best=best, texts=texts)
 
     async def _evidence(
-        self, analysis: AnalyzedQuestion, results: ChannelResults, order: "_Ranking", reader: Reader
+        self, query: SearchQuery, results: ChannelResults, ranked: "_RankedChunks", reader: Reader
     ) -> tuple[Evidence, ...]:
-        """Return the best as passages."""
-        limit = self._passages_wanted(analysis)
-        top = {entry.chunk: entry for entry in order.ranked}
-        unread = [chunk for chunk in top if chunk not in order.read]
-        texts = {**order.read, **await search.get_chunks(self.stores.database, reader, unread)}
-
-        async def text_of(chunk: Chunk, start: int, end: int) -> str:
-            return await search.get_text_slice(
-                self.stores.database, reader, chunk.document_id, start, end
-            )
-
-        grouped = passages.group_chunks(list(top), texts, limit=limit)
-        wholes = [await passages.join_passage(each, text_of) for each in grouped]
+        """Return the best chunks as passages."""
+        best = {entry.chunk: entry for entry in ranked.best}
+        missing = [chunk for chunk in best if chunk not in ranked.texts]
+        texts = {**ranked.texts, **await search.get_chunks(self.stores.database, reader, missing)}
+        grouped = passages.group_chunks(list(best), texts, limit=self._passage_count(query))
         return tuple(
-            _evidence(results, top, each, whole, rank)
-            for rank, (each, whole) in enumerate(zip(grouped, wholes, strict=True))
+            _make_evidence(results, best, passage, rank) for rank, passage in enumerate(grouped)
         )
 
-    def _passages_wanted(self, analysis: AnalyzedQuestion) -> int:
-        """Return how many passages are looked at: those that a reranker is handed, or as many as are judged."""
-        return _judged_count(analysis) if self.reranker is None else _RERANKED
+    def _passage_count(self, query: SearchQuery) -> int:
+        """Return how many passages are made: those that a reranking endpoint is sent, or those that are scored here."""
+        return _judged_count(query) if self.reranker is None else _RERANKED
 
-    async def _judge(
-        self, analysis: AnalyzedQuestion, evidence: Sequence[Evidence]
+    async def _rerank(
+        self, query: SearchQuery, evidence: Sequence[Evidence]
     ) -> tuple[tuple[Evidence, ...], str]:
-        """Return the evidence with its calibrated relevance and its highlights, and what went wrong."""
+        """Return the evidence with its calibrated relevance and its highlights, and a note on what failed."""
         note = ""
-        local = self.ranking.reads
+        is_local = self.ranking.is_local
         if self.reranker is not None:
-            judged = await rerank.rerank(
-                self.reranker, analysis.question.text, evidence, least=self.ranking.min_score
+            reranked = await rerank.rerank(
+                self.reranker, query.question.text, evidence, min_score=self.ranking.min_score
             )
-            evidence, note = judged.evidence, judged.note
-            local = bool(note) and self.ranking.reads
-        evidence = evidence[: _judged_count(analysis)]
-        as_read = RerankQuery(
-            vector=analysis.vector,
-            weights=analysis.weights,
-            names=naming.proper_name_terms(analysis.question.text),
+            evidence, note = reranked.evidence, reranked.note
+            is_local = bool(note) and is_local
+        evidence = evidence[: _judged_count(query)]
+        if not self.ranking.is_local:
+            return local_reranker.highlight_by_terms(query.weights, evidence), note
+        rerank_query = RerankQuery(
+            vector=query.vector, weights=query.weights, names=query.analysis.proper_name_terms
         )
-        read = await local_reranker.rerank_locally(self.embedder, as_read, evidence)
-        if local:
-            return read, note
-        pairs = zip(read, evidence, strict=True)
-        return tuple(replace(seen, relevance=own.relevance) for seen, own in pairs), note
+        scored = await local_reranker.rerank_locally(self.embedder, rerank_query, evidence)
+        if is_local:
+            return scored, note
+        pairs = zip(scored, evidence, strict=True)
+        return tuple(replace(one, relevance=given.relevance) for one, given in pairs), note
 
     async def _graph_facts(
-        self, analysis: AnalyzedQuestion, results: ChannelResults, reader: Reader
+        self, query: SearchQuery, results: ChannelResults, reader: Reader
     ) -> tuple[tuple[Entity, ...], tuple[Relation, ...]]:
-        """Return what the graph says of what the question is about; nothing where no profile is like it."""
+        """Return what the graph states about the question's subject; nothing where no profile is similar to it."""
         if not results.entities and not results.relations:
             return (), ()
         database = self.stores.database
-        wanted = list(dict.fromkeys([*(each.id for each in analysis.named), *results.entities]))
+        wanted = list(dict.fromkeys([*(each.id for each in query.entities), *results.entities]))
         things, relations = await asyncio.gather(
             entities.get_many(database, reader, wanted),
             entities.get_relations(database, reader, results.relations),
@@ -290,48 +279,46 @@ class _RankedChunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Ranking:
-    """The best candidates, best first, some to spare, and those chunks that were read to order them."""
+class _RankedChunks:
+    """The best candidates, best first, with some to spare, and the chunks that were fetched to order them."""
 
-    ranked: list[_RankedChunk]
-    read: dict[ChunkId, Chunk]
+    best: list[_RankedChunk]
+    texts: dict[ChunkId, Chunk]
 
 
-def _judged_count(analysis: AnalyzedQuestion) -> int:
-    """Return how many passages are judged: whether the evidence is enough must not hang on how much of it is wanted."""
-    return max(analysis.question.limit, _MIN_JUDGED)
+def _judged_count(query: SearchQuery) -> int:
+    """Return how many passages are scored: at least 5, so that sufficiency does not depend on the question's limit."""
+    return max(query.question.limit, _MIN_JUDGED)
 
 
 def _most_relevant(evidence: Sequence[Evidence], limit: int) -> tuple[Evidence, ...]:
-    """Return the `limit` of the highest relevance, in the order they have."""
+    """Return the `limit` passages of the highest relevance, in the order they have."""
     kept = sorted(range(len(evidence)), key=lambda place: (-evidence[place].relevance, place))
     return tuple(evidence[place] for place in sorted(kept[:limit]))
 
 
-def _reciprocal(results: ChannelResults, chunks: Sequence[ChunkId], keys: Sequence[str]) -> Floats:
+def _reciprocal_rank_scores(
+    results: ChannelResults, chunks: Sequence[ChunkId], keys: Sequence[str]
+) -> Floats:
     """Return the chunks' scores by reciprocal rank fusion over the channels."""
     key_of = dict(zip(chunks, keys, strict=True))
     rankings: list[list[str]] = []
     for channel in Channel:
-        held = [chunk for chunk in chunks if channel in results.ranks[chunk]]
-        held.sort(key=lambda chunk: results.ranks[chunk][channel])
-        rankings.append([key_of[chunk] for chunk in held])
+        found = [chunk for chunk in chunks if channel in results.ranks[chunk]]
+        found.sort(key=lambda chunk: results.ranks[chunk][channel])
+        rankings.append([key_of[chunk] for chunk in found])
     fused = fusion.reciprocal_ranks(rankings)
     return np.array([fused[key] for key in keys])
 
 
-def _evidence(
-    results: ChannelResults,
-    top: Mapping[ChunkId, _RankedChunk],
-    passage: Passage,
-    whole: tuple[Chunk, tuple[Chunk, ...]],
-    rank: int,
+def _make_evidence(
+    results: ChannelResults, ranked: Mapping[ChunkId, _RankedChunk], passage: Passage, rank: int
 ) -> Evidence:
-    best = top[passage.best]
+    best = ranked[passage.best]
     return Evidence(
-        chunk=whole[0],
-        members=whole[1],
-        relevance=round(max(top[each.id].relevance for each in passage.members), 6),
+        chunk=passages.join_passage(passage),
+        members=passage.members if len(passage.members) > 1 else (),
+        relevance=round(max(ranked[each.id].relevance for each in passage.members), 6),
         score=round(best.score, 6),
         cosine_distance=_distance(results.similarities.get(best.chunk)),
         ranks=results.ranks[best.chunk],

@@ -7,11 +7,11 @@ from importlib import resources
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.fences import fence
+from lightwell.domain.keywords import rule_keywords
+from lightwell.domain.query_names import keyword_names, proper_name_terms
 from lightwell.domain.questions import LONGEST_QUESTION
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
-from lightwell.retrieve.keywords import names, rule_keywords
-from lightwell.retrieve.query_entities import proper_name_terms
 from lightwell.text.terms import terms, words
 
 MAX_TURNS = 8
@@ -132,4 +132,4 @@ def _content(text: str) -> frozenset[str]:
 
 def _names_in(text: str) -> tuple[str, ...]:
     """Return the names in a text; a number alone is none."""
-    return tuple(name for name in names(text) if any(sign.isalpha() for sign in name))
+    return tuple(name for name in keyword_names(text) if any(sign.isalpha() for sign in name))

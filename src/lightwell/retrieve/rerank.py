@@ -30,13 +30,13 @@ class RerankResult:
 
 
 async def rerank(
-    reranker: Reranker, question: str, evidence: Sequence[Evidence], *, least: float = MIN_SCORE
+    reranker: Reranker, question: str, evidence: Sequence[Evidence], *, min_score: float = MIN_SCORE
 ) -> RerankResult:
-    """Return the evidence by the reranker's relevance, without what has less than `least`, with both its ranks.
+    """Return the evidence by the reranker's relevance, without what has less than `min_score`, with both its ranks.
 
     When the reranker fails, order and relevance before stand, and the note says so. Raises `Invalid`.
     """
-    if not 0 <= least <= 1:
+    if not 0 <= min_score <= 1:
         raise Invalid("Min score must be in range [0.0, 1.0]")
     before = [
         replace(entry, original_rank=rank, new_rank=rank) for rank, entry in enumerate(evidence)
@@ -53,7 +53,7 @@ async def rerank(
         replace(before[one.place], relevance=round(one.relevance, 6), new_rank=rank)
         for rank, one in enumerate(found)
     )
-    return RerankResult(evidence=tuple(entry for entry in after if entry.relevance >= least))
+    return RerankResult(evidence=tuple(entry for entry in after if entry.relevance >= min_score))
 
 
 def _passage(chunk: Chunk) -> str:

@@ -10,20 +10,20 @@ import numpy as np
 
 from lightwell.retrieve.signals import Floats
 
-OPENING = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
+FIRST_PASS = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
 LINKS = ("pair", "pair_by_names", "titled", "near")
-"""The signals in the order of the columns: those of a passage alone, then those of its links to the best."""
+"""The signals in the order of their columns: those of a passage alone, then those of its links to the best."""
 
 RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 """The measures of relevance in the order of their columns."""
 
-READING = ("passage", "cover", "similarity", "title", "missing")
-"""The measures of a passage that was read, in the order of their columns."""
+RERANK = ("passage", "cover", "similarity", "title", "missing")
+"""The measures of the local reranker in the order of their columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logistic:
-    """A probability's logit is `base` plus the measures by their `weights`, in the order of their columns."""
+    """A probability's logit is `base` plus the measures times their `weights`, in the order of their columns."""
 
     base: float
     weights: Floats
@@ -31,17 +31,18 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """One weight per signal: `opening` in the order of `OPENING`, `fused` of `OPENING` and `LINKS`.
+    """One weight per signal: `first_pass` in the order of `FIRST_PASS`, `second_pass` of `FIRST_PASS` and `LINKS`.
 
-    `called` is added to both where the question calls a document by its designation; it is set by hand, since no
-    evaluation set has such questions. `relevance` is of a candidate among others (`RELEVANCE`), `reading` of a passage that was read (`READING`).
+    `designations` is added to both where the question gives a document's designation; it is set by hand, since no
+    evaluation set has such questions. `relevance` belongs to a candidate among others (`RELEVANCE`), `rerank` to a passage
+    that the local reranker scores (`RERANK`).
     """
 
-    opening: Floats
-    fused: Floats
-    called: float
+    first_pass: Floats
+    second_pass: Floats
+    designations: float
     relevance: Logistic
-    reading: Logistic
+    rerank: Logistic
 
 
 @cache
@@ -51,11 +52,11 @@ def load_weights() -> Weights:
         resources.files("lightwell.retrieve").joinpath("weights.toml").read_text("utf-8")
     )
     return Weights(
-        opening=np.array([float(page["opening"][name]) for name in OPENING]),
-        fused=np.array([float(page["fused"][name]) for name in (*OPENING, *LINKS)]),
-        called=float(page["by_hand"]["called"]),
+        first_pass=np.array([float(page["first_pass"][name]) for name in FIRST_PASS]),
+        second_pass=np.array([float(page["second_pass"][name]) for name in (*FIRST_PASS, *LINKS)]),
+        designations=float(page["by_hand"]["designations"]),
         relevance=_logistic(page["relevance"], RELEVANCE),
-        reading=_logistic(page["reading"], READING),
+        rerank=_logistic(page["rerank"], RERANK),
     )
 
 

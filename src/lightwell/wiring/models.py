@@ -122,7 +122,7 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
 def ranking(settings: Settings) -> Ranking:
     return Ranking(
         fusion=settings.fusion,
-        reads=settings.rerank != "none",
+        is_local=settings.rerank != "none",
         min_score=settings.rerank_min_score,
         keyword_seconds=settings.keyword_cache_seconds,
     )

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lightwell.answer.quotes import Quote, split_into_quotes
-from lightwell.answer.verification.injection import is_injection
 from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.evidence import Evidence
+from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.text import facts
 from lightwell.text.facts import Clause, Figure, PartialDate
+from lightwell.text.injection import is_injection
 from lightwell.text.terms import terms
 
 MIN_SUPPORT = 0.5
@@ -100,11 +101,12 @@ def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
     )
 
 
-def collect_names(question: str, sources: Sequence[Source]) -> frozenset[str]:
-    """Return the terms of all names that the question and the passages hold."""
-    texts = [question, *(each.evidence.chunk.text for each in sources)]
+def collect_names(query: QueryAnalysis, sources: Sequence[Source]) -> frozenset[str]:
+    """Return the terms of all names that the question and the passages contain."""
+    texts = [each.evidence.chunk.text for each in sources]
     texts.extend(_heading(each.evidence) for each in sources)
-    return frozenset[str]().union(*(name for text in texts for name in facts.names(text)))
+    found = (name for text in texts for name in facts.names(text))
+    return frozenset[str]().union(*query.names, *found)
 
 
 def supporting_quotes(

@@ -9,7 +9,8 @@ from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Citation, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.jobs import Job, JobState
-from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel, Keywords
+from lightwell.domain.keywords import Keywords
+from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
 from lightwell.domain.requests import IngestResponse
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
@@ -114,7 +115,7 @@ def retrieval(retrieval: Retrieval, *, milliseconds: int) -> Json:
         "results": [_evidence(rank, each) for rank, each in enumerate(retrieval.evidence, start=1)],
         "entities": [_entity(each) for each in retrieval.entities],
         "relations": [_relation(each) for each in retrieval.relations],
-        "keywords": keywords(retrieval.keywords),
+        "keywords": keywords(retrieval.analysis.keywords),
         "notes": list(retrieval.notes),
         "ambiguousNames": ambiguous_names(retrieval.ambiguous_names),
         "metadata": {

@@ -1,4 +1,15 @@
-from lightwell.retrieve.query_entities import candidate_names, match_names
+from collections.abc import Collection
+
+from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.query_names import find_name_runs, match_names
+
+
+def candidate_names(question: str) -> tuple[str, ...]:
+    return analyze_query(question).candidate_names
+
+
+def matched(question: str, known: Collection[str]) -> tuple[str, ...]:
+    return match_names(find_name_runs(question), known)
 
 
 def test_a_name_of_several_words_may_be_written_small() -> None:
@@ -21,14 +32,14 @@ def test_words_in_one_are_taken_apart() -> None:
 
 def test_the_longest_known_name_wins_and_no_word_serves_twice() -> None:
     known = {"nordwind", "nordwind energie", "energie"}
-    assert match_names("Who buys for Nordwind Energie and for Nordwind?", known) == (
+    assert matched("Who buys for Nordwind Energie and for Nordwind?", known) == (
         "nordwind energie",
         "nordwind",
     )
 
 
 def test_a_possessive_names_its_owner() -> None:
-    assert match_names("What is Plover's budget?", {"plover"}) == ("plover",)
+    assert matched("What is Plover's budget?", {"plover"}) == ("plover",)
 
 
 def test_a_question_of_small_words_holds_no_name() -> None:

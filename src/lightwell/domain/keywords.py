@@ -1,0 +1,67 @@
+"""What a question is about: themes that lead to relations, names and terms that lead to entities."""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from lightwell.domain.graph import normalize_name
+from lightwell.domain.query_names import COMMANDS, keyword_names, keyword_words
+from lightwell.text.terms import STOP_WORDS, words
+
+MAX_KEYWORDS = 16
+"""Of each level, the first."""
+
+LONGEST_KEYWORD = 100
+"""Characters."""
+
+_QUOTED = re.compile(r'"([^"]+)"|“([^”“]+)”|„([^“”„]+)[“”]|«([^»«]+)»|`([^`]+)`')
+_WRAPPING = " \t\"'“”‘’`*<>[]{},;:.?!"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keywords:
+    """What a question is about: `high` leads to relations, `low` to entities.
+
+    `high` are themes and relationships, `low` names and terms, each in order and once; `question_hash` is the
+    SHA-256 of the question. `by_model` is false for those taken from the question's own words. `cached_at` is when the
+    model's reply was stored, None for a new reply.
+    """
+
+    high: tuple[str, ...]
+    low: tuple[str, ...]
+    question_hash: str
+    by_model: bool
+    cached_at: datetime | None = None
+
+
+def rule_keywords(question: str) -> Keywords:
+    """Return the keywords in the question's own words: low are quotations, names and numbers, high the other words."""
+    low = clean_keywords([*_quotations(question), *keyword_names(question)])
+    taken = STOP_WORDS.union(*map(words, low))
+    said = keyword_words(question)
+    if said and said[0].casefold() in COMMANDS:
+        del said[0]
+    return Keywords(
+        high=clean_keywords(word for word in said if not taken.issuperset(words(word))),
+        low=low,
+        question_hash=hashlib.sha256(question.encode("utf-8", "surrogatepass")).hexdigest(),
+        by_model=False,
+    )
+
+
+def clean_keywords(found: Iterable[str]) -> tuple[str, ...]:
+    """Return the first 16 that contain a word, each once and on one line; what is longer than a keyword is left out."""
+    kept: dict[str, str] = {}
+    for each in found:
+        signs = (sign if sign.isprintable() else " " for sign in each)
+        line = " ".join("".join(signs).split()).strip(_WRAPPING)
+        key = normalize_name(line)
+        if key and len(line) <= LONGEST_KEYWORD:
+            kept.setdefault(key, line)
+    return tuple(kept.values())[:MAX_KEYWORDS]
+
+
+def _quotations(question: str) -> list[str]:
+    return ["".join(found) for found in _QUOTED.findall(question)]

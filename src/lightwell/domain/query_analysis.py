@@ -1,0 +1,63 @@
+"""What rules read in a question, once for all stages."""
+
+from dataclasses import dataclass
+
+from lightwell.domain.keywords import Keywords, rule_keywords
+from lightwell.domain.query_names import (
+    NameRun,
+    capitalized_names,
+    find_name_runs,
+    proper_name_terms,
+)
+from lightwell.text import facts
+from lightwell.text.answer_types import ExpectedAnswer, expected_answer, speech_act_terms
+from lightwell.text.facts import PartialDate
+from lightwell.text.injection import asks_for_message_content
+from lightwell.text.terms import terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnalysis:
+    """A question's words, taken apart.
+
+    `terms` are distinct and in order. `name_runs` are all that may be names, to look up; `capitalized_names` those that
+    are written as names, in order; `proper_name_terms` and `names` are the terms of names, for ranking and for
+    verification. `expected` says which types of answer the question asks for, and which figures and dates it contains
+    itself; `dates` are those dates as far as they belong to the calendar. `speech_acts` are the words for what the
+    question asks whether somebody did in saying, such as promising. `keywords` are the question's own until a model has
+    named others.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    name_runs: tuple[NameRun, ...]
+    capitalized_names: tuple[str, ...]
+    proper_name_terms: frozenset[str]
+    names: tuple[frozenset[str], ...]
+    expected: ExpectedAnswer
+    dates: tuple[PartialDate, ...]
+    speech_acts: frozenset[str]
+    asks_for_message_content: bool
+    keywords: Keywords
+
+    @property
+    def candidate_names(self) -> tuple[str, ...]:
+        """Every normalised name that the question may contain, each once, the longest first."""
+        return tuple(dict.fromkeys(run.name for run in self.name_runs))
+
+
+def analyze_query(text: str) -> QueryAnalysis:
+    """Return what the words of a question say, without a model and without a look at any document."""
+    return QueryAnalysis(
+        text=text,
+        terms=tuple(dict.fromkeys(terms(text))),
+        name_runs=find_name_runs(text),
+        capitalized_names=capitalized_names(text),
+        proper_name_terms=proper_name_terms(text),
+        names=facts.names(text),
+        expected=expected_answer(text),
+        dates=facts.find_dates(text),
+        speech_acts=speech_act_terms(text),
+        asks_for_message_content=asks_for_message_content(text),
+        keywords=rule_keywords(text),
+    )
