@@ -19,7 +19,8 @@ from .processes import finish, kill, running
 from .store_state import differences, state
 from .test_ingestion import residue
 
-LEASE_SECONDS = 1.0
+LEASE_SECONDS = 3.0
+"""Long enough that a busy machine renews it: a lease that runs out under a living worker costs an attempt of ten."""
 
 
 def worker(url: str, diary: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
