@@ -88,7 +88,7 @@ def test_a_question_with_an_ambiguous_name_shows_the_candidates(run: Run, comman
         "Nordwind Energie",
         "Nordwind Logistik",
     }
-    assert all(one["entityRef"] and one["apart"] for one in each(several, "candidates"))
+    assert all(one["entityRef"] and one["distinguishing"] for one in each(several, "candidates"))
 
 
 def test_a_pick_list_and_a_pick(run: Run) -> None:

@@ -706,4 +706,4 @@ def test_status_counts_what_the_reader_sees(run: Run) -> None:
 def test_doctor_says_what_it_looked_at(run: Run) -> None:
     found = document(run("doctor", "--json"))
     assert found["ok"] is True
-    assert all(set(check) == {"name", "ok", "detail", "mend"} for check in listed(found["checks"]))
+    assert all(set(check) == {"name", "ok", "detail", "fix"} for check in listed(found["checks"]))

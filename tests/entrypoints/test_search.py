@@ -7,7 +7,8 @@ from typer.testing import CliRunner
 
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.cli import main
-from lightwell.entrypoints.cli.commands import SearchMode, app
+from lightwell.entrypoints.cli.commands import app
+from lightwell.entrypoints.cli.options import SearchMode
 
 PAPER = """---
 title: Benefits

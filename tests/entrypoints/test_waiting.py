@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lightwell.domain.usage import OperationType
-from lightwell.entrypoints.cli.waiting import WAITING
+from lightwell.entrypoints.cli.progress import WAITING
 from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import Message
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint

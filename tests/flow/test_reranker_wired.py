@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-import lightwell.entrypoints.cli.shapes as shapes
+import lightwell.entrypoints.cli.json_output as json_output
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Confidence
 from lightwell.knowledge_base import KnowledgeBase
@@ -88,7 +88,7 @@ async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(
             turn = await kb.chat(QUESTION, reader)
             events = [event async for event in kb.stream(QUESTION, reader)]
     assert turn.notes == (UNANSWERED,)
-    done = shapes.event(events[-1])
+    done = json_output.event(events[-1])
     assert (done["type"], done["notes"]) == ("done", [UNANSWERED])
     assert [(one.chunk.id, one.relevance) for one in after.evidence] == [
         (one.chunk.id, one.relevance) for one in before.evidence

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import cast
 
 from lightwell.domain.questions import Channel
-from lightwell.entrypoints.cli import shapes
+from lightwell.entrypoints.cli import json_output
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.passages import chunk, found, passage
 
@@ -36,7 +36,7 @@ def test_a_joined_passage_holds_what_one_of_its_chunks_holds() -> None:
         ranks={Channel.DENSE: 3, Channel.WORDS: 0, Channel.LINKS: 1},
     )
     alone = replace(passage(chunk("Pumps are blue. " * 60)), ranks={Channel.RELATIONS: 2})
-    document = shapes.retrieval(found("What?", joined, alone), milliseconds=1)
+    document = json_output.retrieval(found("What?", joined, alone), milliseconds=1)
     first, second = cast("list[dict[str, object]]", document["results"])
     held = cast("dict[str, object]", first["metadata"])
     assert (held["hasFormula"], held["hasTable"]) == (True, False)

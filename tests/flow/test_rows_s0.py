@@ -8,7 +8,7 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr, ValidationError
 
-import lightwell.entrypoints.cli.shapes as shapes
+import lightwell.entrypoints.cli.json_output as json_output
 from lightwell import Settings, delete_project, open_knowledge_base
 from lightwell.domain.briefs import Brief
 from lightwell.domain.documents import NewDocument
@@ -96,7 +96,7 @@ async def test_s0_2_a_passage_says_which_kept_replies_it_was_read_from(database:
             )
             (found,) = (await project.kb.search(QUESTION, reader)).evidence
             assert found.chunk.llm_cache_ids == chunk.llm_cache_ids
-            (shown,) = shapes.chunks([chunk])
+            (shown,) = json_output.chunks([chunk])
             assert "llmCacheIds" in str(shown)
 
 
@@ -172,7 +172,7 @@ async def test_s0_4_keywords_are_kept_under_the_question_s_hash(
                 assert (found.high, found.low[0]) == (("purchases",), "Acme Corp")
             retrieval = await kb.search(QUESTION, await kb.reader(["team:us"]))
             assert retrieval.analysis.keywords == found
-            told = shapes.keywords(found)
+            told = json_output.keywords(found)
             assert told.keys() >= {
                 "highLevelKeywords",
                 "lowLevelKeywords",

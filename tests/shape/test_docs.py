@@ -8,9 +8,10 @@ from typing import Protocol, cast
 import pytest
 import typer
 from pydantic import SecretStr
+from typer.core import TyperGroup
 
 from lightwell.entrypoints.cli.commands import app
-from lightwell.entrypoints.cli.edge import Exit
+from lightwell.entrypoints.cli.errors import Exit
 from lightwell.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -33,13 +34,17 @@ class Command(Protocol):
 
 def commands() -> Iterator[tuple[str, Command]]:
     """Yield every command that does something, with its whole name: `documents list`."""
-    pending = [("lightwell", cast("object", typer.main.get_command(app)))]
+    pending = [("lightwell", typer.main.get_command(app))]
     while pending:
         name, command = pending.pop()
-        below = cast("dict[str, object]", getattr(command, "commands", {}))
-        pending.extend((f"{name} {word}", child) for word, child in below.items())
-        if not below:
+        if not isinstance(command, TyperGroup):
             yield name, cast("Command", command)
+            continue
+        context = typer.Context(command)
+        for word in command.list_commands(context):
+            child = command.get_command(context, word)
+            assert child is not None
+            pending.append((f"{name} {word}", child))
 
 
 def described(name: str) -> str:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from lightwell.entrypoints.cli.console import file_name
 from lightwell.entrypoints.cli.progress import show_progress
-from lightwell.entrypoints.cli.show import file_name
 from lightwell.ingest.context import Outcome, Progress, Step
 
 LONG = "file:///x/long.txt"

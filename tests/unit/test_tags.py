@@ -7,7 +7,7 @@ import pytest
 from lightwell.connectors._file_settings import parse_front_matter
 from lightwell.domain.access import Tags, tags_of
 from lightwell.domain.errors import Invalid
-from lightwell.entrypoints.cli import people
+from lightwell.entrypoints.cli import store
 
 
 def in_front_matter(word: str) -> Tags | None:
@@ -16,8 +16,8 @@ def in_front_matter(word: str) -> Tags | None:
 
 WAYS: list[Callable[[str], Tags | None]] = [
     lambda word: tags_of([word]),
-    lambda word: people.tags([word]),
-    lambda word: people.acl([word]),
+    lambda word: store.parse_reader_tags([word]),
+    lambda word: store.parse_document_tags([word]),
     in_front_matter,
 ]
 
@@ -41,7 +41,7 @@ def test_what_is_no_tag_is_refused_in_the_same_words(
 
 
 def test_a_person_of_the_demo_is_a_tag_like_any_other() -> None:
-    assert people.tags(["grace"]) == people.acl(["grace"]) == {"grace"}
+    assert store.parse_reader_tags(["grace"]) == store.parse_document_tags(["grace"]) == {"grace"}
 
 
 @pytest.mark.parametrize(

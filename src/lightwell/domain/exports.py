@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from lightwell.domain.documents import Locator
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import Entity, Predicate, RelationKey
 from lightwell.domain.ids import ChunkId
+
+if TYPE_CHECKING:  # an export without vectors needs no numpy
+    import numpy as np
+    from numpy.typing import NDArray
 
 _LARGEST_BATCH = 10_000
 
@@ -133,7 +135,7 @@ class PassageVector:
 
     chunk_ref: str
     model: str
-    numbers: NDArray[np.float32]
+    numbers: "NDArray[np.float32]"
 
 
 ExportRecord = Entity | ExportedRelation | Passage | PassageVector

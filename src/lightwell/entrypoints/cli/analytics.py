@@ -1,30 +1,43 @@
-"""What can be said about sessions, queries and feedback on the command line; what it does stands in `analytics_reports`."""
+"""`analytics`: a reader's own sessions, queries and feedback; `feedback`: rates an answer."""
 
 from typing import Annotated
 from uuid import UUID
 
 import typer
+from rich.text import Text
 
-from lightwell.entrypoints.cli.commands import As, Json, Verbose
-from lightwell.entrypoints.cli.jobs import Before, Limit
+import lightwell.entrypoints.cli.json_output as json_output
+from lightwell.domain.analytics import Feedback, FeedbackRequest, LoggedQuery, Session
+from lightwell.domain.ids import FeedbackId, QueryId, SessionId
+from lightwell.entrypoints.cli.console import clean, fields, new_table
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, new_group, single_command
+from lightwell.entrypoints.cli.options import As, Before, PageSize
+from lightwell.entrypoints.cli.store import open_as
 
-analytics = typer.Typer(
-    help="Your own sessions, queries with their metrics, and feedback.",
-    epilog="\b\nExamples:\n  lightwell analytics queries --as user:ada\n  lightwell analytics summary --as user:ada",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+analytics = new_group(
+    "Your own sessions, queries with their metrics, and feedback.",
+    "lightwell analytics queries --as user:ada",
+    "lightwell analytics summary --as user:ada",
 )
-rating = typer.Typer()
+feedback = single_command()
+
+
 InSession = Annotated[
     UUID | None, typer.Option("--session", metavar="ID", help="Only those of this session.")
 ]
 
 
-@rating.command(
-    epilog="\b\nExamples:\n  lightwell feedback 019f0000-0000-7000-8000-000000000000 5 --as user:ada\n"
-    '  lightwell feedback 019f0000-0000-7000-8000-000000000000 2 --comment "The year is missing." --as user:ada'
+_NOTHING = Text("You have no data here.")
+
+
+@command(
+    feedback,
+    "feedback",
+    "lightwell feedback 019f0000-0000-7000-8000-000000000000 5 --as user:ada",
+    'lightwell feedback 019f0000-0000-7000-8000-000000000000 2 --comment "The year is missing." --as user:ada',
 )
-def feedback(
+async def rate_answer(
     query: Annotated[
         UUID, typer.Argument(metavar="QUERY", help="The queryId of an answer, from --json.")
     ],
@@ -34,111 +47,196 @@ def feedback(
     comment: Annotated[
         str, typer.Option("--comment", help="What is wrong or right: up to 2000 characters.")
     ] = "",
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Report:
     """Rate an answer to a question of your own."""
-    import lightwell.entrypoints.cli.analytics_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    request = FeedbackRequest(query_id=QueryId(query), rating=rating, comment=comment)
+    async with open_as(who) as (kb, reader):
+        given = await kb.analytics.give_feedback(reader, request)
+    return Report(document=_feedback(given), text=Text(f"Rated {given.rating} of 5."))
 
-    run(reports.give_feedback(query, rating, comment, who or []), as_json=as_json, verbose=verbose)
 
-
-@analytics.command(
-    "begin", epilog="\b\nExamples:\n  lightwell analytics begin --as user:ada --json"
-)
-def begin_session(*, who: As = None, as_json: Json = False, verbose: Verbose = False) -> None:
+@command(analytics, "begin", "lightwell analytics begin --as user:ada --json")
+async def begin_session(
+    *,
+    who: As = None,
+) -> Report:
     """Open a session, to which questions may belong: `ask --session`."""
-    import lightwell.entrypoints.cli.analytics_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        begun = await kb.analytics.begin_session(reader)
+    return Report(document=_session(begun), text=Text(f"Session {begun.id} is open."))
 
-    run(reports.begin_session(who or []), as_json=as_json, verbose=verbose)
 
-
-@analytics.command(
-    "end",
-    epilog="\b\nExamples:\n  lightwell analytics end 019f0000-0000-7000-8000-000000000000 --as user:ada",
+@command(
+    analytics, "end", "lightwell analytics end 019f0000-0000-7000-8000-000000000000 --as user:ada"
 )
-def end_session(
+async def end_session(
     session: Annotated[UUID, typer.Argument(metavar="SESSION", help="The id of a session.")],
     *,
     who: As = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Report:
     """End an open session."""
-    import lightwell.entrypoints.cli.analytics_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        ended = await kb.analytics.end_session(reader, SessionId(session))
+    return Report(document=_session(ended), text=Text(f"Session {ended.id} has ended."))
 
-    run(reports.end_session(session, who or []), as_json=as_json, verbose=verbose)
 
-
-@analytics.command(
-    "sessions", epilog="\b\nExamples:\n  lightwell analytics sessions --as user:ada --limit 10"
-)
-def list_sessions(
+@command(analytics, "sessions", "lightwell analytics sessions --as user:ada --limit 10")
+async def list_sessions(
     *,
     who: As = None,
-    limit: Limit = 100,
+    limit: PageSize = 100,
     before: Before = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Report:
     """List your sessions, the latest first; a question or conversation by itself is a session too."""
-    import lightwell.entrypoints.cli.analytics_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        older = SessionId(before) if before else None
+        found = await kb.analytics.sessions(reader, before=older, limit=limit)
+    table = new_table("session", "began", "ended", "queries")
+    for each in found:
+        ended = f"{each.ended_at:%Y-%m-%d %H:%M:%S}" if each.ended_at else "open"
+        began = f"{each.started_at:%Y-%m-%d %H:%M:%S}"
+        table.add_row(str(each.id), began, ended, str(each.queries))
+    document = {"sessions": [_session(each) for each in found]}
+    return Report(document=document, text=table if found else _NOTHING)
 
-    page = reports.Page(before=before, limit=limit)
-    run(reports.sessions(page, who or []), as_json=as_json, verbose=verbose)
 
-
-@analytics.command(
-    "queries", epilog="\b\nExamples:\n  lightwell analytics queries --as user:ada --limit 10"
-)
-def list_queries(
+@command(analytics, "queries", "lightwell analytics queries --as user:ada --limit 10")
+async def list_queries(
     *,
     who: As = None,
     session: InSession = None,
-    limit: Limit = 100,
+    limit: PageSize = 100,
     before: Before = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Report:
     """List your questions with their retrieval metrics, the latest first; their words are not kept."""
-    import lightwell.entrypoints.cli.analytics_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        found = await kb.analytics.queries(
+            reader,
+            session=SessionId(session) if session else None,
+            before=QueryId(before) if before else None,
+            limit=limit,
+        )
+    table = new_table("query", "when", "strategy", "ms", "best", "citations", "rating")
+    for each in found:
+        table.add_row(
+            str(each.id),
+            f"{each.timestamp:%Y-%m-%d %H:%M:%S}",
+            each.strategy.value,
+            str(each.execution_time_ms),
+            f"{each.rerank_top_score:.2f}",
+            str(each.citation_count),
+            _number(each.rating),
+        )
+    document = {"queries": [_query(each) for each in found]}
+    return Report(document=document, text=table if found else _NOTHING)
 
-    page = reports.Page(before=before, limit=limit)
-    run(reports.queries(page, session, who or []), as_json=as_json, verbose=verbose)
 
-
-@analytics.command("summary", epilog="\b\nExamples:\n  lightwell analytics summary --as user:ada")
-def summary(
+@command(analytics, "summary", "lightwell analytics summary --as user:ada")
+async def sum_up_queries(
     *,
     who: As = None,
     session: InSession = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Report:
     """Sum up your questions: how many, how long they took, how often the evidence was enough, ratings."""
-    import lightwell.entrypoints.cli.analytics_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        found = await kb.analytics.summary(reader, session=SessionId(session) if session else None)
+    strategies = {strategy.value: count for strategy, count in found.by_strategy.items()}
+    rows = [
+        ("queries", str(found.queries)),
+        ("strategies", ", ".join(f"{count} {name}" for name, count in strategies.items())),
+        ("mean time", f"{_number(found.mean_ms)} ms" if found.queries else ""),
+        ("95th percentile", f"{_number(found.p95_ms)} ms" if found.queries else ""),
+        ("enough evidence", "" if found.threshold_met is None else f"{found.threshold_met:.0%}"),
+        ("citations", _number(found.mean_citations)),
+        ("context tokens", _number(found.mean_context_tokens)),
+        (
+            "mean rating",
+            f"{_number(found.mean_rating)} of {found.ratings}" if found.ratings else "",
+        ),
+    ]
+    document = {
+        "queries": found.queries,
+        "byStrategy": strategies,
+        "meanMs": found.mean_ms,
+        "p95Ms": found.p95_ms,
+        "thresholdMet": found.threshold_met,
+        "meanCitations": found.mean_citations,
+        "meanContextTokens": found.mean_context_tokens,
+        "ratings": found.ratings,
+        "meanRating": found.mean_rating,
+    }
+    return Report(document=document, text=fields(rows))
 
-    run(reports.summary(session, who or []), as_json=as_json, verbose=verbose)
 
-
-@analytics.command("feedback", epilog="\b\nExamples:\n  lightwell analytics feedback --as user:ada")
-def list_feedback(
+@command(analytics, "feedback", "lightwell analytics feedback --as user:ada")
+async def list_feedback(
     *,
     who: As = None,
-    limit: Limit = 100,
+    limit: PageSize = 100,
     before: Before = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Report:
     """List the feedback that you gave, the latest first."""
-    import lightwell.entrypoints.cli.analytics_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        older = FeedbackId(before) if before else None
+        found = await kb.analytics.feedback(reader, before=older, limit=limit)
+    table = new_table("query", "when", "rating", "comment")
+    for each in found:
+        when = f"{each.created_at:%Y-%m-%d %H:%M:%S}"
+        table.add_row(str(each.query_id), when, str(each.rating), clean(each.comment))
+    document = {"feedback": [_feedback(each) for each in found]}
+    return Report(document=document, text=table if found else _NOTHING)
 
-    page = reports.Page(before=before, limit=limit)
-    run(reports.feedback(page, who or []), as_json=as_json, verbose=verbose)
+
+def _session(session: Session) -> json_output.Json:
+    return {
+        "sessionId": str(session.id),
+        "startedAt": session.started_at.isoformat(),
+        "endedAt": session.ended_at.isoformat() if session.ended_at else None,
+        "queries": session.queries,
+    }
+
+
+def _feedback(feedback: Feedback) -> json_output.Json:
+    return {
+        "feedbackId": str(feedback.id),
+        "queryId": str(feedback.query_id),
+        "rating": feedback.rating,
+        "comment": feedback.comment,
+        "createdAt": feedback.created_at.isoformat(),
+    }
+
+
+def _query(query: LoggedQuery) -> json_output.Json:
+    return {
+        "queryId": str(query.id),
+        "sessionId": str(query.session_id),
+        "timestamp": query.timestamp.isoformat(),
+        "queryHash": query.query_hash,
+        "strategyUsed": query.strategy.value,
+        "executionTimeMs": query.execution_time_ms,
+        "vectorSearchMs": query.vector_search_ms,
+        "vectorResultCount": query.vector_result_count,
+        "vectorTopScore": query.vector_top_score,
+        "vectorAvgScore": query.vector_avg_score,
+        "graphTraversalMs": query.graph_traversal_ms,
+        "graphResultCount": query.graph_result_count,
+        "graphMaxDepth": query.graph_max_depth,
+        "conceptsFound": query.concepts_found,
+        "fusionMs": query.fusion_ms,
+        "overlapCount": query.overlap_count,
+        "rrfTopScore": query.rrf_top_score,
+        "rerankMs": query.rerank_ms,
+        "rerankTopScore": query.rerank_top_score,
+        "confidenceThresholdMet": query.confidence_threshold_met,
+        "finalContextTokens": query.final_context_tokens,
+        "citationCount": query.citation_count,
+        "channels": {
+            channel.value: {"ms": each.ms, "hits": each.hits}
+            for channel, each in query.channels.items()
+        },
+        "rating": query.rating,
+    }
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

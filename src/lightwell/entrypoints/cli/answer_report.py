@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.saved_results import (
     Json,
     differences,
@@ -17,7 +18,6 @@ from lightwell.entrypoints.cli.saved_results import (
     rounded,
     warnings_of_comparison,
 )
-from lightwell.entrypoints.cli.show import clean
 from lightwell.evaluation.answer_measures import AnswerSummary, summarize_answers, worst_first
 from lightwell.evaluation.answers import AnswerTrial, Reason, Stage
 from lightwell.evaluation.correctness import AnswerGroup

@@ -1,26 +1,33 @@
-"""What can be said to `ask` and `search`; what they do stands in `answering` and `reading`."""
+"""`ask`: an answer, at once, sentence by sentence, or as a list of statements."""
 
+import json
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
+import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.cli.text_output as text_output
+from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import SessionId
-from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.commands import (
-    As,
-    Json,
-    Limit,
-    Question,
-    SearchMode,
-    SearchWhere,
-    Topic,
-    Verbose,
-    Where,
-)
-from lightwell.entrypoints.cli.parsing import QuestionCommand
+from lightwell.domain.questions import Mode, QueryRequest
+from lightwell.domain.streams import StreamChunk
+from lightwell.entrypoints.cli.console import clean, milliseconds_since
+from lightwell.entrypoints.cli.costs import costs_of, report_with_costs
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import QuestionCommand, Work, command, single_command
+from lightwell.entrypoints.cli.options import As, Json, Question, Topic, Where
+from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.store import open_as
 
-asking = typer.Typer()
+ask = single_command()
+
 
 Passages = Annotated[
     int | None,
@@ -32,18 +39,23 @@ Passages = Annotated[
         help="How many passages, at most; 5 by default, 20 with --statements.",
     ),
 ]
+
+
 AsStatements = Annotated[
     bool,
     typer.Option(
         "--statements", help="List what the documents state, each with its dates, newest first."
     ),
 ]
+
+
 AsItComes = Annotated[
     bool,
     typer.Option(
         "--stream", help="Print each sentence when it is checked; with --json, a line an event."
     ),
 ]
+
 
 InSession = Annotated[
     UUID | None,
@@ -55,14 +67,37 @@ InSession = Annotated[
 ]
 
 
-@asking.command(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskOptions:
+    """A question as it was typed."""
+
+    text: str
+    topic: str
+    limit: int
+    mode: Mode
+    session: SessionId | None = None
+
+    @property
+    def request(self) -> QueryRequest:
+        return QueryRequest(
+            query=self.text,
+            session_id=self.session,
+            top_k=self.limit,
+            topic_filter=self.topic,
+            mode=self.mode,
+        )
+
+
+@command(
+    ask,
+    "ask",
+    'lightwell ask "What discount does Nordwind receive?" --as team:sales',
+    'lightwell ask "What discount does Nordwind receive?" --as team:sales --json',
+    'lightwell ask "Who works with Nordwind?" --as user:ada --mode local',
+    'lightwell ask "What did we promise about deadlines?" --as user:ada --statements',
     cls=QuestionCommand,
-    epilog='\b\nExamples:\n  lightwell ask "What discount does Nordwind receive?" --as team:sales\n'
-    '  lightwell ask "What discount does Nordwind receive?" --as team:sales --json\n'
-    '  lightwell ask "Who works with Nordwind?" --as user:ada --mode local\n'
-    '  lightwell ask "What did we promise about deadlines?" --as user:ada --statements',
 )
-def ask(  # noqa: PLR0913 - the options of a command are its arguments
+def answer_question(  # noqa: PLR0913 - the options of a command are its arguments
     question: Question,
     *,
     who: As = None,
@@ -73,17 +108,13 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
     stream: AsItComes = False,
     session: InSession = None,
     as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Work:
     """Answer a question with citations, or say that the evidence is insufficient (exit code 0 too)."""
-    import lightwell.entrypoints.cli.answering as answering
-    from lightwell.entrypoints.cli.edge import run
-
     if statements and stream:
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
-    asked = answering.AskOptions(
+    options = AskOptions(
         text=question,
         topic=topic,
         limit=(20 if statements else 5) if limit is None else limit,
@@ -91,45 +122,59 @@ def ask(  # noqa: PLR0913 - the options of a command are its arguments
         session=SessionId(session) if session else None,
     )
     if statements:
-        run(answering.statements(asked, who or []), as_json=as_json, verbose=verbose)
-    elif stream:
-        told = answering.stream(asked, who or [], as_json=as_json)
-        run(told, as_json=as_json, verbose=verbose)
-    else:
-        run(answering.ask(asked, who or []), as_json=as_json, verbose=verbose)
+        return _list_statements(options, who)
+    if stream:
+        return _stream_answer(options, who, as_json=as_json)
+    return _answer(options, who)
 
 
-@asking.command(
-    cls=QuestionCommand,
-    epilog='\b\nExamples:\n  lightwell search "discount" --as team:sales\n'
-    '  lightwell search "discount" --as team:sales --topic contracts --limit 10',
-)
-def search(  # noqa: PLR0913 - the options of a command are its arguments
-    question: Question,
-    *,
-    who: As = None,
-    topic: Topic = "",
-    limit: Limit = 5,
-    mode: SearchWhere = SearchMode.MIX,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """List the passages that are relevant to a question, best first."""
-    import lightwell.entrypoints.cli.reading as reading
-    from lightwell.entrypoints.cli.edge import run
-
-    command = reading.search(question, who or [], topic=topic, limit=limit, mode=mode.mode)
-    run(command, as_json=as_json, verbose=verbose)
+async def _answer(options: AskOptions, who: Sequence[str] | None) -> Report:
+    """Report the answer; insufficient evidence is an answer too."""
+    options.request.question()  # raises `Invalid` before anything is opened
+    meter = question_meter()
+    async with open_as(who, meter) as (kb, reader):
+        began = time.perf_counter()
+        answer = await kb.query(options.request, reader)
+        document = json_output.answer(answer, milliseconds=milliseconds_since(began))
+    return report_with_costs(meter, document, text_output.answer(answer))
 
 
-@asking.command(
-    cls=QuestionCommand,
-    epilog='\b\nExamples:\n  lightwell keywords "What discount does Nordwind receive?"\n'
-    '  lightwell keywords "What discount does Nordwind receive?" --json',
-)
-def keywords(question: Question, *, as_json: Json = False, verbose: Verbose = False) -> None:
-    """Show a question's keywords: themes lead to relations, names and terms to entities."""
-    import lightwell.entrypoints.cli.reading as reading
-    from lightwell.entrypoints.cli.edge import run
+async def _list_statements(options: AskOptions, who: Sequence[str] | None) -> Report:
+    """Report what the documents state, each with its citations and dates."""
+    options.request.question()
+    meter = question_meter()
+    async with open_as(who, meter) as (kb, reader):
+        began = time.perf_counter()
+        listed = await kb.statements(
+            options.text, reader, topic=options.topic, limit=options.limit, mode=options.mode
+        )
+        document = json_output.statements(listed, milliseconds=milliseconds_since(began))
+    return report_with_costs(meter, document, text_output.statements(listed))
 
-    run(reading.keywords(question), as_json=as_json, verbose=verbose)
+
+async def _stream_answer(
+    options: AskOptions, who: Sequence[str] | None, *, as_json: bool
+) -> Report:
+    """Print the answer as it comes, and report what is left to say; raise `ModelFailed` when its model does."""
+    options.request.question()
+    last: StreamChunk | None = None
+    meter = question_meter()
+    async with open_as(who, meter) as (kb, reader):
+        events = kb.query_stream(options.request, reader)
+        async for event in events:
+            last = event
+            if as_json:
+                typer.echo(json.dumps(json_output.event(event)))
+            else:
+                sys.stdout.write(clean(event.content))
+            sys.stdout.flush()
+    if last is not None and last.error:
+        raise ModelFailed(last.error)
+    answer = None if last is None else last.answer
+    if answer is None:
+        return Report(document={}, text=Text(), printed=True)
+    return Report(
+        document={},
+        text=Group(Text("\n"), text_output.citations_and_notes(answer), *costs_of(meter).lines()),
+        printed=as_json,
+    )

@@ -1,62 +1,83 @@
-"""What can be said to `brief`, `chat` and `conversations`; what they do stands in `briefing` and `chatting`."""
+"""`chat`: answers in a conversation; `conversations`: lists, shows and deletes them."""
 
+import asyncio
+import os
 import sys
-from typing import Annotated
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
-from lightwell.domain.questions import Mode
-from lightwell.entrypoints.cli.commands import As, Json, Topic, Verbose, Where
-
-talk = typer.Typer()
-conversations = typer.Typer(
-    help="List, show and forget your own conversations.",
-    epilog="\b\nExamples:\n  lightwell conversations list --as team:us",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.cli.text_output as text_output
+from lightwell.domain.access import Reader
+from lightwell.domain.chat import (
+    GRAPH_SOURCE,
+    ChatMessage,
+    ChatTurn,
+    chat_response_json,
+    conversation_id,
+    user_message,
 )
-talk.add_typer(conversations, name="conversations")
+from lightwell.domain.questions import Mode
+from lightwell.entrypoints.cli.console import clean, dim, new_table
+from lightwell.entrypoints.cli.costs import report_with_costs
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import Work, command, confirm, new_group, single_command
+from lightwell.entrypoints.cli.options import As, Json, Rows, Topic, Where, Yes
+from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.store import open_as
 
-Named = Annotated[
-    str,
-    typer.Argument(
-        metavar="NAME", help="A company, deal, person, project: its name, reference or id."
-    ),
-]
+if TYPE_CHECKING:
+    from lightwell.knowledge_base import KnowledgeBase
+
+
+chat = single_command()
+conversations = new_group(
+    "List, show and delete your own conversations.", "lightwell conversations list --as team:us"
+)
+
+
+_MAX_READ = 65536
+
+
 Message = Annotated[
     str | None,
-    typer.Argument(metavar="MESSAGE", help="What you say; without it you talk line by line."),
+    typer.Argument(metavar="MESSAGE", help="Your message; without it you chat line by line."),
 ]
+
+
 Ongoing = Annotated[
     str,
     typer.Option("--conversation", metavar="ID", help="Continue this conversation."),
 ]
+
+
 Own = Annotated[
     str, typer.Argument(metavar="CONVERSATION", help="Its id, as `conversations list` shows.")
 ]
 
 
-@talk.command(
-    epilog='\b\nExamples:\n  lightwell brief "Nordwind Energie" --as team:sales\n'
-    "  lightwell brief ENG-42 --as team:engineering --json"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """The options of a chat; `conversation` is "" for a new one."""
+
+    conversation: str
+    topic: str
+    mode: Mode
+
+
+@command(
+    chat,
+    "chat",
+    'lightwell chat "What discount does Nordwind receive?" --as team:sales',
+    'lightwell chat "And who agreed to it?" --as team:sales --conversation 0198…',
+    "lightwell chat --as team:sales",
 )
-def brief(name: Named, *, who: As = None, as_json: Json = False, verbose: Verbose = False) -> None:
-    """Say what something is, what happened lately, what is open, who and what is tied to it, with citations.
-
-    A name that fits several things lists them, with what tells them apart; a reference picks one.
-    """
-    import lightwell.entrypoints.cli.briefing as briefing
-    from lightwell.entrypoints.cli.edge import run
-
-    run(briefing.brief(name, who or []), as_json=as_json, verbose=verbose)
-
-
-@talk.command(
-    epilog='\b\nExamples:\n  lightwell chat "What discount does Nordwind receive?" --as team:sales\n'
-    '  lightwell chat "And who agreed to it?" --as team:sales --conversation 0198…\n'
-    "  lightwell chat --as team:sales"
-)
-def chat(  # noqa: PLR0913 - the options of a command are its arguments
+def answer_message(
     message: Message = None,
     *,
     conversation: Ongoing = "",
@@ -64,75 +85,163 @@ def chat(  # noqa: PLR0913 - the options of a command are its arguments
     topic: Topic = "",
     mode: Where = Mode.MIX,
     as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+) -> Work:
     """Answer a message with its sources, and remember it for the next one.
 
-    A conversation belongs to exactly the tags that began it, and forgets what they may no longer see.
+    A conversation belongs to exactly the access tags that began it. It loses what they may no longer see.
     """
-    import lightwell.entrypoints.cli.chatting as chatting
-    from lightwell.entrypoints.cli.edge import run
-
-    how = chatting.ChatOptions(conversation=conversation, topic=topic, mode=mode)
+    options = ChatOptions(conversation=conversation, topic=topic, mode=mode)
     if message is not None:
-        command = chatting.send_message(message, how, who or [])
-    elif as_json:
-        raise typer.BadParameter("say something: --json answers one message", param_hint="MESSAGE")
-    else:
-        command = chatting.chat_interactively(how, who or [])
-    run(command, as_json=as_json, verbose=verbose)
+        return _send_message(message, options, who)
+    if as_json:
+        raise typer.BadParameter("give a message: --json answers one message", param_hint="MESSAGE")
+    return _chat_interactively(options, who)
 
 
-@conversations.command(
-    "list", epilog="\b\nExamples:\n  lightwell conversations list --as team:us --limit 10"
-)
-def list_conversations(
+@command(conversations, "list", "lightwell conversations list --as team:us --limit 10")
+async def list_conversations(
     *,
     who: As = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")] = 100,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+    limit: Rows = 100,
+) -> Report:
     """List your own conversations, the latest first."""
-    import lightwell.entrypoints.cli.chatting as chatting
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        held = await kb.conversations(reader, limit=limit)
+    table = new_table("conversation", "last", "messages", "about")
+    for each in held:
+        last = f"{each.updated_at:%Y-%m-%d %H:%M}"
+        table.add_row(str(each.id), last, str(each.messages), clean(each.title))
+    found = [
+        {
+            "conversationId": str(each.id),
+            "title": each.title,
+            "messages": each.messages,
+            "createdAt": each.created_at.isoformat(),
+            "updatedAt": each.updated_at.isoformat(),
+        }
+        for each in held
+    ]
+    return Report(
+        document={"conversations": found},
+        text=table if held else Text("You have no conversations."),
+    )
 
-    run(chatting.conversations(who or [], limit=limit), as_json=as_json, verbose=verbose)
 
-
-@conversations.command(
-    "show", epilog="\b\nExamples:\n  lightwell conversations show 0198… --as team:us"
-)
-def show_conversation(
-    conversation: Own, *, who: As = None, as_json: Json = False, verbose: Verbose = False
-) -> None:
+@command(conversations, "show", "lightwell conversations show 0198… --as team:us")
+async def show_conversation(
+    conversation: Own,
+    *,
+    who: As = None,
+) -> Report:
     """Show the latest messages of one of your conversations."""
-    import lightwell.entrypoints.cli.chatting as chatting
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        held = await kb.conversation(reader, conversation_id(conversation))
+    messages = [{"role": each.role.value, "content": each.content} for each in held]
+    return Report(
+        document={"conversationId": conversation, "messages": messages},
+        text=Group(*(_message(each) for each in held))
+        if held
+        else Text("This conversation has no readable messages."),
+    )
 
-    run(chatting.conversation(conversation, who or []), as_json=as_json, verbose=verbose)
 
-
-@conversations.command(
-    "forget", epilog="\b\nExamples:\n  lightwell conversations forget 0198… --as team:us --yes"
-)
+@command(conversations, "forget", "lightwell conversations forget 0198… --as team:us --yes")
 def forget_conversation(
     conversation: Own,
     *,
     who: As = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+    yes: Yes = False,
+) -> Work:
     """Delete one of your conversations for good."""
-    import lightwell.entrypoints.cli.chatting as chatting
-    from lightwell.entrypoints.cli.edge import run
+    confirm(f"Delete the conversation {conversation}?", yes=yes)
+    return _delete(conversation, who)
 
-    if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter(
-            "this command asks for confirmation, and there is no terminal; add --yes",
-            param_hint="--yes",
-        )
-    if not yes:
-        typer.confirm(f"Forget the conversation {conversation}?", abort=True, err=True)
-    run(chatting.delete_conversation(conversation, who or []), as_json=as_json, verbose=verbose)
+
+async def _send_message(message: str, options: ChatOptions, who: Sequence[str] | None) -> Report:
+    """Report the response to one message, with the conversation it belongs to."""
+    user_message(message)
+    meter = question_meter()
+    async with open_as(who, meter) as (kb, reader):
+        turn = await _turn(kb, reader, message, options)
+    document = {
+        "conversationId": str(turn.conversation_id),
+        "queryId": str(turn.query_id),
+        **chat_response_json(turn.response),
+        "ambiguousNames": json_output.ambiguous_names(turn.ambiguous_names),
+    }
+    last = dim(f"conversation: {turn.conversation_id}")
+    return report_with_costs(meter, document, Group(*_response(turn), last))
+
+
+async def _chat_interactively(options: ChatOptions, who: Sequence[str] | None) -> Report:
+    """Answer line by line until the input ends, and report which conversation it was."""
+    meter = question_meter()
+    async with open_as(who, meter) as (kb, reader):
+        async for line in _lines():
+            if line.strip():
+                turn = await _turn(kb, reader, line, options)
+                options = replace(options, conversation=str(turn.conversation_id))
+                typer.echo("\n".join(each.plain for each in _response(turn)))
+    ended = (
+        f"conversation: {options.conversation}" if options.conversation else "No message was sent."
+    )
+    return report_with_costs(meter, {"conversationId": options.conversation}, Text(ended))
+
+
+async def _delete(name: str, who: Sequence[str] | None) -> Report:
+    """Delete one conversation."""
+    async with open_as(who) as (kb, reader):
+        await kb.forget(reader, conversation_id(name))
+    return Report(document={"forgotten": name}, text=Text(f"Forgotten: {name}"))
+
+
+async def _turn(
+    kb: "KnowledgeBase", reader: Reader, message: str, options: ChatOptions
+) -> ChatTurn:
+    """Return the response; print its notes on stderr, since the keys of a chat response have no place for them."""
+    own = conversation_id(options.conversation) if options.conversation else None
+    turn = await kb.chat(message, reader, conversation=own, topic=options.topic, mode=options.mode)
+    for note in turn.notes:
+        typer.echo(clean(f"Note: {note}"), err=True)
+    return turn
+
+
+async def _lines() -> AsyncIterator[str]:
+    """Yield what is typed, line by line, or what a pipe holds."""
+    if not sys.stdin.isatty():
+        for line in sys.stdin.read().splitlines():
+            yield line
+        return
+    while typed := await _read_lines():
+        for line in typed.splitlines():
+            yield line
+
+
+async def _read_lines() -> str:
+    """Wait for a line without holding the loop, so that Ctrl-C is heard; "" is the end."""
+    typer.echo("> ", nl=False, err=True)
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sys.stdin, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sys.stdin)
+    return os.read(sys.stdin.fileno(), _MAX_READ).decode(errors="replace")
+
+
+def _response(turn: ChatTurn) -> list[Text]:
+    """Return a response and below it its sources, or what came nearest; the last line is empty."""
+    lines = [Text(clean(turn.response.response)), *text_output.nearest(turn.nearest), Text()]
+    for cited in turn.citations:
+        lines += text_output.citation(cited)
+    for place, source in enumerate(turn.response.sources, start=1):
+        if source.id is None:
+            lines += [Text.assemble((f"[{place}]", "bold"), f" {GRAPH_SOURCE}"), Text()]
+    if turn.ambiguous_names:
+        lines += [*text_output.ambiguous_names(turn.ambiguous_names), Text()]
+    return lines
+
+
+def _message(message: ChatMessage) -> Text:
+    return Text.assemble((f"{message.role.value}: ", "bold"), clean(message.content))

@@ -1,19 +1,23 @@
-"""What models cost, said to people and to programs."""
+"""What models cost, as text and as JSON."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.cli.shapes as shapes
+import lightwell.entrypoints.cli.json_output as json_output
 from lightwell.domain.usage import NO_USAGE, OperationType, Price, TokenSummary, TokenUsage, summary
-from lightwell.entrypoints.cli.edge import Report
-from lightwell.entrypoints.cli.show import count_of, fields
-from lightwell.settings import Settings
+from lightwell.entrypoints.cli.console import count_of, fields
+from lightwell.entrypoints.cli.errors import Exit
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.store import settings
 
 if TYPE_CHECKING:
     from lightwell.ingest.estimate import Estimate
+    from lightwell.models.meter import Meter
+    from lightwell.settings import Settings
 
 _NO_MODEL = (
     "The graph is read by rules, which costs nothing (LIGHTWELL_EXTRACTION=model asks a model)."
@@ -30,7 +34,7 @@ class Costs:
 
     def document(self) -> Mapping[str, object]:
         """Return it for programs."""
-        return {**shapes.usage(self.summary), "price": self.price}
+        return {**json_output.usage(self.summary), "price": self.price}
 
     def lines(self) -> list[Text]:
         """Return it for people: a line, or none where no endpoint was asked."""
@@ -45,7 +49,7 @@ class Costs:
         )
 
 
-def price(settings: Settings) -> Price:
+def price_of(settings: "Settings") -> Price:
     """Return what the chat model costs."""
     return Price(input=settings.chat_price_input, output=settings.chat_price_output)
 
@@ -53,7 +57,7 @@ def price(settings: Settings) -> Price:
 NOTHING = Costs(summary=NO_USAGE, price=None)
 
 
-def actual_costs(usages: Iterable[TokenUsage], settings: Settings) -> Costs:
+def actual_costs(usages: Iterable[TokenUsage], settings: "Settings") -> Costs:
     """Return what these calls cost; embeddings and reranking have other prices, which no setting names."""
     paid = list(usages)
     by_chat = summary(
@@ -63,14 +67,14 @@ def actual_costs(usages: Iterable[TokenUsage], settings: Settings) -> Costs:
         and each.model_name != settings.embedding_model
     )
     sent, written = by_chat.total_input_tokens, by_chat.total_output_tokens
-    return Costs(summary=summary(paid), price=price(settings).of(sent, written))
+    return Costs(summary=summary(paid), price=price_of(settings).of(sent, written))
 
 
-def estimate_report(estimates: "Sequence[Estimate]", settings: Settings, *, which: str) -> Report:
+def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, which: str) -> Report:
     """Report what was estimated, over all paths; `which` says of what kind the documents are."""
     sent = sum(each.input_tokens for each in estimates)
     said = sum(each.output_tokens for each in estimates)
-    costs = price(settings).of(sent, said)
+    costs = price_of(settings).of(sent, said)
     counts = {
         "documents": sum(each.documents for each in estimates),
         "unreadable": sum(each.unreadable for each in estimates),
@@ -93,3 +97,25 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: Settings, *, whic
         document={**counts, "price": costs if is_model else 0.0},
         text=fields(rows) if is_model else Text(_NO_MODEL),
     )
+
+
+def costs_of(meter: "Meter") -> Costs:
+    """Return what the calls that this meter saw cost."""
+    return actual_costs(meter.usages, settings())
+
+
+def report_with_costs(
+    meter: "Meter", document: Mapping[str, object], text: RenderableType, code: Exit = Exit.FINE
+) -> Report:
+    """Return a report with the costs: as `usage` in JSON, as a last line in text."""
+    paid = costs_of(meter)
+    return Report(
+        document={**document, "usage": paid.document()}, text=Group(text, *paid.lines()), code=code
+    )
+
+
+def budgeted_meter(budget: int | None = None) -> "Meter":
+    """Return a meter that stops at `budget` tokens, or at the budget of the settings."""
+    from lightwell.models.meter import Meter
+
+    return Meter(settings().token_budget if budget is None else budget)

@@ -1,22 +1,32 @@
-"""`lightwell demo`: the example company's papers come in, and three questions are asked by two people each."""
+"""`demo`: ingests the documents of an example company, and asks three questions as two people each."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-import lightwell.entrypoints.cli.shapes as shapes
-import lightwell.entrypoints.cli.show as show
+import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.cli.text_output as text_output
 from lightwell.domain.evidence import Answer, Confidence
-from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
+from lightwell.entrypoints.cli.console import clean, errors_console
+from lightwell.entrypoints.cli.errors import Exit
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, single_command
 from lightwell.entrypoints.cli.progress import show_progress
-from lightwell.knowledge_base import Ingestion, KnowledgeBase
-from lightwell.settings import Settings
-from lightwell.wiring import files, open_knowledge_base
+from lightwell.entrypoints.cli.store import open_project, settings
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
+
+if TYPE_CHECKING:
+    from lightwell.knowledge_base import Ingestion, KnowledgeBase
+    from lightwell.settings import Settings
+
+
+demo = single_command()
+
 
 _NEXT = (
     "Next, with documents of your own: `lightwell ingest FOLDER --acl team:us`, "
@@ -35,12 +45,19 @@ class DemoResult:
     wrong: str
 
 
-async def demo() -> Report:
-    """Bring the example papers in, ask, and report; incomplete when an answer is not what the world promises."""
+@command(demo, "demo", "lightwell demo", "lightwell demo --json")
+async def run_demo() -> Report:
+    """Ingest the documents of an example company and ask three questions as two people each.
+
+    It uses a directory of its own, needs no key, and changes nothing of yours. Exit code 1: a document
+    could not be read, or an answer was wrong.
+    """
+    from lightwell.wiring import files
+
     chosen = temporary_store(settings())
     console = errors_console()
-    console.print(Text(f"The papers of Halden Instruments, into {chosen.data}"))
-    async with open_knowledge_base(chosen) as kb:
+    console.print(Text(f"Ingesting the documents of Halden Instruments, into {chosen.data}"))
+    async with open_project(chosen) as kb:
         with show_progress(console) as progress:
             source = files(DOCUMENTS, frozenset(), chosen)
             ended = await kb.ingest(
@@ -53,7 +70,7 @@ async def demo() -> Report:
     return _report(ended, asked)
 
 
-def temporary_store(settings: Settings) -> Settings:
+def temporary_store(settings: "Settings") -> "Settings":
     """Return settings that touch nothing of the user's: an embedded server, a directory and a project apart, no endpoint."""
     apart = {
         "data": settings.data / "demo",
@@ -79,7 +96,7 @@ def check_answer(question: Question, who: str, answer: Answer) -> str:
     return "" if is_said else f"neither the answer nor its citations say {question.answer!r}"
 
 
-async def _ask(kb: KnowledgeBase, question: Question, who: str) -> DemoResult:
+async def _ask(kb: "KnowledgeBase", question: Question, who: str) -> DemoResult:
     began = time.perf_counter()
     answer = await kb.ask(question.text, await kb.reader(PEOPLE[who].tags))
     return DemoResult(
@@ -91,11 +108,11 @@ async def _ask(kb: KnowledgeBase, question: Question, who: str) -> DemoResult:
     )
 
 
-def _report(ended: Ingestion, results: Sequence[DemoResult]) -> Report:
+def _report(ended: "Ingestion", results: Sequence[DemoResult]) -> Report:
     troubles = [f"{trouble.url}: {trouble.message}" for trouble in ended.problems]
     problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in results if each.wrong)]
     questions = [
-        {"as": each.who, **shapes.answer(each.answer, milliseconds=each.milliseconds)}
+        {"as": each.who, **json_output.answer(each.answer, milliseconds=each.milliseconds)}
         for each in results
     ]
     return Report(
@@ -105,13 +122,13 @@ def _report(ended: Ingestion, results: Sequence[DemoResult]) -> Report:
     )
 
 
-def _documents(ended: Ingestion) -> dict[str, int]:
+def _documents(ended: "Ingestion") -> dict[str, int]:
     found = ended.found
     return {"new": found.new, "changed": found.changed, "unchanged": found.unchanged}
 
 
 def _text(
-    ended: Ingestion, results: Sequence[DemoResult], problems: Sequence[str]
+    ended: "Ingestion", results: Sequence[DemoResult], problems: Sequence[str]
 ) -> RenderableType:
     counts = ", ".join(f"{count} {word}" for word, count in _documents(ended).items())
     lines: list[RenderableType] = [Text(f"Documents: {counts}")]
@@ -122,10 +139,8 @@ def _text(
             lines.append(Text(f"\n{'─' * 72}\n{previous}", style="bold"))
         person = PEOPLE[each.who]
         lines.append(Text(f"\n  {person.name}, {person.role}, asks:", style="cyan"))
-        lines.append(Padding(show.answer(each.answer), (0, 0, 0, 4)))
+        lines.append(Padding(text_output.answer(each.answer), (0, 0, 0, 4)))
     lines.append(Text("\n" + "─" * 72))
-    lines.extend(
-        Text(f"This went wrong: {show.clean(problem)}", style="red") for problem in problems
-    )
+    lines.extend(Text(f"This went wrong: {clean(problem)}", style="red") for problem in problems)
     lines.append(Text(_NEXT))
     return Group(*lines)

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from lightwell.entrypoints.cli.commands import Json, SearchMode, SearchWhere, Verbose
+from lightwell.entrypoints.cli.options import Json, SearchMode, SearchWhere, Verbose
 
-evaluation = typer.Typer(rich_markup_mode=None)
+evaluation = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 Folder = Annotated[
     Path,
@@ -100,8 +100,8 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
     kept for the next time; nothing of yours is touched.
     """
     import lightwell.entrypoints.cli.evaluating as evaluating
-    from lightwell.entrypoints.cli.edge import run
     from lightwell.entrypoints.cli.evaluation_run import Plan
+    from lightwell.entrypoints.cli.execution import run
 
     plan = Plan(
         folder=folder,

@@ -1,10 +1,10 @@
 """`lightwell eval`: recognises what it is given, and measures it."""
 
 from lightwell.domain.errors import Invalid
-from lightwell.entrypoints.cli.edge import Report
 from lightwell.entrypoints.cli.evaluating_answers import evaluate_answers
 from lightwell.entrypoints.cli.evaluating_passages import evaluate_passages
 from lightwell.entrypoints.cli.evaluation_run import Plan
+from lightwell.entrypoints.cli.execution import Report
 from lightwell.evaluation.collection import is_collection
 
 _OF_PASSAGES = "is for sets of passages (corpus.jsonl); {} is a collection of documents"

@@ -7,7 +7,8 @@ from rich.console import Console
 
 import lightwell.entrypoints.cli.answer_report as report
 from lightwell.entrypoints.cli.answer_report import AnswerResults
-from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
+from lightwell.entrypoints.cli.console import errors_console
+from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.evaluation_run import (
     FOLDER,
     Plan,
@@ -20,7 +21,9 @@ from lightwell.entrypoints.cli.evaluation_run import (
     relevant_settings,
     sample,
 )
+from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.saved_results import read_results, write_results
+from lightwell.entrypoints.cli.store import settings
 from lightwell.evaluation.answers import AnswerTrial
 from lightwell.evaluation.asking import AnswerEvaluator, Recorder
 from lightwell.evaluation.collection import (

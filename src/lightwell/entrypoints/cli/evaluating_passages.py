@@ -7,7 +7,8 @@ from rich.console import Console
 
 import lightwell.entrypoints.cli.retrieval_report as report
 from lightwell.domain.errors import Invalid
-from lightwell.entrypoints.cli.edge import Exit, Report, errors_console, settings
+from lightwell.entrypoints.cli.console import errors_console
+from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.evaluation_run import (
     Plan,
     Source,
@@ -19,8 +20,10 @@ from lightwell.entrypoints.cli.evaluation_run import (
     relevant_settings,
     sample,
 )
+from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.retrieval_report import RetrievalResults
 from lightwell.entrypoints.cli.saved_results import read_results, write_results
+from lightwell.entrypoints.cli.store import settings
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.dataset import Dataset, DatasetQuestion, load_dataset
 from lightwell.evaluation.measures import Trial, VariantTrial

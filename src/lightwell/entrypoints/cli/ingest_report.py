@@ -14,9 +14,10 @@ from rich.text import Text
 import lightwell.entrypoints.cli.costs as costs
 from lightwell.domain.access import Tags
 from lightwell.domain.jobs import QueuedJob
-from lightwell.entrypoints.cli.edge import Exit, Report
-from lightwell.entrypoints.cli.show import clean, count_of, unwrapped_line
-from lightwell.entrypoints.cli.source import GuardedSource
+from lightwell.entrypoints.cli.console import clean, count_of, unwrapped_line
+from lightwell.entrypoints.cli.errors import Exit
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.guarded_source import GuardedSource
 from lightwell.ingest.context import Outcome
 from lightwell.ingest.sync import DocumentChange, DocumentProblem, SyncResult
 

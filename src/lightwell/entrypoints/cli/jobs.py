@@ -1,40 +1,48 @@
-"""What can be said about jobs and ingestion runs on the command line; what it does stands in `job_reports`."""
+"""`jobs` and `runs`: ingestion jobs, and runs over a source."""
 
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 import typer
+from rich.text import Text
 
-from lightwell.domain.jobs import JobState
-from lightwell.entrypoints.cli.commands import As, Json, Verbose
+import lightwell.entrypoints.cli.json_output as json_output
+from lightwell.domain.ids import JobId, RunId
+from lightwell.domain.jobs import Job, JobState
+from lightwell.domain.runs import Run
+from lightwell.entrypoints.cli.console import clean, fields, new_table
+from lightwell.entrypoints.cli.documents import document_name
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, new_group
+from lightwell.entrypoints.cli.options import As, Before, PageSize
+from lightwell.entrypoints.cli.store import open_as
 
-jobs = typer.Typer(
-    help="List, show, retry and cancel ingestion jobs.",
-    epilog="\b\nExamples:\n  lightwell jobs list --as team:us\n"
-    "  lightwell jobs list --as team:us --state failed",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+jobs = new_group(
+    "List, show, retry and cancel ingestion jobs.",
+    "lightwell jobs list --as team:us",
+    "lightwell jobs list --as team:us --state failed",
 )
-runs = typer.Typer(
-    help="List and show ingestion runs, and where each source left off.",
-    epilog="\b\nExamples:\n  lightwell runs list --as team:us\n  lightwell runs cursors --as team:us",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+runs = new_group(
+    "List and show ingestion runs, and where each source left off.",
+    "lightwell runs list --as team:us",
+    "lightwell runs cursors --as team:us",
 )
+
+
 JobName = Annotated[UUID, typer.Argument(metavar="JOB", help="The id of a job.")]
+
+
 RunName = Annotated[UUID, typer.Argument(metavar="RUN", help="The id of a run.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many, at most.")]
-Before = Annotated[
-    UUID | None, typer.Option("--before", metavar="ID", help="Only those older than this one.")
-]
 
 
-@jobs.command(
+@command(
+    jobs,
     "list",
-    epilog="\b\nExamples:\n  lightwell jobs list --as team:us\n"
-    "  lightwell jobs list --as team:us --document handbook/leave.md --state failed",
+    "lightwell jobs list --as team:us",
+    "lightwell jobs list --as team:us --document handbook/leave.md --state failed",
 )
-def list_jobs(  # noqa: PLR0913 - the options of a command are its arguments
+async def list_jobs(
     *,
     who: As = None,
     state: Annotated[
@@ -48,96 +56,171 @@ def list_jobs(  # noqa: PLR0913 - the options of a command are its arguments
             help="Only the jobs of this document: a path, URL, reference or id.",
         ),
     ] = "",
-    limit: Limit = 100,
+    limit: PageSize = 100,
     before: Before = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """List the jobs of documents that the asking person may see, the latest first."""
-    import lightwell.entrypoints.cli.job_reports as reports
-    from lightwell.entrypoints.cli.edge import run
-
-    wanted = reports.JobFilter(state=state, document=document, before=before, limit=limit)
-    run(reports.jobs(wanted, who or []), as_json=as_json, verbose=verbose)
-
-
-@jobs.command(
-    "show",
-    epilog="\b\nExamples:\n  lightwell jobs show 019f0000-0000-7000-8000-000000000000 --as team:us",
-)
-def show_job(
-    job: JobName, *, who: As = None, as_json: Json = False, verbose: Verbose = False
-) -> None:
-    """Show a job: its state, step, progress and error."""
-    import lightwell.entrypoints.cli.job_reports as reports
-    from lightwell.entrypoints.cli.edge import run
-
-    run(reports.job(job, who or []), as_json=as_json, verbose=verbose)
+) -> Report:
+    """List the jobs of documents that the reader may see, the latest first."""
+    async with open_as(who) as (kb, reader):
+        found = await kb.jobs.list(
+            reader,
+            state=state,
+            document=document_name(document) if document else "",
+            before=JobId(before) if before else None,
+            limit=limit,
+        )
+    table = new_table("job", "state", "step", "progress", "document")
+    for each in found:
+        last = clean(f"{each.url}: {each.error}" if each.error else each.url)
+        table.add_row(str(each.id), each.state.value, each.step, f"{each.progress}%", last)
+    nothing = Text("There are no such jobs that you may see.")
+    return Report(
+        document={"jobs": [json_output.job(each) for each in found]},
+        text=table if found else nothing,
+    )
 
 
-@jobs.command(
-    "retry",
-    epilog="\b\nExamples:\n  lightwell jobs retry 019f0000-0000-7000-8000-000000000000 --as team:us",
-)
-def retry_job(
-    job: JobName, *, who: As = None, as_json: Json = False, verbose: Verbose = False
-) -> None:
-    """Queue a failed or cancelled job again; a worker or the next ingest continues it where it stopped."""
-    import lightwell.entrypoints.cli.job_reports as reports
-    from lightwell.entrypoints.cli.edge import run
-
-    run(reports.retry(job, who or []), as_json=as_json, verbose=verbose)
-
-
-@jobs.command(
-    "cancel",
-    epilog="\b\nExamples:\n  lightwell jobs cancel 019f0000-0000-7000-8000-000000000000 --as team:us",
-)
-def cancel_job(
-    job: JobName, *, who: As = None, as_json: Json = False, verbose: Verbose = False
-) -> None:
-    """Cancel a queued or running job. The previous version of the document stays."""
-    import lightwell.entrypoints.cli.job_reports as reports
-    from lightwell.entrypoints.cli.edge import run
-
-    run(reports.cancel(job, who or []), as_json=as_json, verbose=verbose)
-
-
-@runs.command("list", epilog="\b\nExamples:\n  lightwell runs list --as team:us --limit 10")
-def list_runs(
+@command(jobs, "show", "lightwell jobs show 019f0000-0000-7000-8000-000000000000 --as team:us")
+async def show_job(
+    job: JobName,
     *,
     who: As = None,
-    limit: Limit = 100,
+) -> Report:
+    """Show a job: its state, step, progress and error."""
+    async with open_as(who) as (kb, reader):
+        found = await kb.jobs.show(reader, JobId(job))
+    return _job(found)
+
+
+@command(jobs, "retry", "lightwell jobs retry 019f0000-0000-7000-8000-000000000000 --as team:us")
+async def retry_job(
+    job: JobName,
+    *,
+    who: As = None,
+) -> Report:
+    """Queue a failed or cancelled job again; a worker or the next ingest continues it where it stopped."""
+    async with open_as(who) as (kb, reader):
+        found = await kb.jobs.retry(reader, JobId(job))
+    return _job(found)
+
+
+@command(jobs, "cancel", "lightwell jobs cancel 019f0000-0000-7000-8000-000000000000 --as team:us")
+async def cancel_job(
+    job: JobName,
+    *,
+    who: As = None,
+) -> Report:
+    """Cancel a queued or running job. The previous version of the document stays."""
+    async with open_as(who) as (kb, reader):
+        found = await kb.jobs.cancel(reader, JobId(job))
+    return _job(found)
+
+
+@command(runs, "list", "lightwell runs list --as team:us --limit 10")
+async def list_runs(
+    *,
+    who: As = None,
+    limit: PageSize = 100,
     before: Before = None,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
-    """List the ingestion runs that changed documents which the asking person may see, the latest first."""
-    import lightwell.entrypoints.cli.job_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+) -> Report:
+    """List the ingestion runs that changed documents which the reader may see, the latest first."""
+    async with open_as(who) as (kb, reader):
+        older = RunId(before) if before else None
+        found = await kb.jobs.runs(reader, before=older, limit=limit)
+    table = new_table("run", "began", "state", "new", "changed", "deleted", "failed", "source")
+    for each in found:
+        counts = map(str, (each.inserted, each.updated, each.deleted, each.failed))
+        source = clean(f"{each.system} {each.scope}")
+        table.add_row(str(each.id), _moment(each.started_at), each.state.value, *counts, source)
+    nothing = Text("There are no runs that changed what you may see.")
+    return Report(
+        document={"runs": [_run(each) for each in found]}, text=table if found else nothing
+    )
 
-    command = reports.runs(who or [], before=before, limit=limit)
-    run(command, as_json=as_json, verbose=verbose)
 
-
-@runs.command(
-    "show",
-    epilog="\b\nExamples:\n  lightwell runs show 019f0000-0000-7000-8000-000000000000 --as team:us",
-)
-def show_run(
-    run_id: RunName, *, who: As = None, as_json: Json = False, verbose: Verbose = False
-) -> None:
+@command(runs, "show", "lightwell runs show 019f0000-0000-7000-8000-000000000000 --as team:us")
+async def show_run(
+    run_id: RunName,
+    *,
+    who: As = None,
+) -> Report:
     """Show an ingestion run: its source, how it ended, and how many documents it changed."""
-    import lightwell.entrypoints.cli.job_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        found = await kb.jobs.run(reader, RunId(run_id))
+    rows = [
+        ("run", str(found.id)),
+        ("source", f"{found.system} {found.scope}"),
+        ("state", f"{found.state.value}: {found.error}" if found.error else found.state.value),
+        ("began", _moment(found.started_at)),
+        ("ended", _moment(found.finished_at)),
+        ("new", str(found.inserted)),
+        ("changed", str(found.updated)),
+        ("deleted", str(found.deleted)),
+        ("failed", str(found.failed)),
+    ]
+    return Report(document=_run(found), text=fields(rows))
 
-    run(reports.run(run_id, who or []), as_json=as_json, verbose=verbose)
 
-
-@runs.command("cursors", epilog="\b\nExamples:\n  lightwell runs cursors --as team:us")
-def list_cursors(*, who: As = None, as_json: Json = False, verbose: Verbose = False) -> None:
+@command(runs, "cursors", "lightwell runs cursors --as team:us")
+async def list_cursors(
+    *,
+    who: As = None,
+) -> Report:
     """List where the last complete sync of each source left off."""
-    import lightwell.entrypoints.cli.job_reports as reports
-    from lightwell.entrypoints.cli.edge import run
+    async with open_as(who) as (kb, reader):
+        found = await kb.jobs.cursors(reader)
+    table = new_table("source", "part", "cursor", "moved")
+    for each in found:
+        words = (each.system, each.key, each.value)
+        table.add_row(*(clean(word) for word in words), _moment(each.updated_at))
+    document = [
+        {
+            "sourceSystem": each.system,
+            "cursorKey": each.key,
+            "cursorValue": each.value,
+            "updatedAt": each.updated_at.isoformat(),
+        }
+        for each in found
+    ]
+    nothing = Text("No source has been followed to its end yet.")
+    return Report(document={"cursors": document}, text=table if found else nothing)
 
-    run(reports.cursors(who or []), as_json=as_json, verbose=verbose)
+
+def _job(job: Job) -> Report:
+    rows = [
+        ("job", str(job.id)),
+        ("document", job.url),
+        ("state", f"{job.state.value}: {job.error}" if job.error else job.state.value),
+        ("step", job.step),
+        ("progress", f"{job.progress}%"),
+        (
+            "passages",
+            f"{job.processed_chunks} of {job.total_chunks}" if job.total_chunks else "",
+        ),
+        ("attempts", str(job.attempts)),
+        ("queued", _moment(job.created_at)),
+        ("began", _moment(job.started_at)),
+        ("ended", _moment(job.completed_at)),
+    ]
+    return Report(document=json_output.job(job), text=fields(rows))
+
+
+def _run(run: Run) -> json_output.Json:
+    return {
+        "runId": str(run.id),
+        "sourceSystem": run.system,
+        "scope": run.scope,
+        "status": run.state.value,
+        "startedAt": run.started_at.isoformat(),
+        "finishedAt": run.finished_at.isoformat() if run.finished_at else None,
+        "counts": {
+            "inserted": run.inserted,
+            "updated": run.updated,
+            "deleted": run.deleted,
+            "failed": run.failed,
+        },
+        "errorSummary": run.error,
+    }
+
+
+def _moment(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if moment else ""

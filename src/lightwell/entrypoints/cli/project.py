@@ -1,45 +1,36 @@
-"""What can be said about a whole project."""
+"""`project`: deletes a whole project."""
 
-import sys
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from lightwell.entrypoints.cli.commands import Json, Verbose
+from lightwell.entrypoints.cli.console import clean
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import Work, command, confirm, new_group
+from lightwell.entrypoints.cli.options import Yes
+from lightwell.entrypoints.cli.store import settings_of_store
 
-project = typer.Typer(
-    help="Delete a whole project.",
-    epilog="\b\nExamples:\n  lightwell project delete trial --yes",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-
-
-@project.callback()
-def _project() -> None:
-    """Delete a whole project."""
+project = new_group("Delete a whole project.", "lightwell project delete trial --yes")
 
 
-@project.command("delete", epilog="\b\nExamples:\n  lightwell project delete trial --yes")
+@command(project, "delete", "lightwell project delete trial --yes")
 def delete_project(
     name: Annotated[
         str,
         typer.Argument(metavar="PROJECT", help="Its name, as LIGHTWELL_PROJECT has it."),
     ],
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
-    as_json: Json = False,
-    verbose: Verbose = False,
-) -> None:
+    yes: Yes = False,
+) -> Work:
     """Delete a project and all that belongs to it, whoever may see it; the files themselves stay."""
-    import lightwell.entrypoints.cli.projects as projects
-    from lightwell.entrypoints.cli.edge import run
+    confirm(f"Delete the project {name} and all that is in it?", yes=yes)
+    return _delete(name)
 
-    if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter(
-            "this command asks for confirmation, and there is no terminal; add --yes",
-            param_hint="--yes",
-        )
-    if not yes:
-        typer.confirm(f"Delete the project {name} and all that is in it?", abort=True, err=True)
-    run(projects.delete(name), as_json=as_json, verbose=verbose)
+
+async def _delete(name: str) -> Report:
+    """Delete the project of this name."""
+    from lightwell.wiring import delete_project as delete_with_contents
+
+    await delete_with_contents(settings_of_store().model_copy(update={"project": name}))
+    return Report(document={"deleted": name}, text=Text(clean(f"Deleted the project {name}.")))

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lightwell.domain.calibration import Calibration
+from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.saved_results import (
     Json,
     differences,
@@ -17,7 +18,6 @@ from lightwell.entrypoints.cli.saved_results import (
     rounded,
     warnings_of_comparison,
 )
-from lightwell.entrypoints.cli.show import clean
 from lightwell.evaluation.measures import (
     ALL_WITHIN,
     DEPTHS,

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lightwell.domain.errors import Invalid
-from lightwell.entrypoints.cli.show import clean
+from lightwell.entrypoints.cli.console import clean
 
 Json = Mapping[str, object]
 

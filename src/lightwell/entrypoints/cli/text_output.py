@@ -1,56 +1,20 @@
-"""What people get: our values as they look in a terminal.
+"""Answers, passages, documents and candidates as text for people."""
 
-Everything that comes from a document or a file name passes `clean`, so that no document can speak to the terminal.
-"""
-
-import unicodedata
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from urllib.parse import unquote
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from lightwell.answer import quotes
 from lightwell.domain.candidates import Candidate, Candidates
 from lightwell.domain.documents import Document, Locator
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Retrieval
 from lightwell.domain.health import Check
 from lightwell.domain.statements import Statements
-
-_DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
-
-
-def clean(text: str) -> str:
-    """Return the text without control, direction and half signs, save for line breaks and tabs."""
-    return "".join(
-        sign
-        for sign in text
-        if sign in "\n\t" or not (sign in _DIRECTIONS or unicodedata.category(sign) in ("Cc", "Cs"))
-    )
+from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
 
 
-def file_name(url: str) -> str:
-    """Return what to call a document in a line: a file's path, from the working directory where it is below, or the URL."""
-    if not url.startswith("file://"):
-        return clean(url)
-    path = Path(unquote(url.removeprefix("file://")))
-    here = Path.cwd()
-    return clean(str(path.relative_to(here) if path.is_relative_to(here) else path))
-
-
-def count_of(count: int, what: str) -> str:
-    """Return `1 passage` or `2 passages`."""
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
-
-
-def unwrapped_line(*parts: str | tuple[str, str]) -> Text:
-    """Return a line that is never broken, so that a URL in it can be clicked and copied; styled parts are pairs."""
-    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
-
-
-def place(locator: Locator, title: str) -> str:
+def describe_place(locator: Locator, title: str) -> str:
     """Return where in the document with this title a text stands, as in `page 3, Radio › Range`; "" for all of it."""
     pages = ""
     if locator.page is not None:
@@ -67,18 +31,18 @@ def answer(answer: Answer) -> RenderableType:
 
 def citations_and_notes(answer: Answer) -> RenderableType:
     """Return what stands below an answer's text: its numbered citations, or what came nearest; and notes."""
-    notes = (_dim(note) for note in answer.notes)
+    notes = (dim(note) for note in answer.notes)
     picks = ambiguous_names(answer.ambiguous_names)
     if answer.confidence is Confidence.INSUFFICIENT:
         return Group(*nearest(answer.nearest), *notes, *picks)
     sources = (line for cited in answer.citations for line in citation(cited))
-    trust = _dim(f"confidence: {answer.confidence.value}")
+    trust = dim(f"confidence: {answer.confidence.value}")
     return Group(Text(), *sources, trust, *notes, *picks)
 
 
 def statements(statements: Statements) -> RenderableType:
     """Return statements with their dates and numbered citations, or what came nearest."""
-    notes = (_dim(note) for note in statements.notes)
+    notes = (dim(note) for note in statements.notes)
     if not statements.statements:
         picks = ambiguous_names(statements.ambiguous_names)
         return Group(Text(INSUFFICIENT), *nearest(statements.nearest), *notes, *picks)
@@ -88,11 +52,11 @@ def statements(statements: Statements) -> RenderableType:
         named = f"; names {clean(', '.join(each.dates))}" if each.dates else ""
         lines += [
             Text(f"• {clean(each.text)} {marks}"),
-            _dim(f"  {each.said_at:%Y-%m-%d}{named}"),
+            dim(f"  {each.said_at:%Y-%m-%d}{named}"),
         ]
     cited = {one.id: one for each in statements.statements for one in each.citations}
     sources = (line for one in cited.values() for line in citation(one))
-    trust = _dim(f"confidence: {statements.confidence.value}")
+    trust = dim(f"confidence: {statements.confidence.value}")
     return Group(
         *lines, Text(), *sources, trust, *notes, *ambiguous_names(statements.ambiguous_names)
     )
@@ -100,10 +64,12 @@ def statements(statements: Statements) -> RenderableType:
 
 def retrieval(retrieval: Retrieval) -> RenderableType:
     """Return the evidence as a table, best first: of each passage the part that bears on the question most."""
+    from lightwell.answer import quotes
+
     if not retrieval.evidence:
         nothing = Text("No passage that you may see is relevant to this question.")
         return Group(nothing, *ambiguous_names(retrieval.ambiguous_names))
-    table = _table("#", "relevance", "document", "where", "snippet")
+    table = new_table("#", "relevance", "document", "where", "snippet")
     table.columns[0].justify = table.columns[1].justify = "right"
     for rank, each in enumerate(retrieval.evidence, start=1):
         best = quotes.make_nearest_citation(rank, each)
@@ -111,19 +77,19 @@ def retrieval(retrieval: Retrieval) -> RenderableType:
             str(rank),
             f"{each.relevance:.2f}",
             clean(best.document_title),
-            place(best.locator, best.document_title),
+            describe_place(best.locator, best.document_title),
             " ".join(clean(best.snippet).split()),
         )
     doubt = "None of these passages reaches the threshold of 0.60 for an answer."
     lines = [*retrieval.notes, *(() if retrieval.is_enough else (doubt,))]
-    return Group(table, *map(_dim, lines), *ambiguous_names(retrieval.ambiguous_names))
+    return Group(table, *map(dim, lines), *ambiguous_names(retrieval.ambiguous_names))
 
 
 def documents(documents: Sequence[Document], *, following: str | None) -> RenderableType:
     """Return a page of documents as a table."""
     if not documents:
         return Text("There are no documents that you may see.")
-    table = _table("state", "passages", "title", "url")
+    table = new_table("state", "passages", "title", "url")
     table.columns[1].justify = "right"
     for each in documents:
         title = each.title or unquote(each.url.rsplit("/", 1)[-1])
@@ -135,16 +101,7 @@ def documents(documents: Sequence[Document], *, following: str | None) -> Render
         )
     if following is None:
         return table
-    return Group(table, _dim(f"There are more: --after {clean(following)}"))
-
-
-def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
-    """Return names and values below each other, those without a value left out."""
-    table = Table.grid(padding=(0, 2))
-    for name, value in rows:
-        if value:
-            table.add_row(_dim(name), Text(clean(value), overflow="fold"))
-    return table
+    return Group(table, dim(f"There are more: --after {clean(following)}"))
 
 
 def checks(checks: Sequence[Check]) -> RenderableType:
@@ -163,7 +120,7 @@ def checks(checks: Sequence[Check]) -> RenderableType:
 
 def citation(citation: Citation) -> Iterable[Text]:
     """Yield a citation's lines: its mark, where it stands, its words."""
-    where = place(citation.locator, citation.document_title)
+    where = describe_place(citation.locator, citation.document_title)
     title = clean(citation.document_title)
     yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "")
     yield unwrapped_line((f"    {clean(citation.source_url)}", "dim"))
@@ -175,13 +132,13 @@ def nearest(citations: Sequence[Citation]) -> Iterable[Text]:
     """Yield what came nearest where nothing answers: titles, and where in them."""
     if citations:
         yield Text()
-        yield _dim("Closest passages:")
+        yield dim("Closest passages:")
     for cited in citations:
-        where = place(cited.locator, cited.document_title)
-        yield _dim(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
+        where = describe_place(cited.locator, cited.document_title)
+        yield dim(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
 
 
-def pick_list(candidates: Candidates) -> RenderableType:
+def candidates(candidates: Candidates) -> RenderableType:
     """Return the entities that a name may mean, with what tells them apart."""
     several = f"{candidates.name!r} may mean {len(candidates.candidates)} different entities."
     single = f"There is no entity named {candidates.name!r}. Did you mean this one?"
@@ -202,21 +159,10 @@ def ambiguous_names(found: Sequence[Candidates]) -> Iterable[Text]:
         for each in several.candidates:
             yield from _candidate(each)
     if found:
-        yield _dim("Ask again with the full name or the e-mail address of the one you mean.")
+        yield dim("Ask again with the full name or the e-mail address of the one you mean.")
 
 
 def _candidate(candidate: Candidate) -> Iterable[Text]:
     yield Text.assemble((clean(candidate.entity.name), "bold"), f"  {clean(candidate.entity.ref)}")
     for field, value in candidate.distinguishing.items():
         yield Text(clean(f"  {field}: {' '.join(value.split())}"))
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
-
-
-def _dim(text: str) -> Text:
-    return Text(text, style="dim", overflow="fold")

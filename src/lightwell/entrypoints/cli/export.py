@@ -1,15 +1,16 @@
-"""The command that writes what one may see to files: `export`."""
+"""`export`: writes what the reader may see to files."""
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console, Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-import lightwell.entrypoints.cli.people as people
 from lightwell.domain.errors import Invalid
 from lightwell.domain.exports import (
     ExportConfig,
@@ -19,8 +20,36 @@ from lightwell.domain.exports import (
     ExportTable,
     export_format,
 )
-from lightwell.entrypoints.cli.edge import Report, errors_console, settings_of_store
-from lightwell.entrypoints.cli.show import clean, count_of
+from lightwell.entrypoints.cli.console import clean, count_of, errors_console
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import Work, command, single_command
+from lightwell.entrypoints.cli.options import As
+from lightwell.entrypoints.cli.store import open_as, parse_reader_tags
+
+export = single_command()
+
+
+ExportPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PATH",
+        help="The file to write. csv has a file for each table: the first one goes to graph.csv, "
+        "the others beside it, to graph-relations.csv, graph-chunks.csv, graph-vectors.csv.",
+    ),
+]
+FormatName = Annotated[
+    str,
+    typer.Option("--format", metavar="FORMAT", help="csv, xlsx, md or txt; else as PATH ends."),
+]
+NoEntities = Annotated[bool, typer.Option("--no-entities", help="Leave the entities out.")]
+NoRelations = Annotated[bool, typer.Option("--no-relations", help="Leave the relations out.")]
+Chunks = Annotated[bool, typer.Option("--chunks", help="The passages too, with their text.")]
+Vectors = Annotated[bool, typer.Option("--vectors", help="The passages' embedding vectors too.")]
+BatchSize = Annotated[
+    int, typer.Option("--batch-size", metavar="N", help="How many rows to hold in memory at once.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+
 
 _ONE: Mapping[ExportTable, str] = {
     ExportTable.ENTITIES: "entity",
@@ -28,6 +57,8 @@ _ONE: Mapping[ExportTable, str] = {
     ExportTable.CHUNKS: "passage",
     ExportTable.VECTORS: "vector",
 }
+
+
 _ENDINGS = ", ".join(f".{each}" for each in ExportFormat)
 
 
@@ -82,24 +113,59 @@ class _ProgressBars:
             )
 
 
-async def export(options: ExportOptions, who: Sequence[str]) -> Report:
-    """Write what the asking person may see to files, and report which and how much."""
+@command(
+    export,
+    "export",
+    "lightwell export graph.xlsx --as team:us",
+    "lightwell export graph.csv --as team:sales --chunks --vectors",
+    "lightwell export passages.csv --as user:ada --chunks --no-entities --no-relations",
+)
+def export_files(  # noqa: PLR0913 - the options of a command are its arguments
+    path: ExportPath,
+    *,
+    who: As = None,
+    file_format: FormatName = "",
+    no_entities: NoEntities = False,
+    no_relations: NoRelations = False,
+    chunks: Chunks = False,
+    vectors: Vectors = False,
+    batch_size: BatchSize = 1000,
+    force: Force = False,
+) -> Work:
+    """Write the entities and relations that the reader may see to files, and more on request.
+
+    All of it is as it was at one moment, and a file appears only when it is complete. Texts that a
+    spreadsheet would calculate (they begin with = + - @) have an apostrophe before them in csv, and are
+    marked as text in xlsx.
+    """
+    options = ExportOptions(
+        path=path,
+        format=file_format,
+        entities=not no_entities,
+        relations=not no_relations,
+        chunks=chunks,
+        vectors=vectors,
+        batch_size=batch_size,
+        replace=force,
+    )
+    return _write_files(options, who)
+
+
+async def _write_files(options: ExportOptions, who: Sequence[str] | None) -> Report:
+    """Write what the reader may see to files, and report which and how much."""
     from lightwell.curate.exporting import require_writable
 
-    tags = people.tags(who)
+    parse_reader_tags(who)  # wrong input is reported before anything else
     config = options.config()
     require_writable(config)
-    chosen = settings_of_store()
-    from lightwell.wiring import open_knowledge_base
-
-    async with open_knowledge_base(chosen) as kb:
+    async with open_as(who) as (kb, reader):
         with _bars(errors_console()) as bars:
-            done = await kb.export(await kb.reader(tags), config, on_progress=bars.update)
+            done = await kb.export(reader, config, on_progress=bars.update)
     return Report(document=_document(done), text=Group(*_lines(done)))
 
 
 @contextmanager
-def _bars(console: Console) -> Generator[_ProgressBars, None, None]:
+def _bars(console: Console) -> Generator[_ProgressBars]:
     bars = Progress(
         TextColumn("{task.description:>9}"),
         BarColumn(),

@@ -1,9 +1,8 @@
-"""What programs get: our values as JSON, with the keys that HTTP uses."""
+"""Answers, passages, documents and jobs as JSON for programs, with the keys that HTTP uses."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from lightwell.answer.quotes import make_nearest_citation
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Document, Locator
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Citation, Evidence, Retrieval
@@ -15,7 +14,6 @@ from lightwell.domain.requests import IngestResponse
 from lightwell.domain.statements import Statements
 from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
 from lightwell.domain.usage import TokenSummary
-from lightwell.retrieve.fusion import RANK_OFFSET
 
 Json = Mapping[str, object]
 
@@ -252,6 +250,8 @@ def _evidence(rank: int, evidence: Evidence) -> Json:
 
 def _source(evidence: Evidence) -> Json:
     """Return what S2 asks for of every passage, its score apart; the snippet is the best unit of it."""
+    from lightwell.answer.quotes import make_nearest_citation
+
     return {
         "chunkRef": evidence.chunk.ref,
         "documentRef": str(evidence.chunk.document_ref),
@@ -265,6 +265,8 @@ def _source(evidence: Evidence) -> Json:
 
 def _fused(ranks: Mapping[Channel, int]) -> Json:
     """Return S3's FusedResult, from the places that the channels gave; of several, each side has its best, from 0."""
+    from lightwell.retrieve.fusion import RANK_OFFSET
+
     by_passage = [rank for channel, rank in ranks.items() if channel in PASSAGE_CHANNELS]
     by_graph = [rank for channel, rank in ranks.items() if channel in GRAPH_CHANNELS]
     return {
@@ -298,17 +300,17 @@ def _relation(relation: Relation) -> Json:
 
 
 def ambiguous_names(found: Sequence[Candidates]) -> list[Json]:
-    """Return the pick list of each name of a question that may mean several entities."""
-    return [pick_list(each) for each in found]
+    """Return the candidates of each name of a question that may mean several entities."""
+    return [candidates(each) for each in found]
 
 
-def pick_list(several: Candidates) -> Json:
-    """Return the entities that a name may mean, each with what tells it apart."""
+def candidates(named: Candidates) -> Json:
+    """Return the entities that a name may mean, each with what distinguishes it."""
     return {
-        "name": several.name,
+        "name": named.name,
         "candidates": [
-            {**entity_names(each.entity), "apart": dict(each.distinguishing)}
-            for each in several.candidates
+            {**entity_names(each.entity), "distinguishing": dict(each.distinguishing)}
+            for each in named.candidates
         ],
     }
 

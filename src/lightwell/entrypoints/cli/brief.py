@@ -1,0 +1,143 @@
+"""`brief`: a cited summary of one entity."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.cli.text_output as text_output
+from lightwell.domain.briefs import Brief, BriefLine, RelatedEntity
+from lightwell.domain.candidates import Candidates
+from lightwell.domain.evidence import INSUFFICIENT, Confidence
+from lightwell.entrypoints.cli.console import clean
+from lightwell.entrypoints.cli.costs import report_with_costs
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.options import As
+from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.store import open_as
+
+brief = single_command()
+
+
+Named = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="A company, deal, person, project: its name, reference or id."
+    ),
+]
+
+
+@command(
+    brief,
+    "brief",
+    'lightwell brief "Nordwind Energie" --as team:sales',
+    "lightwell brief ENG-42 --as team:engineering --json",
+)
+async def brief_entity(
+    name: Named,
+    *,
+    who: As = None,
+) -> Report:
+    """Summarise an entity with citations: what it is, recent events, open points, people and links.
+
+    If several entities have the name, they are listed with what distinguishes them; a reference selects one.
+    """
+    meter = question_meter()
+    async with open_as(who, meter) as (kb, reader):
+        found = await kb.brief(name, reader)
+    match found:
+        case Brief():
+            return report_with_costs(meter, _brief_json(found), _brief_text(found))
+        case Candidates():
+            document = {"queryId": str(found.query_id), **json_output.candidates(found)}
+            return report_with_costs(meter, document, text_output.candidates(found))
+
+
+def _brief_json(brief: Brief) -> json_output.Json:
+    return {
+        "queryId": str(brief.query_id),
+        "entity": {
+            **json_output.entity_names(brief.entity),
+            "description": brief.entity.description,
+            "describedByHand": brief.entity.described_by_hand,
+        },
+        "about": [_line_json(each) for each in brief.about],
+        "lately": [_line_json(each) for each in brief.lately],
+        "openPoints": [_line_json(each) for each in brief.open_points],
+        "people": [_related_json(each) for each in brief.people],
+        "links": [_related_json(each) for each in brief.links],
+        "citations": [json_output.citation(each) for each in brief.citations],
+        "confidence": brief.confidence.value,
+        "relevance": round(brief.relevance, 4),
+        "model": brief.model,
+        "notes": list(brief.notes),
+    }
+
+
+def _line_json(line: BriefLine) -> json_output.Json:
+    return {
+        "text": line.text,
+        "date": f"{line.said_at:%Y-%m-%d}",
+        "citations": [json_output.citation(each) for each in line.citations],
+    }
+
+
+def _related_json(related: RelatedEntity) -> json_output.Json:
+    return {
+        "entityRef": related.ref,
+        "entityName": related.name,
+        "entityType": related.kind,
+        "relation": related.relation,
+        "description": related.description,
+        "coMentions": related.co_mentions,
+        "evidence": None if related.evidence is None else _line_json(related.evidence),
+    }
+
+
+def _brief_text(brief: Brief) -> RenderableType:
+    entity = brief.entity
+    head = [Text.assemble((clean(entity.name), "bold"), f"  {clean(entity.kind)}")]
+    if entity.description:
+        own = " (written by a person, not from a document)" if entity.described_by_hand else ""
+        head.append(Text(clean(entity.description) + own))
+    if brief.confidence is Confidence.INSUFFICIENT:
+        return Group(*head, Text(INSUFFICIENT))
+    parts = [
+        *_part("What it is", (_line_text(each) for each in brief.about)),
+        *_part("Lately", (_with_date(each) for each in brief.lately)),
+        *_part("Open", (_with_date(each) for each in brief.open_points)),
+        *_part("People", (_related_text(each) for each in brief.people)),
+        *_part("Linked to", (_related_text(each) for each in brief.links)),
+    ]
+    sources = (line for each in brief.citations for line in text_output.citation(each))
+    sure = Text(f"confidence: {brief.confidence.value}", style="dim")
+    notes = (Text(clean(note), style="dim") for note in brief.notes)
+    return Group(*head, *parts, Text(), *sources, sure, *notes)
+
+
+def _part(title: str, lines: Iterable[str]) -> list[Text]:
+    body = [Text(f"  {line}") for line in lines]
+    return [Text(), Text(title, style="bold"), *body] if body else []
+
+
+def _line_text(line: BriefLine) -> str:
+    marks = "".join(dict.fromkeys(each.id for each in line.citations))
+    return f"{' '.join(clean(line.text).split())} {marks}"
+
+
+def _with_date(line: BriefLine) -> str:
+    return f"{line.said_at:%Y-%m-%d}  {_line_text(line)}"
+
+
+def _related_text(related: RelatedEntity) -> str:
+    what = ", ".join(part for part in (related.kind, related.relation) if part)
+    evidence = (
+        _line_text(related.evidence)
+        if related.evidence
+        else " ".join(clean(related.description).split())
+    )
+    return f"{clean(related.name)} ({clean(what)})" + (f": {evidence}" if evidence else "")

@@ -1,0 +1,104 @@
+"""Text that is safe to print, tables and fields, and the consoles of stdout and stderr.
+
+Everything that comes from a document or a file name passes `clean`, so that no document can control the terminal.
+"""
+
+import sys
+import time
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote
+
+import typer
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+_WIDTH_OF_A_FILE = 10_000
+"""Columns: what goes to a file or a program is not wrapped."""
+
+_DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
+
+
+def clean(text: str) -> str:
+    """Return the text without control, direction and half signs, save for line breaks and tabs."""
+    return "".join(
+        sign
+        for sign in text
+        if sign in "\n\t" or not (sign in _DIRECTIONS or unicodedata.category(sign) in ("Cc", "Cs"))
+    )
+
+
+def file_name(url: str) -> str:
+    """Return what to call a document in a line: a file's path, from the working directory where it is below, or the URL."""
+    if not url.startswith("file://"):
+        return clean(url)
+    path = Path(unquote(url.removeprefix("file://")))
+    here = Path.cwd()
+    return clean(str(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def count_of(count: int, what: str) -> str:
+    """Return `1 passage` or `2 passages`."""
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def unwrapped_line(*parts: str | tuple[str, str]) -> Text:
+    """Return a line that is never broken, so that a URL in it can be clicked and copied; styled parts are pairs."""
+    return Text.assemble(*parts, no_wrap=True, overflow="ignore")
+
+
+def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
+    """Return names and values below each other, those without a value left out."""
+    table = Table.grid(padding=(0, 2))
+    for name, value in rows:
+        if value:
+            table.add_row(dim(name), Text(clean(value), overflow="fold"))
+    return table
+
+
+def new_table(*columns: str) -> Table:
+    """Return a table without lines, whose long cells are folded."""
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table
+
+
+def dim(text: str) -> Text:
+    """Return a line of less importance."""
+    return Text(text, style="dim", overflow="fold")
+
+
+def errors_console() -> Console:
+    """Return where progress goes: stderr, so that stdout holds the report alone."""
+    return _console(stderr=True)
+
+
+def print_report(text: RenderableType) -> None:
+    """Print on stdout; without a terminal each line as a whole, and without blanks at its end."""
+    console = _console(stderr=False)
+    if console.is_terminal:
+        console.print(text, crop=False)
+        return
+    with console.capture() as captured:
+        console.print(text)
+    lines = captured.get().rstrip("\n").split("\n")
+    typer.echo("\n".join(line.rstrip() for line in lines))  # Rich fills lines up with blanks
+
+
+def _console(*, stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(
+        stderr=stderr,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        width=None if stream.isatty() else _WIDTH_OF_A_FILE,
+    )
+
+
+def milliseconds_since(began: float) -> int:
+    """Return how long ago `began` was, which `time.perf_counter` gave."""
+    return round((time.perf_counter() - began) * 1000)

@@ -1,0 +1,86 @@
+"""`documents delete`: removes documents and everything that came from them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from lightwell.domain.deletions import Deletion
+from lightwell.entrypoints.cli.console import clean
+from lightwell.entrypoints.cli.costs import report_with_costs
+from lightwell.entrypoints.cli.documents import document_name, documents
+from lightwell.entrypoints.cli.errors import Exit
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import Work, command, confirm
+from lightwell.entrypoints.cli.options import As, Yes
+from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.store import open_as
+
+if TYPE_CHECKING:
+    from lightwell.models.meter import Meter
+
+Names = Annotated[
+    list[str],
+    typer.Argument(metavar="DOCUMENT...", help="Paths of files, or URLs, references or ids."),
+]
+
+
+@command(
+    documents,
+    "delete",
+    "lightwell documents delete handbook/leave.md --as team:us",
+    "lightwell documents delete handbook/leave.md --as team:us --yes",
+)
+def delete_document(
+    names: Names,
+    *,
+    who: As = None,
+    hard: Annotated[
+        bool, typer.Option("--hard", help="Leave no tombstone: not even the document's name.")
+    ] = False,
+    yes: Yes = False,
+) -> Work:
+    """Delete documents and all that was read from them; the files themselves stay.
+
+    While a file is there, the next `ingest` of its folder brings it back.
+    """
+    confirm(f"Delete {', '.join(names)}, and all that was read from it?", yes=yes)
+    return _delete(names, who, hard=hard)
+
+
+async def _delete(names: Sequence[str], who: Sequence[str] | None, *, hard: bool) -> Report:
+    """Delete documents, with their tombstones if `hard`, and report what was deleted."""
+    meter, urls = question_meter(), [document_name(name) for name in names]
+    async with open_as(who, meter) as (kb, reader):
+        gone = await (kb.erase(reader, urls) if hard else kb.delete(reader, urls))
+    return _deletion_report(gone, meter)
+
+
+def _deletion_report(deletion: Deletion, meter: "Meter") -> Report:
+    counts = {
+        "chunks": deletion.chunks,
+        "vectors": deletion.vectors,
+        "mentions": deletion.mentions,
+        "relationMentions": deletion.relation_mentions,
+    }
+    lines = [
+        f"{len(deletion.documents)} deleted: {deletion.chunks} passages, {deletion.vectors} vectors, {deletion.mentions} mentions",
+        f"entities: {len(deletion.entities_deleted)} gone, {len(deletion.entities_rebuilt)} rebuilt;"
+        f" relations: {deletion.relations_deleted} gone, {deletion.relations_rebuilt} rebuilt",
+        *(f"left to do: {error}" for error in deletion.errors),
+    ]
+    return report_with_costs(
+        meter,
+        {
+            "documentIds": [str(document) for document in deletion.documents],
+            "entitiesDeleted": list(deletion.entities_deleted),
+            "entitiesRebuilt": list(deletion.entities_rebuilt),
+            "relationsDeleted": deletion.relations_deleted,
+            "relationsRebuilt": deletion.relations_rebuilt,
+            "removed": counts,
+            "errors": list(deletion.errors),
+        },
+        Text(clean("\n".join(lines))),
+        Exit.INCOMPLETE if deletion.errors else Exit.FINE,
+    )

@@ -1,0 +1,58 @@
+"""Exit codes, and our errors as messages: the one table from errors to exit codes."""
+
+import json
+from enum import IntEnum
+
+import typer
+
+from lightwell.domain.errors import (
+    BudgetSpent,
+    Invalid,
+    LightwellError,
+    ModelFailed,
+    NotFound,
+    SourceFailed,
+    StoreFailed,
+    Unreadable,
+)
+from lightwell.entrypoints.cli.console import clean
+
+
+class Exit(IntEnum):
+    """What a shell is told."""
+
+    FINE = 0
+    INCOMPLETE = 1
+    INVALID = 2
+    NOT_FOUND = 3
+    FAILED = 4
+    INTERRUPTED = 130
+
+
+_EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
+    (Invalid, Exit.INVALID, ""),
+    (NotFound, Exit.NOT_FOUND, ""),
+    (Unreadable, Exit.INCOMPLETE, ""),
+    (SourceFailed, Exit.FAILED, ""),
+    (
+        BudgetSpent,
+        Exit.INCOMPLETE,
+        "`lightwell ingest` continues with the rest; --budget TOKENS allows more.",
+    ),
+    (ModelFailed, Exit.FAILED, "Finished work is kept. `lightwell doctor` tests the models."),
+    (StoreFailed, Exit.FAILED, "`lightwell doctor` checks the database."),
+    (LightwellError, Exit.FAILED, "`lightwell doctor` may find the reason."),
+)
+"""From an error to its exit code, the nearest class first, with a hint for people."""
+
+
+def print_error(error: LightwellError, *, as_json: bool) -> Exit:
+    """Print the error on stderr, and return its exit code."""
+    code, hint = next((code, hint) for kind, code, hint in _EXITS if isinstance(error, kind))
+    if as_json:
+        typer.echo(json.dumps({"code": error.code, "detail": str(error)}), err=True)
+    else:
+        typer.echo(clean(f"Error: {error}"), err=True)
+        if hint:
+            typer.echo(hint, err=True)
+    return code

@@ -1,0 +1,155 @@
+"""`graph split`, `unsplit` and `splits`: one name that means two entities."""
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+import lightwell.entrypoints.cli.json_output as json_output
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import SplitId
+from lightwell.domain.splits import StandingSplit
+from lightwell.entrypoints.cli.console import clean, count_of, dim, new_table
+from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.graph import EntityName, entity_json, graph
+from lightwell.entrypoints.cli.groups import command
+from lightwell.entrypoints.cli.options import As, Rows
+from lightwell.entrypoints.cli.store import open_as
+
+
+@command(
+    graph,
+    "split",
+    'lightwell graph split "Anna Schmidt" --into "Anna Schmidt (Kiel)" --document file:///notes/kiel.md --as team:us',
+    'lightwell graph split "Nordwind" --into "Nordwind Oslo" --passage file:document:42#0 --as team:us',
+)
+async def split_entity(
+    name: EntityName,
+    *,
+    into: Annotated[
+        str,
+        typer.Option(
+            "--into", metavar="NAME", help="What the other one is called, known already or not."
+        ),
+    ],
+    document: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--document",
+            metavar="DOCUMENT",
+            help="A document that speaks of the other one, by URL, reference or id; may be repeated.",
+        ),
+    ] = None,
+    passage: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--passage",
+            metavar="PASSAGE",
+            help="A passage that does, by reference or id (`lightwell documents passages`); may be repeated.",
+        ),
+    ] = None,
+    who: As = None,
+) -> Report:
+    """Say that one name means two things: what these documents or passages say is of the other one.
+
+    Reading the documents again keeps it. `graph unsplit` undoes it.
+    """
+    meter = budgeted_meter()
+    async with open_as(who, meter) as (kb, reader):
+        done = await kb.graph.split(
+            reader, name, into, documents=document or [], passages=passage or []
+        )
+    counts = {
+        "splitId": str(done.split_id),
+        "part": entity_json(done.part),
+        "rest": entity_json(done.rest) if done.rest else None,
+        "passages": done.passages,
+    }
+    moved = count_of(done.passages, "passage")
+    text = Group(
+        Text(clean(f"{moved} now about {done.part.name} ({done.part.ref}).")),
+        dim(f"`lightwell graph unsplit {done.split_id}` undoes it."),
+    )
+    return report_with_costs(meter, counts, text)
+
+
+@command(graph, "unsplit", 'lightwell graph unsplit "Anna Schmidt (Kiel)" --as team:us')
+async def unsplit_entity(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ENTITY", help="The entity that a split made, or the id of the split."
+        ),
+    ],
+    *,
+    who: As = None,
+) -> Report:
+    """Undo a split in the documents that you may see."""
+    meter = budgeted_meter()
+    async with open_as(who, meter) as (kb, reader):
+        whole = await kb.graph.unsplit(reader, name)
+    names = ", ".join(each.name for each in whole)
+    return report_with_costs(
+        meter,
+        {"entities": [entity_json(each) for each in whole]},
+        Text(clean(f"Whole again: {names}." if whole else "The split is undone.")),
+    )
+
+
+@command(
+    graph,
+    "splits",
+    "lightwell graph splits --as team:us",
+    "lightwell graph splits --as team:us --limit 20 --json",
+)
+async def list_splits(
+    *,
+    who: As = None,
+    limit: Rows = 100,
+    after: Annotated[
+        str, typer.Option("--after", metavar="SPLIT", help="Only those before this one, by its id.")
+    ] = "",
+) -> Report:
+    """List the splits that hold in documents that you may see, the latest first."""
+    behind = _split_id(after) if after else None
+    async with open_as(who) as (kb, reader):
+        held = await kb.graph.splits(reader, after=behind, limit=limit + 1)
+    page = held[:limit]
+    following = str(page[-1].split_id) if len(held) > limit else None
+    table = new_table("named", "split off as", "documents", "when", "split")
+    for each in page:
+        table.add_row(
+            clean(", ".join(each.names)),
+            clean(each.part),
+            clean("\n".join(each.urls)),
+            f"{each.made_at:%Y-%m-%d %H:%M}",
+            str(each.split_id),
+        )
+    more = [dim(f"There are more: --after {following}")] if following else []
+    text = Group(table, *more) if page else Text("There are no splits that you may see.")
+    return Report(
+        document={"splits": [_standing(each) for each in page], "nextAfter": following}, text=text
+    )
+
+
+def _standing(held: StandingSplit) -> json_output.Json:
+    return {
+        "splitId": str(held.split_id),
+        "part": held.part,
+        "names": list(held.names),
+        "documents": list(held.urls),
+        "passages": held.passages,
+        "madeAt": held.made_at.isoformat(),
+    }
+
+
+def _split_id(text: str) -> SplitId:
+    try:
+        return SplitId(UUID(text.strip()))
+    except ValueError as error:
+        raise Invalid(
+            f"{text!r} is no id of a split; `lightwell graph splits` shows them"
+        ) from error

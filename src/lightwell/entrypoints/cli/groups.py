@@ -1,0 +1,127 @@
+"""How a function becomes a command: its name, examples, `--json`, `--verbose`, and its confirmation."""
+
+import inspect
+import sys
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+from typer.core import TyperCommand
+
+from lightwell.entrypoints.cli.options import Json, Verbose
+
+if TYPE_CHECKING:
+    from typer._click import Context  # Typer does not export it
+
+    from lightwell.entrypoints.cli.execution import Report
+
+Work = Coroutine[None, None, "Report"]
+"""What a command's function returns: the work, whose result is the report."""
+
+F = TypeVar("F", bound=Callable[..., Work])
+
+_AT_THE_END = (("as_json", Json), ("verbose", Verbose))
+
+
+class QuestionCommand(TyperCommand):
+    """A command on one question, which a shell splits into words unless it is quoted."""
+
+    allow_extra_args = True
+
+    def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
+        """Parse; end with a usage error that says to quote the question where there are several arguments."""
+        rest = super().parse_args(ctx, args)
+        if ctx.args:
+            ctx.fail(f'Got more than one argument. Quote the question: {ctx.command_path} "..."')
+        return rest
+
+
+def new_group(summary: str, *examples: str) -> typer.Typer:
+    """Return a group of commands with a help text and examples."""
+    group = typer.Typer(
+        help=summary,
+        epilog=_epilog(examples),
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        add_completion=False,
+    )
+    group.callback()(_no_options)  # with a callback it is a group, also of a single command
+    return group
+
+
+def single_command() -> typer.Typer:
+    """Return the place of one command that belongs to no group."""
+    return typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+def command(
+    group: typer.Typer, name: str, *examples: str, cls: type[TyperCommand] = TyperCommand
+) -> Callable[[F], F]:
+    """Return a decorator that makes a function the command `name` of the group.
+
+    The function returns a coroutine that returns the report. Its docstring is the help text. `--json` and `--verbose`
+    are added to its options; it takes `as_json` where it needs to know.
+    """
+
+    def register(function: F) -> F:
+        group.command(
+            name, cls=cls, epilog=_epilog(examples), short_help=_first_paragraph(function)
+        )(_callback(function))
+        return function
+
+    return register
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something is deleted; end the command where the answer is no, or where nobody can answer."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(
+            "this command asks for confirmation, and there is no terminal; add --yes",
+            param_hint="--yes",
+        )
+    typer.confirm(question, abort=True, err=True)
+
+
+def _callback(function: Callable[..., Work]) -> Callable[..., None]:
+    """Return what Typer calls: it runs the function with the parsed arguments, and prints its report."""
+    declared = inspect.signature(function)
+    takes_json = "as_json" in declared.parameters
+
+    def callback(*, as_json: bool, verbose: bool, **arguments: object) -> None:
+        from lightwell.entrypoints.cli.execution import run
+
+        if takes_json:
+            arguments["as_json"] = as_json
+        run(function(**arguments), as_json=as_json, verbose=verbose)
+
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)
+        for name, option in _AT_THE_END
+    ]
+    own = [each for name, each in declared.parameters.items() if name != "as_json"]
+    by_position = [each for each in own if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    by_keyword = [each for each in own if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    signature = declared.replace(
+        parameters=[*by_position, *by_keyword, *shared], return_annotation=None
+    )
+    vars(callback)["__signature__"] = signature
+    callback.__annotations__ = {
+        each.name: each.annotation for each in signature.parameters.values()
+    }
+    callback.__doc__ = function.__doc__
+    return callback
+
+
+def _no_options() -> None:
+    pass
+
+
+def _first_paragraph(function: Callable[..., object]) -> str:
+    """Return what a list of commands shows; Typer by itself would cut it off."""
+    return " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+
+
+def _epilog(examples: tuple[str, ...]) -> str:
+    return "\n".join(["\b", "Examples:", *(f"  {each}" for each in examples)])

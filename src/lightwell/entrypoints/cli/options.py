@@ -1,0 +1,81 @@
+"""Options and arguments that several commands have."""
+
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from lightwell.domain.questions import Mode
+
+As = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="WHO",
+        help="Who asks: an access tag, such as team:sales. Several by commas, or by repeating it.",
+    ),
+]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout, for programs.")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", help="Write a log to stderr.")]
+Rows = Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")]
+PageSize = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many, at most.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")]
+Before = Annotated[
+    UUID | None, typer.Option("--before", metavar="ID", help="Only those older than this one.")
+]
+Topic = Annotated[
+    str, typer.Option("--topic", metavar="TOPIC", help="Only documents with this topic tag.")
+]
+Question = Annotated[str, typer.Argument(metavar="QUESTION", help="The question, in quotes.")]
+Limit = Annotated[
+    int, typer.Option("--limit", metavar="N", min=1, max=20, help="How many passages, at most.")
+]
+Where = Annotated[
+    Mode,
+    typer.Option(
+        "--mode",
+        help="Where to look: passages (naive), entities (local), relations (global), both (hybrid), "
+        "everywhere (mix), or nowhere (bypass: the model answers by itself, and says so).",
+    ),
+]
+
+
+class SearchMode(StrEnum):
+    """The modes that look for passages: all but `bypass`, which looks nowhere."""
+
+    NAIVE = Mode.NAIVE.value
+    LOCAL = Mode.LOCAL.value
+    GLOBAL = Mode.GLOBAL.value
+    HYBRID = Mode.HYBRID.value
+    MIX = Mode.MIX.value
+
+    @property
+    def mode(self) -> Mode:
+        return Mode(self.value)
+
+
+SearchWhere = Annotated[
+    SearchMode,
+    typer.Option(
+        "--mode",
+        case_sensitive=False,
+        help="Where to look: passages (naive), entities (local), relations (global), both (hybrid) "
+        "or everywhere (mix).",
+    ),
+]
+Estimate = Annotated[
+    bool,
+    typer.Option("--estimate", help="Only estimate the model's cost; nothing is spent or stored."),
+]
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Only enqueue; leave the work to `lightwell worker`.")
+]
+Budget = Annotated[
+    int | None,
+    typer.Option(
+        "--budget", metavar="TOKENS", min=0, help="Stop before more are spent; 0 is no limit."
+    ),
+]

@@ -1,0 +1,88 @@
+"""Opens the store for a reader, whose access tags were typed: `open_as`."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import typer
+
+from lightwell.domain.access import Reader, Tags, tags_of
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.entrypoints.cli.console import clean
+
+if TYPE_CHECKING:
+    from lightwell.knowledge_base import KnowledgeBase
+    from lightwell.models.meter import Meter
+    from lightwell.settings import Settings
+
+
+def settings() -> "Settings":
+    """Return the settings; raise `Invalid` naming the variable that is wrong, never its value."""
+    from lightwell.settings import settings_from_environment
+
+    return settings_from_environment()
+
+
+def settings_of_store() -> "Settings":
+    """Return the settings of a command that needs an existing store; raise `NotFound` where there is none.
+
+    Only commands that bring documents in create a store.
+    """
+    from lightwell.wiring.database import has_store
+
+    chosen = settings()
+    if not has_store(chosen):
+        raise NotFound(
+            f"There is no Lightwell store in {chosen.data.expanduser().resolve()}: name its data directory in"
+            " LIGHTWELL_DATA, or create a store with `lightwell ingest PATH --acl TAG`"
+        )
+    return chosen
+
+
+@asynccontextmanager
+async def open_project(
+    chosen: "Settings", meter: "Meter | None" = None
+) -> "AsyncGenerator[KnowledgeBase]":
+    """Open the project, and create its store where there is none; libraries are imported only now."""
+    from lightwell.wiring import open_knowledge_base
+
+    async with open_knowledge_base(chosen, meter) as kb:
+        yield kb
+
+
+@asynccontextmanager
+async def open_as(
+    who: Sequence[str] | None, meter: "Meter | None" = None
+) -> "AsyncGenerator[tuple[KnowledgeBase, Reader]]":
+    """Open the existing project for the reader whom `--as` names; raise `Invalid` for no tags, before anything is opened."""
+    tags = parse_reader_tags(who)
+    async with open_project(settings_of_store(), meter) as kb:
+        yield kb, await get_reader(kb, tags)
+
+
+def parse_reader_tags(words: Sequence[str] | None) -> Tags:
+    """Return the tags that these words of `--as` name; raise `Invalid` when there are none or one is no tag."""
+    found = _split(words)
+    if not found:
+        raise Invalid(
+            "Say who asks: --as team:sales (an access tag); several by commas or by repeating it"
+        )
+    return tags_of(found)
+
+
+def parse_document_tags(words: Sequence[str] | None) -> Tags:
+    """Return the tags that these words of `--acl` name, none for none; raise `Invalid` for what is no tag."""
+    return tags_of(_split(words))
+
+
+async def get_reader(kb: "KnowledgeBase", tags: Tags) -> Reader:
+    """Return the reader, and tell the person at the terminal when no document has any of these tags: one may be misspelt."""
+    found = await kb.reader(tags)
+    if not found.classes:
+        named = ", ".join(sorted(tags))
+        typer.echo(clean(f"Note: no document has the access tag {named}"), err=True)
+    return found
+
+
+def _split(words: Sequence[str] | None) -> list[str]:
+    return [part.strip() for word in words or () for part in word.split(",") if part.strip()]

@@ -1,0 +1,62 @@
+"""`worker`: processes enqueued documents until it is stopped."""
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from lightwell.entrypoints.cli.console import clean, count_of, errors_console
+from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.store import open_project, settings
+
+if TYPE_CHECKING:
+    from lightwell.ingest.context import Outcome
+
+
+worker = single_command()
+
+
+@command(worker, "worker", "lightwell worker", "lightwell worker --verbose")
+async def process_jobs() -> Report:
+    """Process enqueued documents until SIGINT (Ctrl-C) or SIGTERM.
+
+    Any number may run at once, on any machine that reaches the database. The first signal lets the
+    documents in hand come to their end, the second stops at once; either way nothing is lost.
+    """
+    done: list[Outcome] = []
+    console = errors_console()
+
+    def print_outcome(outcome: "Outcome") -> None:
+        done.append(outcome)
+        end = f"failed: {outcome.error}" if outcome.error else count_of(outcome.chunks, "passage")
+        console.print(Text(clean(f"{outcome.url}: {end}")))
+
+    chosen, meter = settings(), budgeted_meter()
+    async with open_project(chosen, meter) as kb:
+        stop = _stop_on_signal()
+        console.print(Text(f"Working on the project {chosen.project!r}; Ctrl-C stops."))
+        await kb.work(stop, print_outcome)
+    failed = sum(1 for outcome in done if outcome.error)
+    counts = {
+        "done": len(done) - failed,
+        "failed": failed,
+        "chunks": sum(each.chunks for each in done),
+    }
+    text = Text(f"{counts['done']} documents ingested, {failed} failed.")
+    return report_with_costs(meter, counts, text)
+
+
+def _stop_on_signal() -> asyncio.Event:
+    stop, loop, task = asyncio.Event(), asyncio.get_running_loop(), asyncio.current_task()
+
+    def stop_or_cancel() -> None:
+        if stop.is_set() and task is not None:
+            task.cancel()
+        stop.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop_or_cancel)
+    return stop
