@@ -56,7 +56,7 @@ def test_jobs_and_runs(folder: Path) -> None:
     assert told("jobs", "list", "--state", "failed") == {"jobs": []}
     assert ran("jobs", "show", str(uuid4())).exit_code == 3
     runs = cast("list[dict[str, object]]", told("runs", "list")["runs"])
-    assert runs[-1]["counts"] == {"inserted": 1, "updated": 0, "deleted": 0}
+    assert runs[-1]["counts"] == {"inserted": 1, "updated": 0, "deleted": 0, "failed": 0}
     assert told("runs", "show", str(runs[-1]["runId"])) == runs[-1]
     assert folder.as_uri() in ran("runs", "list").stdout
     (cursor,) = cast("list[dict[str, str]]", told("runs", "cursors")["cursors"])
