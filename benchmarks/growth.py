@@ -24,7 +24,7 @@ from lightwell.domain.documents import NewDocument
 from lightwell.ingest.parser import Parser
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Change, ChangedDocument, Vectors
-from lightwell.records import access_classes, embedding_spaces
+from lightwell.records import access_classes
 from lightwell.records.database import Database, connect
 from lightwell.stores.embedded.server import run_server, status
 from lightwell.testing.models import HashEmbedder
@@ -117,11 +117,8 @@ async def spent(database: Database, postmaster: psutil.Process) -> Spent:
 async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     embedder = Timed(inner=HashEmbedder(dimension=384))
     project_id = await access_classes.project(database, "benchmarks", "growth")
-    space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
-    context = await rule_ingest_context(database, space, embedder, Parser())
+    context = await rule_ingest_context(database, project_id, embedder, Parser())
     kb = KnowledgeBase(
-        database,
-        project_id,
         context,
         make_retriever(context),
         AnswerGenerator(model=None),

@@ -28,7 +28,15 @@ if TYPE_CHECKING:
     from lightwell.metering import UsageLog, record_usage
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
-    from lightwell.wiring import delete_project, files, open_knowledge_base, requested
+    from lightwell.wiring import (
+        Resources,
+        delete_project,
+        files,
+        open_knowledge_base,
+        open_project,
+        open_resources,
+        requested,
+    )
 
 __all__ = [
     "Answer",
@@ -52,6 +60,7 @@ __all__ = [
     "OperationType",
     "QueryRequest",
     "Reader",
+    "Resources",
     "Retrieval",
     "Settings",
     "Statements",
@@ -63,6 +72,8 @@ __all__ = [
     "delete_project",
     "files",
     "open_knowledge_base",
+    "open_project",
+    "open_resources",
     "record_usage",
     "requested",
 ]
@@ -102,6 +113,9 @@ _HOMES = {
     "delete_project": "wiring",
     "files": "wiring",
     "open_knowledge_base": "wiring",
+    "open_project": "wiring",
+    "open_resources": "wiring",
+    "Resources": "wiring",
 }
 
 

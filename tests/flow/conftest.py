@@ -12,7 +12,7 @@ from lightwell.ingest.context import IngestContext
 from lightwell.ingest.parser import Parser
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
-from lightwell.records import access_classes, embedding_spaces
+from lightwell.records import access_classes
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
 from lightwell.wiring import make_retriever, rule_ingest_context
@@ -62,10 +62,9 @@ def shared_parser() -> Parser:
 async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
     project_id = await access_classes.project(database, "tenant", name)
-    space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
-    context = await rule_ingest_context(database, space, embedder, shared_parser())
+    context = await rule_ingest_context(database, project_id, embedder, shared_parser())
     answers = AnswerGenerator(model=None)
-    kb = KnowledgeBase(database, project_id, context, make_retriever(context), answers)
+    kb = KnowledgeBase(context, make_retriever(context), answers)
     return Project(kb=kb, context=context, database=database, embedder=embedder)
 
 

@@ -83,8 +83,6 @@ async def read_by_model(
         )
         answers = AnswerGenerator(model=None)
         kb = KnowledgeBase(
-            database,
-            project.kb.project_id,
             context,
             make_retriever(context),
             answers,

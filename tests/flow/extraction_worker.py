@@ -16,7 +16,7 @@ async def main(url: str, base_url: str, lease: float) -> None:
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         context = replace(project.context, worker=worker)
-        await work.run_until_done(context, project.kb.project_id, lambda outcome: None)
+        await work.run_until_done(context, lambda outcome: None)
 
 
 if __name__ == "__main__":

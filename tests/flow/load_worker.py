@@ -23,7 +23,7 @@ async def main(url: str, project_name: str) -> None:
         context = replace(project.context, worker=worker, max_batches=2)
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        await work.run_worker(context, project.kb.project_id, lambda outcome: None, stop)
+        await work.run_worker(context, lambda outcome: None, stop)
 
 
 if __name__ == "__main__":

@@ -97,9 +97,7 @@ async def noted(database: Database, name: str = "project", model: ChatModel | No
         if model
         else None
     )
-    kb = KnowledgeBase(
-        database, project_id, context, make_retriever(context), answers, summarizer=summarizer
-    )
+    kb = KnowledgeBase(context, make_retriever(context), answers, summarizer=summarizer)
     project = Project(kb=kb, context=context, database=database, embedder=plain.embedder)
     return Noted(project=project, shelf={})
 

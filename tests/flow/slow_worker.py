@@ -50,7 +50,7 @@ async def main(url: str, diary: Path, lease: float) -> None:
         )
         sys.stdout.write("ready\n")
         sys.stdout.flush()
-        await worker.run_until_done(context, project.kb.project_id, lambda outcome: None)
+        await worker.run_until_done(context, lambda outcome: None)
 
 
 if __name__ == "__main__":

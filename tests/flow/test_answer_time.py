@@ -35,8 +35,6 @@ async def hanging(project: Project) -> KnowledgeBase:
     await project.kb.ingest(InMemorySource(documents=(make_document("contract.md", TEXT, TAGS),)))
     answers = AnswerGenerator(model=ScriptedModel(lambda _: "never", latency=86_400), seconds=0.2)
     return KnowledgeBase(
-        project.database,
-        project.kb.project_id,
         project.context,
         make_retriever(project.context),
         answers,

@@ -44,8 +44,6 @@ async def asked_of(project: Project, model: ScriptedModel | None) -> KnowledgeBa
     """Return the same project with another model."""
     context = project.context
     return KnowledgeBase(
-        project.database,
-        project.kb.project_id,
         context,
         make_retriever(context),
         AnswerGenerator(model=model),
@@ -144,8 +142,6 @@ async def test_past_the_documents_nothing_is_retrieved_and_nothing_cited(project
 async def test_past_the_documents_nothing_is_looked_for_without_a_model(project: Project) -> None:
     unheard = replace(project.context, embedder=Unheard())
     kb = KnowledgeBase(
-        project.database,
-        project.kb.project_id,
         unheard,
         make_retriever(unheard),
         AnswerGenerator(model=None),

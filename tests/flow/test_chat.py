@@ -55,8 +55,8 @@ async def papers(project: Project, tags: list[str] = SALES) -> Reader:
 
 def with_model(project: Project, model: ScriptedModel) -> KnowledgeBase:
     answers = AnswerGenerator(model=model)
-    context, own = project.context, project.kb.project_id
-    return KnowledgeBase(project.database, own, context, make_retriever(context), answers)
+    context = project.context
+    return KnowledgeBase(context, make_retriever(context), answers)
 
 
 def roles(messages: tuple[ChatMessage, ...]) -> list[str]:

@@ -51,7 +51,7 @@ async def test_an_edit_embeds_what_it_touched_and_leaves_the_rest(behind: Noted)
 async def test_profiles_are_embedded_as_many_at_once_as_passages_are(behind: Noted) -> None:
     sizes = Sizes()
     context = replace(behind.project.context, embedder=sizes, embedding_batch_size=4)
-    await finish_derived(context, behind.kb.project_id)
+    await finish_derived(context)
     assert sizes.given == [4, 4, 2]
 
 

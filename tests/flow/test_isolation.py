@@ -129,8 +129,6 @@ class Fragile:
 def fragile(project: Project) -> Project:
     context = replace(project.context, embedder=Fragile(), extractor=Fragile())
     kb = KnowledgeBase(
-        project.database,
-        project.kb.project_id,
         context,
         make_retriever(context),
         AnswerGenerator(model=None),
@@ -202,9 +200,7 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
         return (await project.database.rows("SELECT attempts FROM ingestion_jobs", {}))[0][0]
 
     with pytest.raises(ModelFailed):
-        await worker.run_until_done(
-            replace(project.context, extractor=Extracting(failing)), project.kb.project_id, ignore
-        )
+        await worker.run_until_done(replace(project.context, extractor=Extracting(failing)), ignore)
     assert await attempts() == 0
     stop = asyncio.Event()
 
@@ -212,9 +208,7 @@ async def test_an_attempt_is_given_back_for_a_failing_model_and_not_for_a_lost_l
         stop.set()
         return await losing(chunks)
 
-    await worker.run_worker(
-        replace(project.context, extractor=Extracting(once)), project.kb.project_id, ignore, stop
-    )
+    await worker.run_worker(replace(project.context, extractor=Extracting(once)), ignore, stop)
     assert await attempts() == 1
 
 
@@ -226,7 +220,7 @@ async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Proj
         "UPDATE ingestion_jobs SET attempts = %(most)s", {"most": queue.MAX_ATTEMPTS}
     )
     told: list[Outcome] = []
-    await worker.run_until_done(project.context, project.kb.project_id, told.append)
+    await worker.run_until_done(project.context, told.append)
     assert ["set aside" in outcome.error for outcome in told] == [True]
 
 
@@ -264,7 +258,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
     )
     context = replace(project.context, worker=Worker(name="slow", seconds=lease))
     told: list[Outcome] = []
-    await worker.run_until_done(context, project.kb.project_id, told.append)
+    await worker.run_until_done(context, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 
@@ -276,7 +270,7 @@ async def test_progress_within_one_document_is_told(
     told: list[Progress] = []
     await project.kb.enqueue(InMemorySource(documents=(make_document("long.txt", text, TAGS),)))
     context = replace(project.context, progress=told.append, embedding_batch_size=3)
-    await worker.run_until_done(context, project.kb.project_id, ignore)
+    await worker.run_until_done(context, ignore)
     for step in (Step.EMBEDDING, Step.EXTRACTING):
         done = [each.done for each in told if each.step is step]
         assert len(done) > 2

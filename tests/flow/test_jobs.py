@@ -64,9 +64,7 @@ class Watched:
 
 def kb_on(project: Project, context: IngestContext) -> KnowledgeBase:
     answers = project.kb._answerer.generator  # pyright: ignore[reportPrivateUsage]
-    return KnowledgeBase(
-        project.database, project.kb.project_id, context, make_retriever(context), answers
-    )
+    return KnowledgeBase(context, make_retriever(context), answers)
 
 
 async def queued(project: Project, text: str = "The dam was built in 1931.") -> Job:

@@ -933,9 +933,7 @@ async def test_which_document_is_read_first_does_not_decide_the_order(database: 
         )
     )
     context = replace(store.project.context, extractor=Notes(), max_batches=3, jobs_per_batch=1)
-    kb = KnowledgeBase(
-        database, store.kb.project_id, context, make_retriever(context), AnswerGenerator(model=None)
-    )
+    kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=None))
     await kb.ingest(shelf)
     acme = (await kb.graph.entity(await kb.reader(OWN), "Acme Corp")).entity
     assert acme.description == "first | second | third"

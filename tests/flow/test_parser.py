@@ -126,9 +126,7 @@ async def test_a_pdf_that_takes_all_memory_fails_alone(project: Project, parser:
     good = make_document("good.md", "The pump is blue.", TAGS)
     await project.kb.enqueue(InMemorySource(documents=(hostile, good)))
     told: list[Outcome] = []
-    await worker.run_until_done(
-        replace(project.context, parser=parser), project.kb.project_id, told.append
-    )
+    await worker.run_until_done(replace(project.context, parser=parser), told.append)
     errors = {outcome.url.rsplit("/", 1)[1]: outcome.error for outcome in told}
     assert errors["good.md"] == ""
     assert "512 MB of memory" in errors["bad.pdf"]
@@ -169,7 +167,7 @@ async def test_the_documents_of_a_batch_are_parsed_side_by_side(project: Project
     await project.kb.enqueue(InMemorySource(documents=documents))
     with closing(Parser(processes=2)) as parser:
         context = replace(project.context, parser=parser)
-        await worker.run_until_done(context, project.kb.project_id, lambda _: None)
+        await worker.run_until_done(context, lambda _: None)
         assert len(parser.process_ids) == 2
 
 
@@ -252,11 +250,11 @@ async def test_without_a_process_nothing_is_tried_and_no_attempt_counts(
     with monkeypatch.context() as patched:
         patched.setattr(where, value)
         with pytest.raises(ParserFailed, match="did not start"):
-            await worker.run_until_done(context, project.kb.project_id, lambda outcome: None)
+            await worker.run_until_done(context, lambda outcome: None)
     rows = await project.database.rows("SELECT status, attempts FROM ingestion_jobs", {})
     assert rows == [("chunking", 0)]
     told: list[Outcome] = []
-    await worker.run_until_done(context, project.kb.project_id, told.append)
+    await worker.run_until_done(context, told.append)
     assert [outcome.error for outcome in told] == [""]
 
 

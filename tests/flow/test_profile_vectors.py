@@ -287,9 +287,7 @@ def interrupted(store: Noted, happens: Callable[[str], None]) -> Noted:
 def with_way(store: Noted, context: IngestContext) -> Noted:
     project = store.project
     answers = AnswerGenerator(model=None)
-    kb = KnowledgeBase(
-        project.database, project.kb.project_id, context, make_retriever(context), answers
-    )
+    kb = KnowledgeBase(context, make_retriever(context), answers)
     return replace(store, project=replace(project, kb=kb, context=context))
 
 

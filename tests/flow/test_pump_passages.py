@@ -33,8 +33,6 @@ async def test_questions_and_briefs_end(project: Project, pump: str) -> None:
     await project.kb.ingest(InMemorySource(documents=documents))
     model = ScriptedModel(["Jane Smith signed contract number 1 for 1 percent [1]."] * 9)
     written_by_model = KnowledgeBase(
-        project.database,
-        project.kb.project_id,
         project.context,
         make_retriever(project.context),
         AnswerGenerator(model=model),

@@ -71,10 +71,7 @@ async def test_the_time_of_a_question_is_all_of_it(project: Project) -> None:
         lambda sent: "The Nordwind contract gives a discount of 18 percent [1].", latency=SLOW
     )
     context = replace(project.context, embedder=SlowEmbedder(dimension=64))
-    own = project.kb.project_id
-    kb = KnowledgeBase(
-        project.database, own, context, make_retriever(context), AnswerGenerator(model=model)
-    )
+    kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=model))
     reader = await kb.reader(TAGS)
     await project.database.execute("DELETE FROM analytics_sessions", {})
     answer = await kb.ask(QUESTION, reader)

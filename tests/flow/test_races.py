@@ -376,7 +376,7 @@ async def test_a_worker_lets_go_of_a_document_that_was_replaced_meanwhile(
     embedder.meanwhile.append(lambda: other.kb.ingest(shelf(newer)))
     await project.kb.enqueue(shelf(A))
     context = replace(project.context, embedder=embedder)
-    await work.run_until_done(context, project.kb.project_id, lambda outcome: None)
+    await work.run_until_done(context, lambda outcome: None)
     await require_as_if_fresh(project, newer)
 
 
@@ -391,7 +391,7 @@ async def test_a_change_that_comes_while_an_earlier_one_is_carried_out_is_not_lo
     await following.sync(database, project_id, shelf(replace(A, acl_tags=frozenset(OTHER))), "file")
     [older] = await staging.index_changes(database, project_id, limit=10)
     await following.sync(database, project_id, shelf(A), "file")
-    await sync_index(context, project_id)
+    await sync_index(context)
     # whoever saw the older change comes late: neither its class nor its note may win
     assert older.class_id is not None
     await context.vectors.reclassify(context.space.id, [older.chunk_id], older.class_id)

@@ -3,9 +3,12 @@
 from dataclasses import replace
 from typing import cast
 
-from lightwell.domain.questions import Channel
+from lightwell.domain.query_analysis import analyze_query
+from lightwell.domain.questions import Channel, make_question
 from lightwell.entrypoints.cli import json_output
+from lightwell.retrieve.pipeline import Ranking
 from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import make_retriever
 from tests.passages import chunk, found, passage
 
 from .conftest import Project
@@ -45,3 +48,33 @@ def test_a_joined_passage_holds_what_one_of_its_chunks_holds() -> None:
     assert [first[name] for name in fused] == [score, 0, 1, True]
     assert [second[name] for name in fused] == [round(1 / 63, 6), None, 2, False]
     assert second["snippet"] == "Pumps are blue."
+
+
+async def test_without_a_reranker_no_sentence_is_embedded_and_terms_choose_the_best_one(
+    project: Project,
+) -> None:
+    text = "The yard is large. The pump Tarn 4 costs 480 EUR. The gate is green and wide."
+    await project.kb.ingest(InMemorySource(documents=(make_document("a.md", text, TAGS),)))
+    reader = await project.kb.reader(TAGS)
+    asked = make_question("What does the pump Tarn 4 cost?")
+    project.embedder.texts.clear()
+    retriever = make_retriever(project.context, ranking=Ranking(is_local=False))
+    [entry] = (await retriever.retrieve(asked, reader)).evidence
+    best = entry.highlights[0]
+    assert project.embedder.texts == []
+    assert entry.chunk.text[best.start : best.end] == "The pump Tarn 4 costs 480 EUR."
+    await make_retriever(project.context).retrieve(asked, reader)
+    assert project.embedder.texts != []
+
+
+async def test_a_retrieval_carries_the_analysis_of_its_question(project: Project) -> None:
+    reader = await project.kb.reader(TAGS)
+    retrieval = await project.kb.search("Who promised Ada Smith 480 EUR by 3 May 2026?", reader)
+    analysis = retrieval.analysis
+    assert analysis == analyze_query("Who promised Ada Smith 480 EUR by 3 May 2026?")
+    assert analysis.capitalized_names == ("Ada Smith", "EUR", "May")
+    assert analysis.keywords.low == ("Ada Smith 480 EUR", "3 May 2026")
+    assert [(day.year, day.month, day.day) for day in analysis.dates] == [(2026, 5, 3)]
+    assert analysis.expected.figures >= {"480"}
+    assert "commit" in analysis.speech_acts
+    assert not analysis.asks_for_message_content

@@ -4,7 +4,7 @@ import pytest
 
 from lightwell.domain.questions import Mode
 from lightwell.records.database import Database
-from lightwell.retrieve.channels import DRAWN
+from lightwell.retrieve.channels import MAX_FOUND
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.sources import InMemorySource, make_document
 
@@ -23,7 +23,7 @@ async def test_a_topic_is_searched_by_itself_and_not_what_is_left_of_everything(
     project = await noted(database)
     elsewhere = [
         make_document(f"{number:03}.txt", "\n".join((*SAID, f"Note {number}.")), ["team:a"])
-        for number in range(DRAWN + 20)
+        for number in range(MAX_FOUND + 20)
     ]
     clinic = make_document("visit.txt", "\n".join((*SAID, "A visit.")), ["team:a"], topic="clinic")
     await project.kb.ingest(InMemorySource(documents=(*elsewhere, clinic)))

@@ -161,7 +161,7 @@ async def test_a_document_that_is_replaced_does_not_count_against_its_neighbours
 
     context = replace(project.context, extractor=Replacing())
     outcomes: list[Outcome] = []
-    await worker.run_until_done(context, project.kb.project_id, outcomes.append)
+    await worker.run_until_done(context, outcomes.append)
     assert len(replaced) == queue.MAX_ATTEMPTS + 2
     assert {outcome.error for outcome in outcomes} == {""}
 

@@ -378,5 +378,5 @@ async def test_ingestion_builds_the_index_by_itself(database: Database) -> None:
             )
         )
         await project.kb.enqueue(shelf)
-        await run_until_done(way, project.kb.project_id, lambda outcome: None)
+        await run_until_done(way, lambda outcome: None)
     assert [valid for valid, _ in await standing(database)] == [True]

@@ -45,7 +45,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestContext:
-    """The stores, models and limits that ingestion needs. `only` restricts claims to these documents; None means all.
+    """One project with the stores, models and limits that ingestion into it needs. `only` restricts claims to these documents; None means all.
 
     Up to `max_batches` batches of `jobs_per_batch` documents run concurrently. `preparation_slots` lets two of them
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
@@ -54,6 +54,7 @@ class IngestContext:
     list their source chunks. Ingestion calls `progress` after each step within a document.
     """
 
+    project_id: ProjectId
     database: Database
     vectors: VectorIndex
     profiles: ProfileIndex
@@ -71,7 +72,7 @@ class IngestContext:
     sources: SourceRetention = field(default_factory=SourceRetention)
     progress: Callable[[Progress], None] = lambda progress: None
     preparation_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
-    refresh_queue: Coalescer["tuple[IngestContext, ProjectId]", None] = field(
+    refresh_queue: Coalescer["IngestContext", None] = field(
         default_factory=lambda: Coalescer(_refresh_all)
     )
 
@@ -85,10 +86,10 @@ class Outcome:
     error: str
 
 
-async def sync_index(context: IngestContext, project_id: ProjectId) -> None:
+async def sync_index(context: IngestContext) -> None:
     """Apply recorded changes to the vector index: chunks that were removed or changed their access class."""
     while changes := await staging.index_changes(
-        context.database, project_id, limit=_INDEX_CHANGES_PER_BATCH
+        context.database, context.project_id, limit=_INDEX_CHANGES_PER_BATCH
     ):
         gone = [change.chunk_id for change in changes if change.class_id is None]
         if gone:
@@ -100,34 +101,35 @@ async def sync_index(context: IngestContext, project_id: ProjectId) -> None:
     await context.vectors.build(context.space.id)
 
 
-async def refresh(context: IngestContext, project_id: ProjectId) -> None:
+async def refresh(context: IngestContext) -> None:
     """Recompute the profiles whose mentions changed, once for all concurrent batches that ask for it."""
-    await context.refresh_queue((context, project_id))
+    await context.refresh_queue(context)
 
 
-async def _refresh_all(requests: "Sequence[tuple[IngestContext, ProjectId]]") -> list[None]:
-    for project_id, context in {project_id: context for context, project_id in requests}.items():
+async def _refresh_all(requests: "Sequence[IngestContext]") -> list[None]:
+    for context in {each.project_id: each for each in requests}.values():
         refreshed = context.refresh_batch_size
         while refreshed == context.refresh_batch_size:
-            refreshed = await _refresh_some(context, project_id)
+            refreshed = await _refresh_some(context)
     return [None] * len(requests)
 
 
 @repeatable
-async def _refresh_some(context: IngestContext, project_id: ProjectId) -> int:
+async def _refresh_some(context: IngestContext) -> int:
     async with context.database.transaction() as connection:
-        return await profiles.refresh(connection, project_id, limit=context.refresh_batch_size)
+        return await profiles.refresh(
+            connection, context.project_id, limit=context.refresh_batch_size
+        )
 
 
-async def finish_derived(
-    context: IngestContext, project_id: ProjectId, since: datetime | None = None
-) -> None:
+async def finish_derived(context: IngestContext, since: datetime | None = None) -> None:
     """Finish derived data, once for any number of changed documents.
 
     This completes erasures that a crash interrupted, summarises long descriptions and embeds profiles. It also
     deletes cached replies and conversation turns whose sources are gone. With `since`, only profiles that were
     refreshed at that time or later are summarised and embedded; a worker does the rest.
     """
+    project_id = context.project_id
     await erasure.finish_requested(context.database, project_id)
     if context.summarizer is not None:
         await summarize_long_profiles(project_id, context.summarizer, since)
@@ -143,7 +145,7 @@ async def finish_derived(
     await conversations.delete_unsupported_exchanges(context.database, project_id)
 
 
-async def apply_pending_changes(context: IngestContext, project_id: ProjectId) -> None:
+async def apply_pending_changes(context: IngestContext) -> None:
     """Update the vector index and the profiles after documents were deleted or got other access tags."""
-    await sync_index(context, project_id)
-    await refresh(context, project_id)
+    await sync_index(context)
+    await refresh(context)

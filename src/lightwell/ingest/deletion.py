@@ -48,7 +48,7 @@ async def _delete(
     affected = await _hide(context.database, reader, document_ids, tombstone)
     errors: list[str] = []
     try:
-        await apply_pending_changes(context, reader.project_id)
+        await apply_pending_changes(context)
     except LightwellError as error:
         errors.append(f"{error}; the next ingestion or worker carries on with it")
     vectors = sum(chunk in stored_vectors for chunk in affected.chunks)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import NewDocument
-from lightwell.domain.ids import ChunkId, DocumentId, ProjectId, new_id
+from lightwell.domain.ids import ChunkId, DocumentId, new_id
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.isolation import document_failure
@@ -52,9 +52,7 @@ _ZERO = Estimate(
 )
 
 
-async def estimate(
-    context: IngestContext, project_id: ProjectId, connector: Connector, system: str
-) -> Estimate:
+async def estimate(context: IngestContext, connector: Connector, system: str) -> Estimate:
     """Return the expected model cost of syncing this source; rule extraction costs nothing.
 
     Cached replies count only if a reader with the document's access tags sees them, so the numbers reveal nothing
@@ -63,7 +61,7 @@ async def estimate(
     total = _ZERO
     seen_keys: set[CacheKey] = set()
     readers_by_tags: dict[Tags, Reader] = {}
-    async for document in _changed_documents(context, project_id, connector, system):
+    async for document in _changed_documents(context, connector, system):
         try:
             inputs = await _extraction_inputs(context, document)
         except Exception as error:
@@ -76,7 +74,7 @@ async def estimate(
             tags = document.acl_tags
             if tags not in readers_by_tags:
                 readers_by_tags[tags] = await access_classes.reader(
-                    context.database, project_id, tags
+                    context.database, context.project_id, tags
                 )
             for start in range(0, len(inputs), _CHUNKS_PER_QUERY):
                 batch = inputs[start : start + _CHUNKS_PER_QUERY]
@@ -84,7 +82,7 @@ async def estimate(
                     context, readers_by_tags[tags], context.extractor, batch, seen_keys, total
                 )
     all_tags = frozenset[str]().union(*readers_by_tags)
-    reader = await access_classes.reader(context.database, project_id, all_tags)
+    reader = await access_classes.reader(context.database, context.project_id, all_tags)
     statistics = await cache.extraction_statistics(context.database, reader, least=_MIN_EXTRACTIONS)
     return _add_gleaning(total, context, statistics or _DEFAULT_STATISTICS)
 
@@ -107,9 +105,11 @@ async def estimate_reextraction(
 
 
 async def _changed_documents(
-    context: IngestContext, project_id: ProjectId, connector: Connector, system: str
+    context: IngestContext, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
-    known = await documents.known_by_url(context.database, project_id, system, connector.scope)
+    known = await documents.known_by_url(
+        context.database, context.project_id, system, connector.scope
+    )
     async for change in connector.changes({url: one.content_hash for url, one in known.items()}):
         if isinstance(change, ChangedDocument):
             yield change.document

@@ -71,9 +71,7 @@ async def ingest(
         ready = await _prepare(context, batch, on_outcome)
     if ready.batch:
         await _extract_and_publish(context, ready)
-        await gather_or_cancel(
-            [_index(context, ready.batch), refresh(context, ready.batch[0].project_id)]
-        )
+        await gather_or_cancel([_index(context, ready.batch), refresh(context)])
         await _finish(context, ready, on_outcome)
 
 
@@ -246,7 +244,7 @@ async def _reuse(
     if not missing:
         return []
     chunk_by_hash = await staging.published_by_hash(
-        context.database, batch[0].project_id, [chunk.hash for chunk in missing]
+        context.database, context.project_id, [chunk.hash for chunk in missing]
     )
     if not chunk_by_hash:
         return list(missing)
@@ -283,7 +281,7 @@ async def _extract_and_publish(context: IngestContext, prepared: _PreparedBatch)
     terms = await asyncio.to_thread(
         lambda: [_chunk_terms(titles[chunk.document_id], chunk) for chunk in staged]
     )
-    project_id = batch[0].project_id
+    project_id = context.project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
         await queue.advance(
@@ -324,7 +322,7 @@ async def _extract(
 
 async def _index(context: IngestContext, batch: Sequence[Claim]) -> None:
     """Update the vector index to what PostgreSQL now publishes."""
-    await sync_index(context, batch[0].project_id)
+    await sync_index(context)
     documents = [claim.document_id for claim in batch]
     vectors = await staging.published_vectors(context.database, context.space.id, documents)
     if vectors:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lightwell.domain.documents import ChunkDraft, Document, Section
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import ChunkId, JobId, ProjectId, new_id
+from lightwell.domain.ids import ChunkId, JobId, new_id
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.texts import require_text
@@ -27,7 +27,6 @@ _SEPARATOR = "\n\n"
 @repeatable
 async def enqueue_document(
     context: IngestContext,
-    project_id: ProjectId,
     document: Document,
     chunks: Sequence[EmbeddedChunk],
 ) -> IngestResponse:
@@ -54,7 +53,7 @@ async def enqueue_document(
     async with context.database.transaction() as connection:
         await supplied_chunks.enqueue(
             connection,
-            project_id,
+            context.project_id,
             document,
             job,
             staged,

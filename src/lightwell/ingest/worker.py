@@ -20,7 +20,7 @@ from lightwell.domain.errors import (
     StoreFailed,
     Unreadable,
 )
-from lightwell.domain.ids import ProjectId, new_id
+from lightwell.domain.ids import new_id
 from lightwell.ingest.context import IngestContext, Outcome, finish_derived
 from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import ingest
@@ -58,24 +58,21 @@ def with_batches_for(context: IngestContext, slots: int) -> IngestContext:
     )
 
 
-async def run_until_done(
-    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]
-) -> None:
+async def run_until_done(context: IngestContext, on_outcome: Callable[[Outcome], None]) -> None:
     """Work until the project, or its part in `context.only`, has no open job. This waits for jobs of other workers, too.
 
     Raises `ModelFailed` if a model fails; the jobs stay open for the next worker or command.
     """
     while True:
-        await _run_batches(context, project_id, on_outcome, asyncio.Event())
-        if await queue.count_open(context.database, project_id, context.only) == 0:
-            await finish_derived(context, project_id)
+        await _run_batches(context, on_outcome, asyncio.Event())
+        if await queue.count_open(context.database, context.project_id, context.only) == 0:
+            await finish_derived(context)
             return
         await asyncio.sleep(_POLL_SECONDS)
 
 
 async def run_worker(
     context: IngestContext,
-    project_id: ProjectId,
     on_outcome: Callable[[Outcome], None],
     stop: asyncio.Event,
 ) -> None:
@@ -87,8 +84,8 @@ async def run_worker(
     pause, idle = _POLL_SECONDS, _IDLE_SECONDS
     while not stop.is_set():
         try:
-            if await _run_batches(context, project_id, on_outcome, stop) or idle >= _IDLE_SECONDS:
-                await finish_derived(context, project_id)
+            if await _run_batches(context, on_outcome, stop) or idle >= _IDLE_SECONDS:
+                await finish_derived(context)
                 idle = 0.0
             if pause > _POLL_SECONDS:
                 _log.warning("the worker has recovered and continues")
@@ -108,7 +105,6 @@ async def run_worker(
 
 async def _run_batches(
     context: IngestContext,
-    project_id: ProjectId,
     on_outcome: Callable[[Outcome], None],
     stop: asyncio.Event,
 ) -> bool:
@@ -123,7 +119,7 @@ async def _run_batches(
         while True:
             batch = None
             if len(running) < context.max_batches and not stop.is_set():
-                batch = await _claim(context, project_id)
+                batch = await _claim(context)
             if batch:
                 has_worked = True
                 running[asyncio.create_task(_ingest_batch(*batch, on_outcome))] = batch[0]
@@ -148,9 +144,7 @@ async def _cancel_all(running: Mapping[asyncio.Task[None], IngestContext]) -> No
         await _undo_claim(batch_context)
 
 
-async def _claim(
-    context: IngestContext, project_id: ProjectId
-) -> tuple[IngestContext, list[Claim]] | None:
+async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | None:
     """Claim a batch under its own worker name, so that it can be lost or released independently of other batches."""
     batch_context = replace(
         context, worker=replace(context.worker, name=f"{context.worker.name}/{new_id()}")
@@ -158,7 +152,7 @@ async def _claim(
     try:
         batch = await queue.claim(
             context.database,
-            project_id,
+            context.project_id,
             batch_context.worker,
             limit=context.jobs_per_batch,
             only=context.only,

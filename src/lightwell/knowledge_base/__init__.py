@@ -1,6 +1,6 @@
-"""The library in a few verbs: ingest, search, ask, and what is known of documents.
+"""The library's methods: ingest, search, ask, and what is known of documents.
 
-Every verb that reads takes the reader by position: there is no default one.
+Every method that reads takes the reader by position: there is no default reader.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Chunk, Document, DocumentState
 from lightwell.domain.evidence import Answer, Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
-from lightwell.domain.ids import DocumentId, JobId, ProjectId
+from lightwell.domain.ids import DocumentId, JobId
 from lightwell.domain.jobs import Job
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import Channel, Mode, QueryRequest, make_question
@@ -43,7 +43,6 @@ from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
 from lightwell.ports import Connector
 from lightwell.records import access_classes, conversations, search
-from lightwell.records.database import Database
 from lightwell.records.documents import counts, documents, published_chunks
 from lightwell.records.jobs import control, queue
 from lightwell.retrieve.pipeline import Retriever
@@ -65,25 +64,24 @@ class Status:
 
 
 class KnowledgeBase:
-    """One project's documents, open for reading and writing; `lightwell.opened` makes one.
+    """One project's documents, open for reading and writing; `lightwell.open_knowledge_base` makes one.
 
-    `summarizer` is whom merges by LLM_SUMMARIZE ask, also where documents are read by rules.
+    `summarizer` is used by merges with the strategy LLM_SUMMARIZE, also where rules extract.
     """
 
     def __init__(
         self,
-        database: Database,
-        project_id: ProjectId,
         context: IngestContext,
         retriever: Retriever,
         answers: AnswerGenerator,
         *,
         summarizer: Summarizer | None = None,
     ) -> None:
-        self.project_id = project_id
+        database = context.database
+        self.project_id = context.project_id
         self._database = database
-        self._way = context
-        self._writer = DocumentWriter(project_id=project_id, context=context)
+        self._context = context
+        self._writer = DocumentWriter(context=context)
         self._questions = QuestionAnswerer(
             database=database, retriever=retriever, generator=answers
         )
@@ -94,19 +92,19 @@ class KnowledgeBase:
                 database=database,
                 graph=retriever.stores.graph,
                 summarize=summarizer.summarize if summarizer else None,
-                finish_derived=lambda since: finish_derived(context, project_id, since),
+                finish_derived=lambda since: finish_derived(context, since),
                 separator=answers.separator,
             )
         )
 
     @property
     def _answerer(self) -> QuestionAnswerer:
-        """Who answers one question that begins now; its time with models is limited."""
+        """The answerer of one question that begins now, with a limit on its time with models."""
         return self._questions.limited()
 
     @property
     def graph(self) -> Graph:
-        """What people see and correct of entities and relations."""
+        """The graph: entities and relations to look up and to correct."""
         return self._graph
 
     @property
@@ -120,16 +118,16 @@ class KnowledgeBase:
         return self._analytics
 
     async def reader(self, tags: Iterable[str], *, user: str = "") -> Reader:
-        """Return who these access tags make of the asking person; raise `Invalid` for a malformed tag.
+        """Return the reader with these access tags; raise `Invalid` for a malformed tag.
 
         `user` is the person's id, for analytics only; without it the one that a single `user:` tag names.
         """
         return await access_classes.reader(self._database, self.project_id, tags_of(tags), user)
 
-    # ── in ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── ingestion ────────────────────────────────────────────────────────────────────────────────────────────
 
     async def enqueue(self, connector: Connector, system: str = "file") -> SyncResult:
-        """Follow a source: write down what changed there and leave the work to workers."""
+        """Sync a source: enqueue what changed there and leave the jobs to workers."""
         return await self._writer.enqueue(connector, system)
 
     async def ingest(
@@ -141,11 +139,11 @@ class KnowledgeBase:
         on_outcome: Callable[[Outcome], None] | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> Ingestion:
-        """Follow a source and bring all that is enqueued to its end.
+        """Sync a source and finish all open jobs of the project.
 
-        `begun` is told what was found and how many jobs are open, `tell` each job's end,
-        `progress` how each step comes along within a document. Raises `ModelFailed` when
-        a model does; what is done stays done, and the next ingestion or a worker goes on with the rest.
+        `on_start` gets what was found and the number of open jobs, `on_outcome` the end of each job, `progress` the
+        progress of each step within a document. Raises `ModelFailed` when a model fails; finished jobs stay finished, and
+        the next ingestion or a worker continues with the rest.
         """
         return await self._writer.ingest(
             connector, system, on_start or _ignore, on_outcome or _ignore, progress or _ignore
@@ -158,9 +156,9 @@ class KnowledgeBase:
     async def enqueue_chunks(
         self, reader: Reader, name: str, chunks: Sequence[EmbeddedChunk]
     ) -> IngestResponse:
-        """Enqueue hand-made chunks, in order, as all that one of the reader's documents says from now on.
+        """Enqueue supplied chunks, in order, as the whole content of one of the reader's documents from now on.
 
-        They stand until the document's source is followed again. Raises `NotFound`, or `Invalid` for a chunk that is
+        They remain until the document's source is synced again. Raises `NotFound`, or `Invalid` for a chunk that is
         empty, has not 100 to 2000 tokens, or whose embedding has not the dimensions of the project's space.
         """
         return await self._writer.enqueue_chunks(reader, name, chunks)
@@ -171,11 +169,11 @@ class KnowledgeBase:
         *,
         on_outcome: Callable[[Outcome], None] | None = None,
     ) -> tuple[Outcome, ...]:
-        """Bring the jobs of these documents to their end, None for all that is enqueued."""
+        """Finish the jobs of these documents, None for all open jobs."""
         return await self._writer.finish_jobs(only, on_outcome or _ignore)
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
-        """Return what following a source would ask of the model; nothing is asked or written down."""
+        """Return what ingesting a source would ask of the model; nothing is asked or stored."""
         return await self._writer.estimate(connector, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
@@ -183,7 +181,7 @@ class KnowledgeBase:
         return await self._writer.estimate_again(reader, names)
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
-        """Enqueue what `reread` reads, leave the work to workers, and return how many documents that are."""
+        """Enqueue the documents that `reread` would extract again, for workers, and return their number."""
         return await self._writer.enqueue_again(reader, names)
 
     async def reread(
@@ -194,29 +192,29 @@ class KnowledgeBase:
         on_start: Callable[[int], None] | None = None,
         on_outcome: Callable[[Outcome], None] | None = None,
     ) -> tuple[Outcome, ...]:
-        """Read anew what these of the reader's documents say of entities and relations, None for all, from their chunks.
+        """Extract entities and relations again from the chunks of these of the reader's documents, None for all.
 
-        What a model has replied before is not asked again, and nothing is embedded. Until a document is read, what it
-        said stands. Other documents' jobs are left alone; raises `NotFound` and `ModelFailed`.
+        Cached replies of a model are not asked for again, and nothing is embedded. Until a document is finished, its old
+        mentions remain. Other documents' jobs are left alone. Raises `NotFound` and `ModelFailed`.
         """
         return await self._writer.reread(reader, names, on_start or _ignore, on_outcome or _ignore)
 
     async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
-        """Be a worker until told to stop."""
+        """Run as a worker until `stop` is set."""
         await self._writer.work(stop, on_outcome)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        """Turn some of the reader's documents into tombstones and rebuild what they fed, once for all of them.
+        """Turn some of the reader's documents into tombstones and update what is derived from them, once for all.
 
-        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them is not there.
+        No read finds them once this returns. Raises `NotFound`, and deletes none, when one of them does not exist.
         """
         return await self._writer.delete(reader, names)
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
-        """Delete as `delete` does, and leave no tombstone: not even the documents' names."""
+        """Delete as `delete` does, without tombstones: not even the documents' names are left."""
         return await self._writer.erase(reader, names)
 
-    # ── out ───────────────────────────────────────────────────────────────────────────────────────────
+    # ── questions ───────────────────────────────────────────────────────────────────────────────────────────
 
     async def search(
         self,
@@ -374,20 +372,19 @@ class KnowledgeBase:
         *,
         on_progress: Callable[[ExportProgress], None] | None = None,
     ) -> Exported:
-        """Write what the reader sees at this moment to files, and return which; raise `Invalid` where it cannot be.
+        """Write what the reader sees at this moment to files, and return which; raise `Invalid` where that is impossible.
 
-        `tell` is told after each batch. A file that is there is kept unless the config says otherwise.
+        `on_progress` is called after each batch. An existing file is kept unless the config says otherwise.
         """
-        way = self._way
-        await apply_pending_changes(
-            way, self.project_id
-        )  # no profile speaks of what is hidden or gone
+        context = self._context
+        # An exported profile must not repeat what is hidden or deleted since it was made.
+        await apply_pending_changes(context)
         if config.separator is None:
             config = replace(config, separator=self._questions.generator.separator)
         return await exporting.export(
-            self._database, way.vectors, way.space, reader, config, on_progress or _ignore
+            self._database, context.vectors, context.space, reader, config, on_progress or _ignore
         )
 
 
 def _ignore(*_: object) -> None:
-    """Take what a caller did not ask to be told."""
+    """Ignore events for which the caller gave no function."""

@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.errors import NotFound, Unreadable
-from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.domain.ids import DocumentId
 from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
 from lightwell.domain.usage import NO_USAGE, OperationType, TokenSummary
-from lightwell.ingest import deletion, supplied_chunks, worker
+from lightwell.ingest import deletion, supplied_chunks, sync, worker
 from lightwell.ingest import estimate as estimating
-from lightwell.ingest import sync as following
 from lightwell.ingest.context import (
     IngestContext,
     Outcome,
@@ -48,15 +47,14 @@ class Ingestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentWriter:
-    """One project's ingestion, re-reading and deletion; `KnowledgeBase` documents each verb."""
+    """One project's ingestion, re-reading and deletion; `KnowledgeBase` documents each method."""
 
-    project_id: ProjectId
     context: IngestContext
 
     async def enqueue(self, connector: Connector, system: str) -> SyncResult:
         await self._keep_sources()
-        found = await following.sync(self.context.database, self.project_id, connector, system)
-        await apply_pending_changes(self.context, self.project_id)
+        found = await sync.sync(self.context.database, self.context.project_id, connector, system)
+        await apply_pending_changes(self.context)
         return found
 
     async def ingest(
@@ -70,9 +68,9 @@ class DocumentWriter:
         with record_usage(OperationType.INGESTION) as log:
             found = await self.enqueue(connector, system)
             database, scope = self.context.database, connector.scope
-            own = await documents.known_by_url(database, self.project_id, system, scope)
-            opened = await queue.open_urls(database, self.project_id)
-            on_start(found, len(own.keys() & opened))
+            own = await documents.known_by_url(database, self.context.project_id, system, scope)
+            open_urls = await queue.open_urls(database, self.context.project_id)
+            on_start(found, len(own.keys() & open_urls))
 
             def tell_own(outcome: Outcome) -> None:
                 if outcome.url in own:
@@ -82,8 +80,8 @@ class DocumentWriter:
                 if step.url in own:
                     progress(step)
 
-            way = replace(self.context, progress=progress_of_own)
-            done = await _drain(way, self.project_id, tell_own)
+            context = replace(self.context, progress=progress_of_own)
+            done = await _drain(context, tell_own)
         of_source = tuple(one for one in done if one.url in own)
         return Ingestion(found=found, done=of_source, usage=log.summary)
 
@@ -108,18 +106,16 @@ class DocumentWriter:
             document = await documents.get(self.context.database, reader, name)
         except NotFound as error:
             raise NotFound("Document not found") from error
-        return await supplied_chunks.enqueue_document(
-            self.context, self.project_id, document, chunks
-        )
+        return await supplied_chunks.enqueue_document(self.context, document, chunks)
 
     async def finish_jobs(
         self, only: Sequence[DocumentId] | None, on_outcome: Callable[[Outcome], None]
     ) -> tuple[Outcome, ...]:
-        way = self.context if only is None else replace(self.context, only=tuple(only))
-        return await _drain(way, self.project_id, on_outcome)
+        context = self.context if only is None else replace(self.context, only=tuple(only))
+        return await _drain(context, on_outcome)
 
     async def estimate(self, connector: Connector, system: str) -> Estimate:
-        return await estimating.estimate(self.context, self.project_id, connector, system)
+        return await estimating.estimate(self.context, connector, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
         again = await self._resolve_documents(reader, names)
@@ -141,25 +137,25 @@ class DocumentWriter:
         again = await self._resolve_documents(reader, names)
         await queue.enqueue_reextraction(self.context.database, reader, again, step=REEXTRACT)
         own = replace(self.context, only=tuple(again))
-        on_start(await queue.count_open(self.context.database, self.project_id, again))
-        return await _drain(own, self.project_id, on_outcome)
+        on_start(await queue.count_open(self.context.database, self.context.project_id, again))
+        return await _drain(own, on_outcome)
 
     async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
         await self._keep_sources()
-        await worker.run_worker(self.context, self.project_id, on_outcome, stop)
+        await worker.run_worker(self.context, on_outcome, stop)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
         report = await deletion.delete(
             self.context, reader, await self._resolve_documents(reader, names)
         )
-        await finish_derived(self.context, self.project_id)
+        await finish_derived(self.context)
         return report
 
     async def erase(self, reader: Reader, names: Sequence[str]) -> Deletion:
         report = await deletion.erase(
             self.context, reader, await self._resolve_documents(reader, names)
         )
-        await finish_derived(self.context, self.project_id)
+        await finish_derived(self.context)
         return report
 
     async def _resolve_documents(
@@ -173,11 +169,13 @@ class DocumentWriter:
 
     async def _keep_sources(self) -> None:
         """Let the project list sources as the settings say."""
-        await source_limits.write(self.context.database, self.project_id, self.context.sources)
+        await source_limits.write(
+            self.context.database, self.context.project_id, self.context.sources
+        )
 
 
 async def _drain(
-    context: IngestContext, project_id: ProjectId, on_outcome: Callable[[Outcome], None]
+    context: IngestContext, on_outcome: Callable[[Outcome], None]
 ) -> tuple[Outcome, ...]:
     done: list[Outcome] = []
 
@@ -185,6 +183,6 @@ async def _drain(
         done.append(outcome)
         on_outcome(outcome)
 
-    await source_limits.write(context.database, project_id, context.sources)
-    await worker.run_until_done(context, project_id, remember)
+    await source_limits.write(context.database, context.project_id, context.sources)
+    await worker.run_until_done(context, remember)
     return tuple(done)

@@ -1,4 +1,4 @@
-"""The verbs that answer: search, ask, stream, statements, brief and chat."""
+"""The methods that answer: search, ask, stream, statements, brief and chat."""
 
 import asyncio
 import time
@@ -47,16 +47,16 @@ from lightwell.retrieve.pipeline import Retriever
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionAnswerer:
-    """One project's questions and answers; `KnowledgeBase` documents each verb."""
+    """One project's questions and answers; `KnowledgeBase` documents each method."""
 
     database: Database
     retriever: Retriever
     generator: AnswerGenerator
     deadline: float | None = None
-    """The moment of the event loop at which models are no longer waited for, None for as long as they take."""
+    """The event loop's time from which on no model is waited for, None for no limit."""
 
     def limited(self) -> "QuestionAnswerer":
-        """Return the same for one question that begins now: it waits for models as long as `answers` allows."""
+        """Return the same for one question that begins now: it waits for models as long as `generator` allows."""
         until = asyncio.get_running_loop().time() + self.generator.seconds
         return replace(self, generator=self.generator.limited(until), deadline=until)
 
@@ -105,9 +105,9 @@ class QuestionAnswerer:
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._evidence(question, reader)
         several = await self._ambiguous(retrieval, reader)
-        told = self.generator.stream(retrieval)
-        async with aclosing(told):
-            async for event in record_stream(told, usage, OperationType.QUERY):
+        events = self.generator.stream(retrieval)
+        async with aclosing(events):
+            async for event in record_stream(events, usage, OperationType.QUERY):
                 if event.answer is None:
                     yield event
                     continue
@@ -212,7 +212,7 @@ class QuestionAnswerer:
     async def _courtesy(
         self, context: QuestionContext, response: ChatResponse, mode: Mode
     ) -> ChatTurn:
-        """Remember a reply that needed no search, and write down that it was given."""
+        """Store and log a reply that needed no search."""
         exchange = response.messages[-2:]
         own = await conversations.append_exchange(
             self.database, context.reader, context.conversation, exchange, []

@@ -1,6 +1,6 @@
 """How likely a passage is evidence: a probability from absolute measures, so that 0.6 means the same everywhere.
 
-Nothing here is relative to the other candidates' scores: a question that no document answers has no winner.
+No measure is relative to other candidates' scores, so for a question that no document answers every candidate is low.
 """
 
 import numpy as np
@@ -24,10 +24,10 @@ def calibrated_relevance(first_pass: FirstPass, scores: Floats) -> Floats:
 
 
 def relevance_features(first_pass: FirstPass, scores: Floats) -> Floats:
-    """Return what relevance is judged by, (n, `weights.RELEVANCE`), each in [0, 1] and never counting against.
+    """Return the measures of relevance, (n, `weights.RELEVANCE`), each in [0, 1]; none lowers relevance.
 
-    Likeness in meaning; the share of the question's terms held; their weight by BM25; its names; how much of
-    the title the question says; the share held together with a good passage that shares a rare name.
+    They are the cosine similarity; the share of the question's terms; their BM25 weight; its entities; how much of the
+    title the question contains; and the share covered together with a good passage that mentions the same rare entity.
     """
     candidates, corpus = first_pass.candidates, first_pass.corpus
     most = max(float(signals.rarity(corpus).sum()), 1e-9)

@@ -1,4 +1,4 @@
-"""Candidates, side by side: each channel draws chunks that the reader sees, in its own order."""
+"""The channels: each finds chunks that the reader sees, in its own order, and they search at the same time."""
 
 import asyncio
 import time
@@ -22,14 +22,14 @@ from lightwell.records.embedding_spaces import Space
 from lightwell.records.search import LexicalHit, LexicalQuery, NamedEntity, TermStatistics
 from lightwell.retrieve import fusion, signals
 
-DRAWN = 100
-"""Chunks that a channel draws, at most."""
+MAX_FOUND = 100
+"""Chunks that a channel finds, at most."""
 
-_MAX_DRAWN_BY_RARE = 600
+_MAX_FOUND_BY_RARE = 600
 _NAMED_CHUNKS = 50
-_SEEN_NEAR, _NEIGHBOURS = 10, 60
+_EXPANDED, _NEIGHBOURS = 10, 60
 _PROFILES, _LINKED = 10, 10
-_MIN_ALIKE = 0.3
+_MIN_SIMILARITY = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +68,9 @@ class SearchQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelResults:
-    """Candidate chunks, each with its place per channel, from 0, and what channels knew of them.
+    """Candidate chunks, each with its rank per channel, from 0, and the numbers that channels returned with them.
 
-    `entities` and `relations` are those whose profiles are like the question, nearest first.
+    `entities` and `relations` are those whose profiles are similar to the question, most similar first.
     """
 
     ranks: dict[ChunkId, dict[Channel, int]] = field(
@@ -84,17 +84,17 @@ class ChannelResults:
 
 
 _int = attrgetter("int")  # comparing identifiers themselves is ten times as slow
-Draw = Callable[[Stores, SearchQuery, ChannelResults, Reader], Awaitable[list[ChunkId]]]
+Search = Callable[[Stores, SearchQuery, ChannelResults, Reader], Awaitable[list[ChunkId]]]
 
 
 async def search_channels(stores: Stores, query: SearchQuery, reader: Reader) -> ChannelResults:
-    """Return what the question's channels find; neighbours come last, since they are those of the others' best."""
+    """Return what the question's channels find. Neighbours come last, since they start from the best of the others."""
     found = ChannelResults()
     wanted = query.question.channels
     await asyncio.gather(
         *(
-            _into(found, channel, draw(stores, query, found, reader))
-            for channel, draw in _DRAWS.items()
+            _into(found, channel, find(stores, query, found, reader))
+            for channel, find in _CHANNELS.items()
             if channel in wanted
         )
     )
@@ -106,7 +106,7 @@ async def search_channels(stores: Stores, query: SearchQuery, reader: Reader) ->
 async def complete_scores(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
-    """Fetch the numbers that some channels did not bring; return the candidates on the topic."""
+    """Add the scores that some channels did not return to `results`, and return the candidates on the topic."""
     lack_words = [chunk for chunk in results.ranks if chunk not in results.words]
     lack_meaning = [chunk for chunk in results.ranks if chunk not in results.similarities]
     hits, similarities = await asyncio.gather(
@@ -120,9 +120,11 @@ async def complete_scores(
     return sorted((chunk for chunk in results.ranks if chunk in results.words), key=_int)
 
 
-async def _into(results: ChannelResults, channel: Channel, draw: Awaitable[list[ChunkId]]) -> None:
+async def _into(
+    results: ChannelResults, channel: Channel, search: Awaitable[list[ChunkId]]
+) -> None:
     began = time.perf_counter()
-    chunks = await draw
+    chunks = await search
     for rank, chunk in enumerate(chunks):
         results.ranks.setdefault(chunk, {})[channel] = rank
     passed = round((time.perf_counter() - began) * 1000)
@@ -133,7 +135,7 @@ async def _dense(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     hits = await stores.vectors.nearest(
-        stores.space.id, query.vector, reader, limit=DRAWN, topic=query.question.topic
+        stores.space.id, query.vector, reader, limit=MAX_FOUND, topic=query.question.topic
     )
     results.similarities.update({hit.chunk_id: hit.similarity for hit in hits})
     return [hit.chunk_id for hit in hits]
@@ -154,7 +156,7 @@ async def _lexical(
             draw=draw,
             topic=query.question.topic,
         ),
-        limit=DRAWN,
+        limit=MAX_FOUND,
     )
     results.words.update({hit.chunk_id: hit for hit in hits})
     return [hit.chunk_id for hit in hits]
@@ -163,34 +165,34 @@ async def _lexical(
 async def _from_entities(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
-    """Return chunks that mention what the question names, then those of what is described as it asks."""
+    """Return chunks that mention entities the question names, then entities whose profiles are similar to it."""
     near = await _similar_profiles(stores, query.low, reader, ProfileSubject.ENTITY)
     described = [EntityId(hit.subject_id) for hit in near]
     results.entities.extend(described)
     by_name, by_profile = await asyncio.gather(
-        _mentioning(stores, query, _rare_terms(query), reader),
+        _mentioning(stores, query, _rare_entities(query), reader),
         _mentioning(stores, query, described, reader),
     )
-    return list(dict.fromkeys([*by_name, *by_profile]))[:DRAWN]
+    return list(dict.fromkeys([*by_name, *by_profile]))[:MAX_FOUND]
 
 
 async def _from_relations(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
-    """Return chunks that state what is described as the question asks, then those that relate what it names."""
+    """Return chunks that state relations similar to the question, then relations of the entities it names."""
     near = await _similar_profiles(stores, query.high, reader, ProfileSubject.RELATION)
     results.relations.extend(RelationId(hit.subject_id) for hit in near)
-    topic, graph, rare = query.question.topic, stores.graph, _rare_terms(query)
+    topic, graph, rare = query.question.topic, stores.graph, _rare_entities(query)
     described = (
-        await graph.chunks_stating(reader, results.relations, limit=DRAWN, topic=topic)
+        await graph.chunks_stating(reader, results.relations, limit=MAX_FOUND, topic=topic)
         if near
         else []
     )
-    named = await graph.chunks_relating(reader, rare, limit=DRAWN, topic=topic) if rare else []
-    return list(dict.fromkeys([*described, *named]))[:DRAWN]
+    named = await graph.chunks_relating(reader, rare, limit=MAX_FOUND, topic=topic) if rare else []
+    return list(dict.fromkeys([*described, *named]))[:MAX_FOUND]
 
 
-async def _along_links(
+async def _from_links(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
     del results
@@ -204,11 +206,11 @@ async def _along_links(
 async def _neighbours(
     stores: Stores, query: SearchQuery, results: ChannelResults, reader: Reader
 ) -> list[ChunkId]:
-    """Return chunks that share rare entities with the best so far."""
+    """Return chunks that share rare entities with the best chunks so far."""
     best = sorted(results.ranks, key=lambda chunk: (_first_score(results.ranks[chunk]), chunk.int))
     return await stores.graph.neighbour_chunks(
         reader,
-        best[:_SEEN_NEAR],
+        best[:_EXPANDED],
         rarest=signals.RAREST,
         limit=_NEIGHBOURS,
         topic=query.question.topic,
@@ -219,10 +221,10 @@ async def _similar_profiles(
     stores: Stores, vector: NDArray[np.float32], reader: Reader, subject: ProfileSubject
 ) -> list[ProfileHit]:
     near = await stores.profiles.nearest(stores.space.id, vector, reader, subject, limit=_PROFILES)
-    return [hit for hit in near if hit.similarity >= _MIN_ALIKE]
+    return [hit for hit in near if hit.similarity >= _MIN_SIMILARITY]
 
 
-def _rare_terms(query: SearchQuery) -> list[EntityId]:
+def _rare_entities(query: SearchQuery) -> list[EntityId]:
     return [entity.id for entity in query.entities if entity.chunks <= _NAMED_CHUNKS]
 
 
@@ -232,25 +234,25 @@ async def _mentioning(
     if not entities:
         return []
     topic = query.question.topic
-    return await stores.graph.chunks_mentioning(reader, entities, limit=DRAWN, topic=topic)
+    return await stores.graph.chunks_mentioning(reader, entities, limit=MAX_FOUND, topic=topic)
 
 
-_DRAWS: Mapping[Channel, Draw] = {
+_CHANNELS: Mapping[Channel, Search] = {
     Channel.DENSE: _dense,
     Channel.WORDS: _lexical,
     Channel.ENTITIES: _from_entities,
     Channel.RELATIONS: _from_relations,
-    Channel.LINKS: _along_links,
+    Channel.LINKS: _from_links,
 }
 
 
 def _first_score(ranks: Mapping[Channel, int]) -> float:
-    """Return what orders candidates before there are signals: less is better."""
+    """Return the negative RRF score, which orders candidates before there are signals: less is better."""
     return -sum(1 / (fusion.RANK_OFFSET + rank + 1) for rank in ranks.values())
 
 
 def _lexical_query(statistics: TermStatistics, wanted: Sequence[str]) -> str:
-    """Return a tsquery of the rarest visible terms; of common ones only two together draw a chunk."""
+    """Return a tsquery of the rarest visible terms; common terms find a chunk only two at a time."""
     counts = sorted(
         (statistics.chunks_with[term], term) for term in wanted if term in statistics.chunks_with
     )
@@ -258,10 +260,10 @@ def _lexical_query(statistics: TermStatistics, wanted: Sequence[str]) -> str:
     total = 0
     for count, term in counts:
         total += count
-        if rare and total > _MAX_DRAWN_BY_RARE:
+        if rare and total > _MAX_FOUND_BY_RARE:
             break
         rare.append(search.tsquery(term))
-    if len(rare) == 1 and len(counts) > 1 and counts[0][0] > _MAX_DRAWN_BY_RARE:
+    if len(rare) == 1 and len(counts) > 1 and counts[0][0] > _MAX_FOUND_BY_RARE:
         others = " | ".join(search.tsquery(term) for _, term in counts[1:4])
         return f"{rare[0]} & ({others})"
     return " | ".join(rare)

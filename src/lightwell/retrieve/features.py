@@ -1,4 +1,4 @@
-"""What the store says of candidates, as the arrays that signals are computed from."""
+"""The candidates' features as arrays, from which signals are computed."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -18,7 +18,7 @@ from lightwell.retrieve.signals import Candidates, Corpus, Matrix
 def candidate_features(
     query: SearchQuery, results: ChannelResults, neighbourhood: Neighbourhood
 ) -> Candidates:
-    """Return what is known of the neighbourhood's chunks, in their order."""
+    """Return the features of the neighbourhood's chunks, in their order."""
     hits = [results.words[chunk] for chunk in neighbourhood.chunks]
     named = {entity.id.bytes for entity in query.entities}
     return Candidates(
@@ -47,7 +47,7 @@ def candidate_features(
 def corpus_statistics(
     statistics: TermStatistics, terms: Sequence[str], neighbourhood: Neighbourhood | None
 ) -> Corpus:
-    """Return the statistics over the reader's chunks; without a neighbourhood, of no entity."""
+    """Return the statistics over the reader's chunks; an empty neighbourhood gives none for entities."""
     return Corpus(
         chunks=statistics.chunks,
         mean_length=statistics.mean_length,
@@ -57,7 +57,7 @@ def corpus_statistics(
 
 
 def empty_neighbourhood(chunks: Sequence[ChunkId]) -> Neighbourhood:
-    """Return a neighbourhood in which nothing is mentioned."""
+    """Return the chunks without any mention, for questions that do not search the graph."""
     return Neighbourhood(
         chunks=tuple(chunks),
         entities=(),

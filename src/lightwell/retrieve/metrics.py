@@ -20,7 +20,7 @@ _EDGES_WALKED = {
 
 @dataclass(slots=True)
 class StepTimer:
-    """Milliseconds per stage and of all, wall time."""
+    """The milliseconds of wall time that each stage took, and all together."""
 
     began: float = field(default_factory=time.perf_counter)
     started: float = 0.0

@@ -62,12 +62,14 @@ class Ranking:
 class Retriever:
     """Finds evidence in one project.
 
+    `embedder` embeds questions, `sentence_embedder` the sentences of passages: the same model, perhaps with a cache.
     `model` names keywords; without one they are the question's own words. `reranker` is an endpoint that scores
     passages; without one `ranking` decides.
     """
 
     stores: Stores
     embedder: Embedder
+    sentence_embedder: Embedder
     model: CachedModel | None = None
     reranker: Reranker | None = None
     ranking: Ranking = Ranking()
@@ -250,7 +252,7 @@ class Retriever:
         rerank_query = RerankQuery(
             vector=query.vector, weights=query.weights, names=query.analysis.proper_name_terms
         )
-        scored = await local_reranker.rerank_locally(self.embedder, rerank_query, evidence)
+        scored = await local_reranker.rerank_locally(self.sentence_embedder, rerank_query, evidence)
         if is_local:
             return scored, note
         pairs = zip(scored, evidence, strict=True)

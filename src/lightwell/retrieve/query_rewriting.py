@@ -1,4 +1,4 @@
-"""A follow-up question that stands alone: "and who owns it?" becomes what it means in its conversation."""
+"""Follow-up questions are rewritten to stand alone: "and who owns it?" gets the name that it refers to."""
 
 import re
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewrittenQuestion:
-    """A question that stands alone; `note` says what did not go as it should, "" when all did."""
+    """A question that stands alone; `note` says what failed, "" for nothing."""
 
     text: str
     note: str = ""
@@ -49,10 +49,10 @@ class RewrittenQuestion:
 async def rewrite_followup(
     message: str, conversation: Sequence[Message], model: ChatModel | None
 ) -> RewrittenQuestion:
-    """Return the message as the conversation before it, oldest turn first, makes it understood.
+    """Return the message so that it can be understood without the conversation before it, oldest turn first.
 
-    Without a model, or where it fails or says something else, the names last spoken of stand behind a message that
-    leans on them.
+    Without a model, or where it fails or changes the question, the names last mentioned are appended to a message that
+    refers to them.
     """
     if not any(turn.role == "user" for turn in conversation):
         return RewrittenQuestion(text=message)
@@ -80,7 +80,7 @@ def _messages(message: str, shown: str) -> list[Message]:
 
 
 def _format_history(conversation: Sequence[Message]) -> str:
-    """Return the last turns, each in one line, so that none can pretend to be another's."""
+    """Return the last turns, each on one line, so that no turn can imitate another speaker's."""
     lines = [f"{turn.role}: {' '.join(turn.content.split())}" for turn in conversation[-MAX_TURNS:]]
     return "\n".join(line[:LONGEST_TURN] for line in lines)
 
@@ -91,7 +91,7 @@ def _parse_reply(reply: str) -> str:
 
 
 def _is_faithful(said: str, message: str, shown: str) -> bool:
-    """Say whether this is one message, still asks what the message asks, and names nothing that nobody named."""
+    """Return whether this is one message that asks the same and adds no name that the conversation lacks."""
     if not said or len(said) > LONGEST_QUESTION or "\n" in said:
         return False
     if said.count("?") > max(1, message.count("?")) or ("?" in message and "?" not in said):
@@ -105,9 +105,9 @@ def _is_faithful(said: str, message: str, shown: str) -> bool:
 
 
 def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
-    """Return the message with the names, or the words, that it leaves out, in brackets behind it.
+    """Return the message with the names or the words that it leaves out, appended in brackets.
 
-    They come from what the user said; what was answered may name much else.
+    They come from the user's turns; the answers may name much else.
     """
     back = [turn.content for turn in reversed(conversation) if turn.role == "user"][:_LOOKED_BACK]
     bare = _GOES_ON.sub("", message.strip())
@@ -126,7 +126,7 @@ def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
 
 
 def _content(text: str) -> frozenset[str]:
-    """Return the terms that say something by themselves."""
+    """Return the terms of all words but pronouns and the like."""
     return frozenset(terms(" ".join(word for word in words(text) if word not in _POINTING)))
 
 

@@ -1,4 +1,4 @@
-"""The best passages in the order of a reranker, which reads each of them beside the question."""
+"""Reranking by an endpoint, which scores each passage together with the question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,10 +11,10 @@ from lightwell.logs import logger
 from lightwell.ports import Reranker
 
 MIN_SCORE = 0.1
-"""S1's minScore."""
+"""The default of the relevance below which a passage is dropped."""
 
 LONGEST_PASSAGE = 8000
-"""In characters: what a reranker is sent of one passage, its heading included."""
+"""Characters of a passage that a reranker is sent, with its headings."""
 
 UNANSWERED = "The reranker did not answer: the order before reranking stands."
 
@@ -23,7 +23,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankResult:
-    """Evidence, most relevant first; `note` says what did not go as it should, "" when all did."""
+    """Evidence, most relevant first; `note` says what failed, "" for nothing."""
 
     evidence: tuple[Evidence, ...]
     note: str = ""
@@ -57,6 +57,6 @@ async def rerank(
 
 
 def _passage(chunk: Chunk) -> str:
-    """Return what a reranker reads: where the passage stands, and its text, which cannot end a model's turn."""
+    """Return the passage with its title and headings, without marks that would end a model's turn."""
     head = " › ".join((chunk.title, *chunk.locator.section))
     return neutralize_chat_marks(f"{head}\n\n{chunk.text}")[:LONGEST_PASSAGE]

@@ -1,4 +1,4 @@
-"""What speaks for a candidate: numbers from words, meaning, names and links, one row per candidate."""
+"""The signals of candidates: numbers from words, embeddings, names and links, one row per candidate."""
 
 import re
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ Matrix = sparse.csr_array
 
 K1, B = 1.2, 0.75
 RAREST = 10
-"""A name in more of the reader's chunks than this links nothing by itself."""
+"""An entity in more of the reader's chunks than this is too common to link two of them."""
 
 _SHORTEST_TITLE = 3
 _BRACKETED = re.compile(r"(?<=\S) *\([^()]*\)$")
 _FINE = 9
-_KEPT_TITLES = 20_000  # titles come again with every question; reading them was a third of the work
+_KEPT_TITLES = 20_000  # titles recur with every question, and folding them was a third of the work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """What the store says of n candidates, t question terms and e entities, in any order of the candidates.
+    """The features of n candidates with t question terms and e entities, in any order of the candidates.
 
     `keys` are distinct and order equal scores. `cosine` (n,) lies in [-1, 1]. `frequencies` (n, t) and
     `lengths` (n,) count terms. `mentions` (n, e) holds 1 where a candidate mentions an entity, `relations`
@@ -74,13 +74,13 @@ def impacts(candidates: Candidates, corpus: Corpus) -> Floats:
 
 
 def cover(candidates: Candidates, corpus: Corpus) -> Floats:
-    """Return which share of the question's terms, by rarity, each candidate holds: (n,) in [0, 1]."""
+    """Return the share of the question's terms, by rarity, that each candidate contains: (n,) in [0, 1]."""
     weights = rarity(corpus)
     return (candidates.frequencies > 0) @ weights / max(float(weights.sum()), 1e-9)
 
 
 def name_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
-    """Return which share of the question's names, by rarity, each candidate mentions: (n,) in [0, 1]."""
+    """Return the share of the question's entities, by rarity, that each candidate mentions: (n,) in [0, 1]."""
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
     weights = np.zeros(len(corpus.entity_counts))
     weights[candidates.named] = np.log1p(corpus.chunks / counts)
@@ -89,7 +89,7 @@ def name_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
 
 
 def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floats:
-    """Return how strongly rare shared names link first passages to candidates: (firsts, n) in [0, 1]."""
+    """Return how strongly rare shared entities link first passages to candidates: (firsts, n) in [0, 1]."""
     counts, mentions = corpus.entity_counts, candidates.mentions
     is_link = (counts > 1) & (counts <= RAREST)
     strength = np.where(is_link, 1 / np.log2(np.clip(counts, 2, None)), 0.0)
@@ -118,7 +118,7 @@ def title_matches(titles: Sequence[str], text: str, *, besides: str) -> Floats:
 
 
 def designation_matches(titles: Sequence[str], question: str) -> Floats:
-    """Return 1 where the question calls a document by its designation, as `ENG-42` does, 0 elsewhere, (n,)."""
+    """Return 1 where the question gives the document's designation, such as `ENG-42`, 0 elsewhere, (n,)."""
     within = matchable(question)
     return np.array([designation(title) in within for title in titles], np.float64)
 
@@ -130,9 +130,9 @@ def matchable(text: str) -> str:
 
 @lru_cache(maxsize=_KEPT_TITLES)
 def matchable_title(title: str) -> str:
-    """Return the title as `matchable`, without what stands in brackets at its end: "Mercury (planet)".
+    """Return the title as `matchable`, without a bracketed ending: "Mercury (planet)".
 
-    A title too short to be told from a word in passing becomes a mark that no text holds.
+    A title that is too short to be told from an ordinary word becomes a mark that no text contains.
     """
     matched = matchable(_BRACKETED.sub("", title))
     return matched if len(matched.strip()) >= _SHORTEST_TITLE else "\0"
@@ -140,10 +140,10 @@ def matchable_title(title: str) -> str:
 
 @lru_cache(maxsize=_KEPT_TITLES)
 def designation(title: str) -> str:
-    """Return what a document is called by, as `matchable`: " eng 42 " of "ENG-42: The pump is loud".
+    """Return the designation in a title, as `matchable`: " eng 42 " of "ENG-42: The pump is loud".
 
     It is two or three words, the last one a number, that are the title or its part before a colon. A title without one
-    gives a mark that no text holds.
+    gives a mark that no text contains.
     """
     said = terms.words(title.partition(":")[0])
     return f" {' '.join(said)} " if 2 <= len(said) <= 3 and said[-1].isdigit() else "\0"
@@ -156,9 +156,9 @@ def title_terms(title: str) -> frozenset[str]:
 
 
 def pair_coverage(candidate_impacts: Floats, firsts: Places) -> Floats:
-    """Return what each pair of a first passage and a candidate covers of the question: (firsts, n) in [0, 1].
+    """Return how much of the question each pair of a first passage and a candidate covers: (firsts, n) in [0, 1].
 
-    Per term the better of the two counts, so this asks what the candidate adds to the first passage.
+    Per term the better of the two counts, so the value shows what the candidate adds to the first passage.
     """
     best = np.maximum(candidate_impacts[firsts][:, None, :], candidate_impacts[None, :, :])
     return best.sum(axis=2)

@@ -1,4 +1,4 @@
-"""Which models answer, embed, rank and extract: one function for each choice."""
+"""Which models answer, embed, rank and extract: one function per choice."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lightwell.models.endpoint import Connection, Endpoint
 
 _AT_HAND = 4
-"""Calls that wait at the endpoint's gate, so that a slot is never empty."""
+"""Calls that wait at the limiter, so that no slot of the endpoint stays empty."""
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter) -> Embedder:
@@ -58,6 +58,15 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter)
     )
 
 
+def with_sentence_cache(embedder: Embedder, settings: Settings) -> Embedder:
+    """Return the embedder for sentences of passages: the local model with a cache, an endpoint as it is."""
+    if settings.embedding_url is not None:
+        return embedder
+    from lightwell.models.embedding_cache import CachedEmbedder
+
+    return CachedEmbedder(inner=embedder)
+
+
 async def open_chat_connection(settings: Settings, stack: AsyncExitStack) -> "Connection | None":
     if settings.chat_url is None:
         return None
@@ -78,14 +87,14 @@ def chat_model(chat: "Connection | None", meter: Meter) -> ChatModel | None:
     return MeteredModel(inner=model, meter=meter, operation=OperationType.QUERY)
 
 
-def keyword_asking(
+def keyword_model(
     settings: Settings,
     database: Database,
     project_id: ProjectId,
     chat: "Connection | None",
     meter: Meter,
 ) -> CachedModel | None:
-    """Return who finds keywords: by default nobody where no model reads documents, since then little is described."""
+    """Return the model that names keywords; by default none where rules extract, since profiles then say little."""
     wanted = settings.keyword_extraction
     if chat is None or not (settings.extraction == "model" if wanted == "auto" else wanted):
         return None
@@ -128,19 +137,18 @@ def ranking(settings: Settings) -> Ranking:
     )
 
 
-def ingestion_asking(
+def ingestion_models(
     settings: Settings,
     database: Database,
     project_id: ProjectId,
     chat: "Connection",
     meter: Meter,
 ) -> Callable[[OperationType], CachedModel]:
-    """Return how ingestion asks: through the gate that questions go through too, after them."""
+    """Return a function from an operation to its model; it shares the limiter with questions and yields to them."""
     from lightwell.models import limiter, openai_chat
 
     held = settings.extraction_form == "auto"
-    gate = limiter.Priority.INGESTION
-    model = openai_chat.OpenAIChat(chat, priority=gate, holds_to_schema=held)
+    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION, holds_to_schema=held)
     slots = settings.endpoint_concurrency + _AT_HAND
 
     def ask(operation: OperationType) -> CachedModel:
@@ -165,17 +173,17 @@ def extract_by_model(
         raise Invalid(
             "LIGHTWELL_EXTRACTION=model needs a chat model: name one in LIGHTWELL_CHAT_URL and LIGHTWELL_CHAT_MODEL"
         )
-    reader = LLMExtractor(
+    extractor = LLMExtractor(
         ask(OperationType.INGESTION),
         extraction_spec(settings),
         max_gleanings=settings.gleaning_passes if settings.gleaning_enabled else 0,
         fallback_form=OutputForm.LINES if settings.extraction_form == "auto" else None,
     )
-    return with_batches_for(replace(context, extractor=reader), settings.endpoint_concurrency)
+    return with_batches_for(replace(context, extractor=extractor), settings.endpoint_concurrency)
 
 
 def extraction_spec(settings: Settings) -> ExtractionSpec:
-    """Return what a model is asked to find, and how it is to write."""
+    """Return what a model is asked to extract, and in which form."""
     kinds = [kind.strip().casefold() for kind in settings.entity_kinds.split(",")]
     return ExtractionSpec(
         kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),

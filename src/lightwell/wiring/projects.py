@@ -1,20 +1,147 @@
-"""What is done to whole projects."""
+"""Whole projects: one is opened on resources that are open already, or deleted."""
 
 from contextlib import AsyncExitStack
+from dataclasses import replace
 
-from lightwell.records import projects
-from lightwell.records.database import connect
+from lightwell.answer.context import Budget
+from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.sources import SourceRetention
+from lightwell.ingest.context import IngestContext
+from lightwell.ingest.extract.rule_extractor import RuleExtractor
+from lightwell.ingest.parser import Parser
+from lightwell.ingest.worker import new_worker
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.ports import Embedder, Reranker
+from lightwell.records import access_classes, embedding_spaces, projects
+from lightwell.records.database import Database, connect
+from lightwell.records.embedding_spaces import Space
+from lightwell.records.llm_cache import cache
+from lightwell.records.llm_cache.cached_model import CachedModel
+from lightwell.retrieve.channels import Stores
+from lightwell.retrieve.pipeline import Ranking, Retriever
 from lightwell.settings import Settings
+from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.wiring.database import database_server
+from lightwell.wiring.models import (
+    extract_by_model,
+    ingestion_models,
+    keyword_model,
+    ranking,
+    summarizer,
+)
+from lightwell.wiring.resources import Resources
+
+
+async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
+    """Return the knowledge base of the project with this name, "" for the one that the settings name.
+
+    It costs a few short queries and holds nothing of its own, so it need not be closed: it works until the resources
+    are closed. A project that does not exist is created. Raises `StoreFailed`, or `Invalid` where the project's vectors
+    are another model's.
+    """
+    settings, database = resources.settings, resources.database
+    project_id = await access_classes.project(database, settings.tenant, name or settings.project)
+    await cache.forget_expired(database, project_id)
+    chat, meter = resources.chat, resources.meter
+    models = ingestion_models(settings, database, project_id, chat, meter) if chat else None
+    summaries = summarizer(settings, models) if models else None
+    context = replace(
+        await rule_ingest_context(
+            database, project_id, resources.embedder, resources.parser, settings.lease_seconds
+        ),
+        embedding_batch_size=settings.embedding_batch_size,
+        refresh_batch_size=settings.graph_batch_size,
+        sources=SourceRetention(
+            limit=settings.max_source_ids, strategy=settings.source_id_strategy
+        ),
+    )
+    if settings.extraction == "model":
+        context = extract_by_model(replace(context, summarizer=summaries), settings, models)
+    retriever = make_retriever(
+        context,
+        sentence_embedder=resources.sentence_embedder,
+        keyword_model=keyword_model(settings, database, project_id, chat, meter),
+        reranker=resources.reranker,
+        ranking=ranking(settings),
+    )
+    return KnowledgeBase(context, retriever, _answer_generator(resources), summarizer=summaries)
+
+
+def _answer_generator(resources: Resources) -> AnswerGenerator:
+    settings = resources.settings
+    return AnswerGenerator(
+        model=resources.answer_model,
+        budget=Budget(
+            max_tokens=settings.context_max_tokens,
+            entities=settings.context_entity_ratio,
+            relations=settings.context_relation_ratio,
+            chunks=settings.context_chunk_ratio,
+        ),
+        seconds=settings.answer_timeout_seconds,
+        separator=settings.description_separator,
+    )
+
+
+async def rule_ingest_context(
+    database: Database,
+    project_id: ProjectId,
+    embedder: Embedder,
+    parser: Parser,
+    lease_seconds: float = 30.0,
+) -> IngestContext:
+    """Return the ingestion context of a project that extracts by rules; its tables of vectors exist from then on."""
+    space = await _active_space(database, project_id, embedder)
+    vectors, profiles = PostgresVectors(database), PostgresProfiles(database)
+    await vectors.prepare(space.id, space.dimension)
+    await profiles.prepare(space.id, space.dimension)
+    return IngestContext(
+        project_id=project_id,
+        database=database,
+        vectors=vectors,
+        profiles=profiles,
+        space=space,
+        embedder=embedder,
+        extractor=RuleExtractor(),
+        worker=new_worker(lease_seconds),
+        parser=parser,
+    )
+
+
+def make_retriever(
+    context: IngestContext,
+    *,
+    sentence_embedder: Embedder | None = None,
+    keyword_model: CachedModel | None = None,
+    reranker: Reranker | None = None,
+    ranking: Ranking | None = None,
+) -> Retriever:
+    """Return a retriever over what this context ingests; without `keyword_model` keywords are the question's own words."""
+    stores = Stores(
+        database=context.database,
+        vectors=context.vectors,
+        profiles=context.profiles,
+        graph=PostgresGraph(context.database),
+        space=context.space,
+    )
+    return Retriever(
+        stores=stores,
+        embedder=context.embedder,
+        sentence_embedder=sentence_embedder or context.embedder,
+        model=keyword_model,
+        reranker=reranker,
+        ranking=ranking or Ranking(),
+    )
 
 
 async def delete_project(settings: Settings) -> None:
-    """Delete the project that the settings name, whoever may see its documents; raise `NotFound`.
+    """Delete the project that the settings name, with all its readers' documents; raise `NotFound`.
 
-    Nothing of it is left: documents, graph, kept replies of models, corrections, conversations, questions. It takes
-    nobody's reader, since it is for whoever runs the server.
+    Nothing of it is left: documents, graph, cached replies of models, corrections, conversations, questions. It takes
+    no reader, since it is for whoever runs the server.
     """
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(settings))
@@ -22,3 +149,14 @@ async def delete_project(settings: Settings) -> None:
         for space in await projects.delete(database, settings.tenant, settings.project):
             await PostgresVectors(database).drop(space)
             await PostgresProfiles(database).drop(space)
+
+
+async def _active_space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
+    space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
+    if (space.model, space.dimension) != (embedder.model, embedder.dimension):
+        raise Invalid(
+            f"This project's vectors were made by {space.model} with {space.dimension} dimensions, and the settings"
+            f" name {embedder.model} with {embedder.dimension}: vectors of two models cannot be compared."
+            " Name the old model again, or another project in LIGHTWELL_PROJECT"
+        )
+    return space

@@ -1,0 +1,87 @@
+"""What a process opens once, whichever and however many projects it serves."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lightwell.ingest.parser import Parser
+from lightwell.ingest.parser_messages import ParserLimits
+from lightwell.models.meter import Meter
+from lightwell.ports import ChatModel, Embedder, Reranker
+from lightwell.records.database import Database
+from lightwell.settings import Settings, settings_from_environment
+from lightwell.wiring.database import open_database
+from lightwell.wiring.models import (
+    chat_model,
+    open_chat_connection,
+    open_embedder,
+    open_reranker,
+    with_sentence_cache,
+)
+
+if TYPE_CHECKING:
+    from lightwell.models.endpoint import Connection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """The connections, models, limiters and parser processes that all projects of a process share.
+
+    `embedder` embeds documents and questions, `sentence_embedder` the sentences of passages. `chat` is the connection to
+    the endpoint of chat models, `answer_model` the model that writes answers. `meter` counts what models
+    cost, over all projects.
+    """
+
+    settings: Settings
+    database: Database
+    embedder: Embedder
+    sentence_embedder: Embedder
+    chat: "Connection | None"
+    answer_model: ChatModel | None
+    reranker: Reranker | None
+    parser: Parser
+    meter: Meter
+
+
+@asynccontextmanager
+async def open_resources(
+    settings: Settings | None = None,
+    meter: Meter | None = None,
+    *,
+    around: Callable[[Embedder], Embedder] | None = None,
+    around_model: Callable[[ChatModel], ChatModel] | None = None,
+) -> AsyncGenerator[Resources, None]:
+    """Open the database and the models that the settings name, and close them at the end.
+
+    The budget of `meter` replaces that of the settings. `around` wraps the embedder and `around_model` the
+    chat model that writes answers, to measure or to cache.
+    Raises `ServerFailed`, `StoreFailed`, `ModelFailed` or `Invalid`, each with a message that says what to do.
+    """
+    chosen = settings or settings_from_environment()
+    counted = meter or Meter(chosen.token_budget)
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(open_database(chosen))
+        embedder = await open_embedder(chosen, stack, counted)
+        embedder = embedder if around is None else around(embedder)
+        chat = await open_chat_connection(chosen, stack)
+        model = chat_model(chat, counted)
+        yield Resources(
+            settings=chosen,
+            database=database,
+            embedder=embedder,
+            sentence_embedder=with_sentence_cache(embedder, chosen),
+            chat=chat,
+            answer_model=around_model(model) if model and around_model else model,
+            reranker=await open_reranker(chosen, stack, counted),
+            parser=stack.enter_context(closing(Parser(_parser_limits(chosen)))),
+            meter=counted,
+        )
+
+
+def _parser_limits(settings: Settings) -> ParserLimits:
+    return ParserLimits(
+        memory_bytes=settings.parse_memory_mb * 1024**2,
+        cpu_seconds=settings.parse_cpu_seconds,
+        seconds=settings.parse_seconds,
+    )
