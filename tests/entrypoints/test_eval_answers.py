@@ -103,7 +103,10 @@ def test_answers_are_judged_by_what_they_must_say(first: Ended) -> None:
     assert (quality["answerable"], quality["unanswerable"]) == (2, 1)
     assert (quality["right"], quality["unanswerableRefused"]) == (0.5, 1.0)
     assert quality["relevanceAuroc"] == 1.0
-    assert quality["reasons"] == {"not retrieved": 1}  # no document says "on tape"
+    reasons = cast("Mapping[str, int]", quality["reasons"])
+    assert {name: count for name, count in reasons.items() if count} == {
+        "not retrieved": 1  # no document says "on tape"
+    }
     asked = by_id(first)
     assert (asked["leave"]["outcome"], asked["leave"]["reason"]) == ("right", None)
     assert asked["leave"]["found"][0] == "people/leave.md"  # type: ignore[index]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.domain.evidence import Answer, Retrieval
+from lightwell.domain.evidence import Answer, Highlight, Retrieval
 from lightwell.evaluation.answer_measures import summarize_answers, worst_first
 from lightwell.evaluation.answers import (
     AnswerTrial,
@@ -126,6 +126,17 @@ def test_a_window_lies_around_the_best_sentence_and_uses_its_whole_size() -> Non
     first = replace(entry, highlights=entry.highlights[:1])
     distant = replace(first, chunk=chunk(before * 2 + text))
     assert Stage.WINDOW_600 not in stages_holding(GROUPS, found("How many days?", distant))
+
+
+def test_a_wider_window_holds_what_a_narrow_one_lacks() -> None:
+    text = f"{'x ' * 1000}The best sentence. {'y ' * 220}25 days, says the manager. {'z ' * 1000}"
+    best = Highlight(start=2000, end=2018, cover=1.0, similarity=1.0)
+    entry = replace(passage(chunk(text)), highlights=(best,))
+    assert stages_holding(GROUPS, found("How many days?", entry)) == {
+        Stage.WINDOW_1200,
+        Stage.BEST_PASSAGE,
+        Stage.ALL_PASSAGES,
+    }
 
 
 def test_a_refusal_may_show_the_answer() -> None:

@@ -173,9 +173,9 @@ def _best_sentences(evidence: Sequence[Evidence], count: int) -> list[str]:
 def _window(entry: Evidence, size: int) -> str:
     """Return the characters around the middle of the passage's best sentence; near an end, more of the other side."""
     text = entry.chunk.text
-    middle = (
-        sum((entry.highlights[0].start, entry.highlights[0].end)) // 2 if entry.highlights else 0
-    )
+    middle = 0
+    if entry.highlights:
+        middle = (entry.highlights[0].start + entry.highlights[0].end) // 2
     start = middle - size // 2
     start = max(0, min(start, len(text) - size))
     return text[start : start + size]

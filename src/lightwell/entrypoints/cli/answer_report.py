@@ -139,7 +139,7 @@ def _quality(of: AnswerSummary) -> Json:
         "goldFirst": rounded(of.gold_first),
         "goldFound": rounded(of.gold_found),
         "answerIn": {_STAGE_KEYS[stage]: rounded(share) for stage, share in of.held.items()},
-        "reasons": {reason.value: count for reason, count in of.reasons.items()},
+        "reasons": {reason.value: of.reasons.get(reason, 0) for reason in Reason},
     }
 
 
