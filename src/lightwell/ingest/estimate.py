@@ -148,7 +148,7 @@ async def _add_calls(
     )
     return replace(
         estimate,
-        kept=estimate.cached + len(inputs) - len(uncached),
+        cached=estimate.cached + len(inputs) - len(uncached),
         calls=estimate.calls + len(uncached),
         input_tokens=estimate.input_tokens + input_tokens,
     )
