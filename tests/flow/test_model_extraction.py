@@ -190,7 +190,7 @@ async def test_what_no_reply_is_of_use_for_is_read_by_rules(
             )
             assert (await mentions(project))["Acme Corp"][0] != ""
             assert len(endpoint.requests) == meter.summary.calls == 2
-    assert any("read by rules" in each["event"] for each in logged)
+    assert any("rules extracted" in each["event"] for each in logged)
     assert "Nordwind" not in str(logged)
 
 
