@@ -161,7 +161,9 @@ class OurReader:
         self._second = second
 
     async def read(self, document: Document, model: CountedModel) -> Said:
-        project = await access_classes.project(self._database, "benchmark", str(new_id()))
+        project = await access_classes.get_or_create_project(
+            self._database, "benchmark", str(new_id())
+        )
         asking = CachedModel(self._database, project, model, slots=1)
         passes = 0 if self._second is Second.NEVER else 1
         reader = LLMExtractor(asking, self._wanted, max_gleanings=passes)

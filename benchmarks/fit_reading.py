@@ -70,20 +70,20 @@ class Kept:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         keys = [hashlib.sha256(text.encode()).digest() for text in texts]
         known = {key: vector for key in keys if (vector := self._vector(key)) is not None}
         unknown = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         for key, vector in zip(
-            unknown, await self.inner.documents([*unknown.values()]), strict=True
+            unknown, await self.inner.embed_documents([*unknown.values()]), strict=True
         ):
             known[key] = vector
             self.file.execute("INSERT INTO vectors VALUES (?, ?)", (key, vector.tobytes()))
         self.file.commit()
         return np.stack([known[key] for key in keys])
 
-    async def query(self, text: str) -> Vectors:
-        return await self.documents([text])
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.embed_documents([text])
 
     def _vector(self, key: bytes) -> NDArray[np.float32] | None:
         row = self.file.execute("SELECT vector FROM vectors WHERE key = ?", (key,)).fetchone()

@@ -82,14 +82,14 @@ class Timed:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         began = time.perf_counter()
-        vectors = await self.inner.documents(texts)
+        vectors = await self.inner.embed_documents(texts)
         self.seconds += time.perf_counter() - began
         return vectors
 
-    async def query(self, text: str) -> Vectors:
-        return await self.documents([text])
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.embed_documents([text])
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ async def spent(database: Database, postmaster: psutil.Process) -> Spent:
 
 async def project(database: Database) -> tuple[KnowledgeBase, Timed]:
     embedder = Timed(inner=HashEmbedder(dimension=384))
-    project_id = await access_classes.project(database, "benchmarks", "growth")
+    project_id = await access_classes.get_or_create_project(database, "benchmarks", "growth")
     context = await rule_ingest_context(database, project_id, embedder, Parser())
     kb = KnowledgeBase(
         context,

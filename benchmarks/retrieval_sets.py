@@ -12,7 +12,7 @@ import numpy as np
 from retrieval_store import Passage, Question, Store
 
 from lightwell.connectors.files import Files
-from lightwell.domain.access import visible
+from lightwell.domain.access import is_visible
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId
@@ -108,7 +108,7 @@ async def _world() -> list[NewDocument]:
 def _world_of(
     name: str, tags: frozenset[str], documents: Sequence[NewDocument], cache: Path
 ) -> Store:
-    seen = [each for each in documents if visible(each.acl_tags, tags)]
+    seen = [each for each in documents if is_visible(each.acl_tags, tags)]
     passages = [passage for each in seen for passage in _passages(each)]
     vectors = _vectors(
         cache / f"world-{name}.npy",
@@ -200,6 +200,6 @@ def _vectors(path: Path, texts: Sequence[str]) -> Floats:
     if path.exists() and len(kept := np.load(path)) == len(texts):
         return kept.astype(np.float64)
     path.parent.mkdir(parents=True, exist_ok=True)
-    vectors = asyncio.run(MiniLM().documents(texts))
+    vectors = asyncio.run(MiniLM().embed_documents(texts))
     np.save(path, vectors)
     return vectors.astype(np.float64)

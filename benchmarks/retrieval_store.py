@@ -128,7 +128,10 @@ class Store:
 
     def _everything(self, question: Question, is_there: Flags) -> tuple[Candidates, Corpus]:
         asked = sorted(set(terms.terms(question.text)))
-        rows = [[min(each[term], terms.MAX_COUNTED) for term in asked] for each in self.frequencies]
+        rows = [
+            [min(each[term], terms.MAX_TERM_FREQUENCY) for term in asked]
+            for each in self.frequencies
+        ]
         found = np.array(rows, float).reshape(len(rows), len(asked))
         counts = cast("Floats", is_there.astype(float) @ self.mentions)
         known = {name: at for name, at in self.entities.items() if counts[at] > 0}

@@ -112,16 +112,16 @@ async def worded(store: Store, reader: Reader) -> Timed:
 
     async def ask(number: int) -> list[ChunkId]:
         terms = list(dict.fromkeys(questions[number]))
-        known = await search.term_statistics(store.database, reader, terms)
+        known = await search.get_term_statistics(store.database, reader, terms)
         if not known.chunks_with:
             return []
         rarity = {
             term: log(1 + known.chunks / (0.5 + known.chunks_with.get(term, 0))) for term in terms
         }
         question = LexicalQuery(
-            weights=rarity, mean_length=known.mean_length, draw=draw(known), topic=""
+            weights=rarity, mean_length=known.mean_length, match_query=draw(known), topic=""
         )
-        hits = await search.lexical_search(store.database, reader, question, limit=DRAWN)
+        hits = await search.search_lexical(store.database, reader, question, limit=DRAWN)
         return [hit.chunk_id for hit in hits]
 
     return await timed(store, ask)

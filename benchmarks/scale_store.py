@@ -10,7 +10,7 @@ import psutil
 from numpy.typing import NDArray
 from rich.progress import track
 
-from lightwell.domain.access import tags_of
+from lightwell.domain.access import parse_tags
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId
 from lightwell.ports import ChunkVector
 from lightwell.records import access_classes, embedding_spaces
@@ -118,11 +118,17 @@ class Store:
 
 
 async def store_of(database: Database, postmaster: psutil.Process, made: World) -> Store:
-    project_id = await access_classes.project(database, "benchmarks", f"scale {made.size}")
-    space = await embedding_spaces.active(database, project_id, "synthetic", DIMENSION)
+    project_id = await access_classes.get_or_create_project(
+        database, "benchmarks", f"scale {made.size}"
+    )
+    space = await embedding_spaces.get_or_create_active(
+        database, project_id, "synthetic", DIMENSION
+    )
     async with database.transaction() as connection:
         classes = [
-            await access_classes.class_of(connection, project_id, tags_of([f"share:{at}"]))
+            await access_classes.get_or_create_class(
+                connection, project_id, parse_tags([f"share:{at}"])
+            )
             for at in range(len(SHARES))
         ]
     return Store(database, postmaster, made, project_id, space.id, tuple(classes))

@@ -13,7 +13,7 @@ from lightwell.domain.query_analysis import analyze_query
 from lightwell.domain.questions import Mode, make_question
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 MOMENT = datetime(2026, 5, 1, tzinfo=UTC)
 NOTHING = Metrics(
@@ -67,19 +67,19 @@ def passage(
         Highlight(
             start=unit.start,
             end=unit.end,
-            cover=weighted_coverage(
+            coverage=weighted_coverage(
                 frozenset(terms(given.text[unit.start : unit.end])), weights or {}
             ),
             similarity=0.3,
         )
-        for unit in units(given.text)
+        for unit in split_into_units(given.text)
     )
     return Evidence(
         chunk=given,
         relevance=relevance,
         score=1.0,
         cosine_distance=0.2,
-        highlights=tuple(sorted(highlights, key=lambda each: -each.worth)),
+        highlights=tuple(sorted(highlights, key=lambda each: -each.score)),
     )
 
 
@@ -101,7 +101,7 @@ def found(
         analysis=analyze_query(text),
         weights=weighed,
         evidence=evidence,
-        best=max((one.relevance for one in evidence), default=0.0),
+        best_relevance=max((one.relevance for one in evidence), default=0.0),
         metrics=NOTHING,
         entities=entities,
         relations=relations,

@@ -1,6 +1,6 @@
-"""Where log lines go: to structlog where the program has configured it, else to the standard library's loggers.
+"""Logging: through structlog where the program has configured it, else through the standard library's loggers.
 
-A library writes nothing by itself: where the program has configured neither, nothing is written.
+A library prints nothing by itself: where the program has configured neither, nothing is written.
 """
 
 import logging
@@ -18,15 +18,15 @@ _AS_TEXT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logger:
-    """One module's log; `said` are values beside the event, never a document's text, a question or a secret."""
+    """One module's log; `fields` are values beside the event, never a document's text, a question or a secret."""
 
     name: str
 
-    def info(self, event: str, **said: object) -> None:
-        self._bound().info(event, **said)
+    def info(self, event: str, **fields: object) -> None:
+        self._bound().info(event, **fields)
 
-    def warning(self, event: str, **said: object) -> None:
-        self._bound().warning(event, **said)
+    def warning(self, event: str, **fields: object) -> None:
+        self._bound().warning(event, **fields)
 
     def _bound(self) -> structlog.stdlib.BoundLogger:
         if structlog.is_configured():
@@ -35,5 +35,5 @@ class Logger:
 
 
 def logger(name: str) -> Logger:
-    """Return the log of a module, named as the module is."""
+    """Return the log of the module with this name."""
     return Logger(name=name)

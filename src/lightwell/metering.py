@@ -1,7 +1,7 @@
-"""What one operation costs: every model call is noted to the logs that are open around it.
+"""Token usage per operation: every model call is added to the usage logs that are open around it.
 
-A log is open in the task that opened it and in the tasks which that one starts, so operations that run side by side
-in one process do not count each other's calls.
+A log is open in the task that opened it and in the tasks which that task starts. So operations that run
+concurrently in one process do not count each other's calls.
 """
 
 from collections.abc import AsyncGenerator, Generator
@@ -10,21 +10,21 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summary
+from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summarize_usage
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class UsageLog:
-    """The calls noted so far, in order of their ends."""
+    """The calls so far, in order of their ends."""
 
     usages: list[TokenUsage] = field(default_factory=list[TokenUsage])
 
     @property
     def summary(self) -> TokenSummary:
-        """Their sums; no token where no endpoint was asked."""
-        return summary(self.usages)
+        """The sums over the calls; zero where no endpoint was called."""
+        return summarize_usage(self.usages)
 
 
 # A context variable is how asyncio carries what belongs to one task; both hold immutable values, set and reset in pairs.
@@ -36,9 +36,11 @@ _OPERATION = ContextVar("lightwell_usage_operation", default=OperationType.INGES
 def record_usage(
     operation: OperationType | None = None, *, log: UsageLog | None = None
 ) -> Generator[UsageLog, None, None]:
-    """Yield a log of the calls made inside the block; logs may be nested, and each outer one counts too.
+    """Yield a log of the calls made inside the block. Logs may be nested; each enclosing log counts the calls
+    too.
 
-    `operation` says what embeddings inside are for, None leaves that as it is outside. With `log` an earlier one goes on.
+    `operation` says what embeddings inside the block are for; None keeps the enclosing operation. With `log`,
+    the calls are added to an existing log.
     """
     own = log or UsageLog()
     logs = _LOGS.set((*_LOGS.get(), own))
@@ -53,7 +55,7 @@ def record_usage(
 async def record_stream(
     events: AsyncGenerator[T, None], log: UsageLog, operation: OperationType
 ) -> AsyncGenerator[T, None]:
-    """Yield the events, with the calls between them in the log; what the consumer does between them is not."""
+    """Yield the events, and add the calls made between them to the log, but not what the consumer does between them."""
     while True:
         with record_usage(operation, log=log):
             try:
@@ -70,5 +72,5 @@ def note_usage(usage: TokenUsage) -> None:
 
 
 def current_operation() -> OperationType:
-    """Return what embeddings are made for here: INGESTION where nobody said otherwise."""
+    """Return what embeddings are made for here: INGESTION unless an enclosing `record_usage` says otherwise."""
     return _OPERATION.get()

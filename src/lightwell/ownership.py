@@ -4,31 +4,31 @@ import os
 import stat
 import sys
 
-_OTHERS_OWN = "belongs to another user"
-_OTHERS_WRITE = "can be changed by other users"
+_OWNED_BY_OTHERS = "belongs to another user"
+_WRITABLE_BY_OTHERS = "can be changed by other users"
 
 if sys.platform == "win32":
 
-    def reason_to_distrust(found: os.stat_result) -> str:
-        """Return "": Windows has no owner in a stat result."""
-        del found
+    def reason_to_distrust(status: os.stat_result) -> str:
+        """Return "": a stat result on Windows has no owner."""
+        del status
         return ""
 
 else:
     import grp
     import pwd
 
-    def reason_to_distrust(found: os.stat_result) -> str:
-        """Return, as in "belongs to another user", why others than this process's user may have changed it, "" where they cannot.
+    def reason_to_distrust(status: os.stat_result) -> str:
+        """Return why another user may have changed the file, such as "belongs to another user", or "".
 
-        A group that holds this user alone, which many systems make for each user, counts as the user.
+        A group whose only member is this user, which many systems create for each user, counts as the user.
         """
-        if found.st_uid != os.geteuid():
-            return _OTHERS_OWN
-        if found.st_mode & stat.S_IWOTH:
-            return _OTHERS_WRITE
-        if found.st_mode & stat.S_IWGRP and not _is_private_group(found.st_gid):
-            return _OTHERS_WRITE
+        if status.st_uid != os.geteuid():
+            return _OWNED_BY_OTHERS
+        if status.st_mode & stat.S_IWOTH:
+            return _WRITABLE_BY_OTHERS
+        if status.st_mode & stat.S_IWGRP and not _is_private_group(status.st_gid):
+            return _WRITABLE_BY_OTHERS
         return ""
 
     def _is_private_group(group: int) -> bool:

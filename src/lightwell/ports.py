@@ -1,8 +1,8 @@
-"""Every seam of the system, on one page.
+"""Every interface that can be exchanged, on one page.
 
-PostgreSQL is not here: it is always there, one floor up in `records/`. A seam exists only where two
-implementations are really used. Whatever reads takes a `Reader` and filters by its classes inside its own
-query; whatever writes is idempotent, so that a step may be repeated after a crash.
+PostgreSQL is not among them: it is always there, one layer below in `records/`. An interface exists only where
+at least two implementations are in use. Every read takes a `Reader` and filters by its classes inside its own
+query. Every write is idempotent, so that a step can be repeated after a crash.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1, in the order of the texts."""
 
-# ── connectors: what changed over there? ──────────────────────────────────────────────────────────────
+# ── connectors: what changed at the source? ──────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class ChangedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnchangedDocument:
-    """The source still has it, with equal content; its tags may differ."""
+    """The source still has this document, with equal content; its tags may differ."""
 
     url: str
     document: NewDocument
@@ -42,14 +42,14 @@ class UnchangedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovedDocument:
-    """The source no longer has what was known under this URL."""
+    """The source no longer has the document with this URL."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnreadableDocument:
-    """The source has it and cannot hand it over; `reason` is a stable word, `message` says how to mend it."""
+    """The source cannot deliver this document; `reason` is a stable word, `message` says how to fix it."""
 
     url: str
     reason: str
@@ -60,25 +60,27 @@ Change = ChangedDocument | UnchangedDocument | RemovedDocument | UnreadableDocum
 
 
 class Connector(Protocol):
-    """A source of documents; what it speaks of are the URLs that begin with its `scope`."""
+    """A source of documents. It owns all URLs that begin with its `scope`."""
 
     @property
     def scope(self) -> str: ...
 
     def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield what differs from `known` (URL → content hash, those within the scope), in a stable order.
+        """Yield the differences from `known` (URL → content hash, of the URLs within the scope), in a stable
+        order.
 
-        What is gone comes before what is new where the source can tell: then a renamed document is recognised.
+        Removed documents come before new ones where the source can tell, so that renamed documents are
+        recognised.
         """
         ...
 
 
-# ── models: which machine thinks? ─────────────────────────────────────────────────────────────────────
+# ── models: which model computes? ─────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one call cost, in the model's own tokens."""
+    """The tokens of one call, counted by the model's own tokenizer."""
 
     model: str
     input_tokens: int
@@ -86,25 +88,25 @@ class Usage:
 
 
 class Embedder(Protocol):
-    """Texts to vectors. `model` and `dimension` name the embedding space."""
+    """Turns texts into vectors. `model` and `dimension` identify the embedding space."""
 
     @property
     def model(self) -> str: ...
     @property
     def dimension(self) -> int: ...
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order; raise `ModelFailed`."""
         ...
 
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         """Return the question's unit vector, shape (1, dimension); raise `ModelFailed`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn; `role` is `system`, `user` or `assistant`."""
+    """One message of a chat; `role` is `system`, `user` or `assistant`."""
 
     role: str
     content: str
@@ -112,7 +114,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """A model's whole reply; `complete` is false when it was cut at its token limit."""
+    """A model's reply; `complete` is false when it was cut off at its token limit."""
 
     text: str
     complete: bool
@@ -132,17 +134,17 @@ class ChatModel(Protocol):
         max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
-        """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`."""
+        """Return the reply, as JSON by `schema` where the endpoint supports it; raise `ModelFailed`."""
         ...
 
     def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
-        """Yield the reply's text as it comes; raise `ModelFailed`."""
+        """Yield the parts of the reply as they arrive; raise `ModelFailed`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionInput:
-    """A chunk as an extractor sees it; `is_first` is true for its document's first chunk."""
+    """A chunk for an extractor; `is_first` is true for its document's first chunk."""
 
     id: ChunkId
     document_title: str
@@ -151,35 +153,35 @@ class ExtractionInput:
 
 
 class Extractor(Protocol):
-    """Chunks to mentions and statements."""
+    """Finds mentions and relation mentions in chunks."""
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
-        """Return what each chunk says, in order; raise `ModelFailed`."""
+        """Return the mentions of each chunk, in order; raise `ModelFailed`."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reranked:
-    """A passage's place in what was handed in, from 0, and its calibrated relevance in [0, 1]."""
+class RerankedPassage:
+    """A passage, by its index in the input from 0, and its calibrated relevance in [0, 1]."""
 
-    place: int
+    index: int
     relevance: float
 
 
 class Reranker(Protocol):
-    """Passages by relevance to a question."""
+    """Scores passages by relevance to a question."""
 
-    async def rerank(self, question: str, passages: Sequence[str]) -> list[Reranked]:
-        """Return every passage once, most relevant first; raise `ModelFailed`."""
+    async def rerank(self, question: str, passages: Sequence[str]) -> list[RerankedPassage]:
+        """Return every passage once, the most relevant first; raise `ModelFailed`."""
         ...
 
 
-# ── stores: where is it kept? ─────────────────────────────────────────────────────────────────────────
+# ── stores: where are vectors and graph kept? ─────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkVector:
-    """A chunk's place in an embedding space."""
+    """A chunk's vector in an embedding space."""
 
     chunk_id: ChunkId
     class_id: ClassId
@@ -195,28 +197,28 @@ class Hit:
 
 
 class VectorIndex(Protocol):
-    """Chunks by meaning. What it holds can be rebuilt from the system of record."""
+    """Vector search over chunks. Its content can be rebuilt from the system of record."""
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
-        """Make room for a space; do nothing when it is there."""
+        """Create the storage for a space; do nothing if it exists."""
         ...
 
     async def drop(self, space: SpaceId) -> None:
-        """Remove a space and all it holds; do nothing when it is gone."""
+        """Remove a space with its vectors; do nothing if it does not exist."""
         ...
 
     async def put(self, space: SpaceId, vectors: Sequence[ChunkVector]) -> None:
-        """Insert or replace; a chunk that has another class by now gets that one, one that is gone is ignored."""
+        """Insert or replace vectors, each with its chunk's current access class; ignore chunks that no longer exist."""
         ...
 
     async def remove(self, space: SpaceId, chunks: Sequence[ChunkId]) -> None:
-        """Remove; unknown chunks are ignored."""
+        """Remove the vectors of these chunks; ignore unknown chunks."""
         ...
 
     async def reclassify(
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
-        """Move chunks to another access class; one that has moved on meanwhile goes where it is by now."""
+        """Move chunks to another access class; a chunk that has moved again meanwhile gets its current class."""
         ...
 
     async def nearest(
@@ -228,35 +230,36 @@ class VectorIndex(Protocol):
         limit: int,
         topic: str = "",
     ) -> list[Hit]:
-        """Return up to `limit` of the reader's chunks, of the topic if one is given, nearest first; equal ones by id."""
+        """Return up to `limit` of the reader's chunks, on the topic if one is given, nearest first; ties by id."""
         ...
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, float]:
-        """Return the cosine similarity of those given chunks that the reader sees and that have a vector."""
+        """Return the cosine similarities of those of the chunks that the reader sees and that have a vector."""
         ...
 
     async def vectors(
         self, space: SpaceId, chunks: Sequence[ChunkId]
     ) -> dict[ChunkId, NDArray[np.float32]]:
-        """Return the vectors of those given chunks that have one.
+        """Return the vectors of those of the chunks that have one.
 
-        It takes no reader: the chunks come from a query that was filtered by one, or from ingestion, which shows
-        nothing to anybody.
+        It takes no reader: the chunks come from a query that was filtered by one, or from ingestion, which
+        shows nothing to anybody.
         """
         ...
 
     async def build(self, space: SpaceId) -> bool:
-        """Build the approximate index when the space has grown past exact search; return whether one stands."""
+        """Build the approximate index if the space is too large for exact search; return whether it exists."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileClaim:
-    """The right to write a profile's vector; it ends when the profile changes or another worker claims it.
+    """The exclusive right to write a profile's vector; it ends when the profile changes or another worker
+    claims it.
 
-    `until` tells the claims on one profile apart; a claim that has run out stands until another is made.
+    `until` distinguishes the claims on one profile. A claim that has run out stays valid until another is made.
     """
 
     subject_id: UUID
@@ -266,7 +269,7 @@ class ProfileClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileVector:
-    """The place in an embedding space of what one access class says of an entity or a relation."""
+    """The vector of one access class's profile of an entity or a relation."""
 
     subject: ProfileSubject
     claim: ProfileClaim
@@ -282,25 +285,25 @@ class ProfileHit:
 
 
 class ProfileIndex(Protocol):
-    """Entities and relations by what is said of them: a vector per profile, so per access class.
+    """Vector search over entities and relations: one vector per profile, so per access class.
 
-    What it holds can be rebuilt from the system of record.
+    Its content can be rebuilt from the system of record.
     """
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
-        """Make room for a space; do nothing when it is there."""
+        """Create the storage for a space; do nothing if it exists."""
         ...
 
     async def drop(self, space: SpaceId) -> None:
-        """Remove a space and all it holds; do nothing when it is gone."""
+        """Remove a space with its vectors; do nothing if it does not exist."""
         ...
 
     async def put(self, space: SpaceId, vectors: Sequence[ProfileVector]) -> None:
-        """Insert or replace; vectors whose claim has ended are ignored."""
+        """Insert or replace vectors; ignore those whose claim has ended."""
         ...
 
     async def remove(self, space: SpaceId, claims: Sequence[ProfileClaim]) -> None:
-        """Remove the vectors of these profiles; unknown ones, and those whose claim has ended, are ignored."""
+        """Remove the vectors of these profiles; ignore unknown ones, and those whose claim has ended."""
         ...
 
     async def nearest(
@@ -312,20 +315,21 @@ class ProfileIndex(Protocol):
         *,
         limit: int,
     ) -> list[ProfileHit]:
-        """Return up to `limit` subjects of this kind, each once, nearest first by the reader's profiles of them."""
+        """Return up to `limit` entities or relations, each once, nearest first by the best of the reader's profiles."""
         ...
 
     async def build(self, space: SpaceId) -> bool:
-        """Build the approximate indexes when the space has grown past exact search; return whether they stand."""
+        """Build the approximate indexes of spaces that are too large for exact search; return whether all exist."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbourhood:
-    """The part of the graph that a walk needs; every edge is backed by chunks the reader sees.
+    """The subgraph for graph ranking; every edge is stated by chunks that the reader sees.
 
-    `mentions` (2, m) are places in `chunks` and in `entities`; `relations` (2, r) places in `entities`, each stated
-    pair once, with `weights` (r,). `entities` are the bytes of their ids: a walk meets thousands of them. `counts` (e,) says in how many of the reader's chunks an entity is mentioned.
+    `mentions` (2, m) are index pairs into `chunks` and `entities`; `relations` (2, r) index pairs into
+    `entities`, each related pair once, with `weights` (r,). `counts` (e,) is the number of the reader's chunks
+    that mention an entity. `entities` are ids as bytes, because there are thousands of them.
     """
 
     chunks: tuple[ChunkId, ...]
@@ -337,41 +341,40 @@ class Neighbourhood:
 
 
 class GraphIndex(Protocol):
-    """The neighbourhood that a reader may see. Ranking happens in Python, alike for every store.
-
-    With a `topic`, only chunks on it are drawn.
-    """
+    """Graph queries within what a reader may see; with a `topic`, only chunks on it. Ranking is done in Python."""
 
     async def chunks_mentioning(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        """Return up to `limit` of the reader's chunks that mention one of these, the first to arrive first."""
+        """Return up to `limit` of the reader's chunks that mention one of these entities, in order of arrival."""
         ...
 
     async def chunks_stating(
         self, reader: Reader, relations: Sequence[RelationId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        """Return up to `limit` of the reader's chunks that state one of these, the first to arrive first."""
+        """Return up to `limit` of the reader's chunks that state one of these relations, in order of arrival."""
         ...
 
     async def chunks_relating(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int, topic: str = ""
     ) -> list[ChunkId]:
-        """Return up to `limit` of the reader's chunks that relate one of these to something, two of these first."""
+        """Return up to `limit` of the reader's chunks that state a relation of these entities, those between
+        two of them first.
+        """
         ...
 
     async def entities_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[EntityId]:
-        """Return the entities that the reader's of these chunks mention, or are given as a source of."""
+        """Return the entities that these chunks mention or are sources of, of the chunks that the reader sees."""
         ...
 
     async def relations_of(self, reader: Reader, chunks: Sequence[ChunkId]) -> list[RelationId]:
-        """Return the relations that the reader's of these chunks state, or are given as a source of."""
+        """Return the relations that these chunks state or are sources of, of the chunks that the reader sees."""
         ...
 
     async def linked_entities(
         self, reader: Reader, entities: Sequence[EntityId], *, limit: int
     ) -> list[EntityId]:
-        """Return up to `limit` other entities that confirmed, unexpired links the reader sees join to these."""
+        """Return up to `limit` other entities with a confirmed, unexpired link to one of these that the reader sees."""
         ...
 
     async def neighbour_chunks(
@@ -386,7 +389,8 @@ class GraphIndex(Protocol):
     async def neighbourhood(
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
     ) -> Neighbourhood:
-        """Return what these chunks mention and state; chunks that the reader does not see have no edges.
+        """Return the subgraph of what these chunks mention and state; chunks that the reader does not see have
+        no edges.
 
         Only the named entities and those that several of the chunks mention are counted; the others count 1.
         """

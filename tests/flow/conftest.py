@@ -33,12 +33,12 @@ class CountingEmbedder:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         self.texts.extend(texts)
-        return await self.inner.documents(texts)
+        return await self.inner.embed_documents(texts)
 
-    async def query(self, text: str) -> Vectors:
-        return await self.inner.query(text)
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.inner.embed_query(text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ def shared_parser() -> Parser:
 
 async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
-    project_id = await access_classes.project(database, "tenant", name)
+    project_id = await access_classes.get_or_create_project(database, "tenant", name)
     context = await rule_ingest_context(database, project_id, embedder, shared_parser())
     answers = AnswerGenerator(model=None)
     kb = KnowledgeBase(context, make_retriever(context), answers)

@@ -61,7 +61,7 @@ async def read_by_model(
         project = await project_on(database, chosen.name)
         meter = Meter(chosen.budget)
         held = chosen.instead is not None
-        chat = OpenAIChat(connection, priority=Priority.INGESTION, holds_to_schema=held)
+        chat = OpenAIChat(connection, priority=Priority.INGESTION, requires_schema=held)
 
         def asking(operation: OperationType) -> CachedModel:
             paid = MeteredModel(inner=chat, meter=meter, operation=operation)

@@ -29,15 +29,15 @@ class SlowEmbedder:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         await asyncio.sleep(PAUSE_SECONDS)
-        vectors = await self.inner.documents(texts)
+        vectors = await self.inner.embed_documents(texts)
         with self.diary.open("a") as diary:
             diary.writelines(f"{hash(text)}\n" for text in texts)
         return vectors
 
-    async def query(self, text: str) -> Vectors:
-        return await self.inner.query(text)
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.inner.embed_query(text)
 
 
 async def main(url: str, diary: Path, lease: float) -> None:

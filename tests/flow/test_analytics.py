@@ -145,11 +145,11 @@ async def test_s3_6_queries_of_a_session_belong_together(sales: Project) -> None
 async def test_s3_6_without_the_graph_only_passages_are_looked_at(sales: Project) -> None:
     reader = await sales.kb.reader(TAGS)
     answer = await sales.kb.query(QueryRequest(query=QUESTION, include_graph=False), reader)
-    assert set(answer.metrics.channels) <= {Channel.DENSE, Channel.WORDS}
+    assert set(answer.metrics.channels) <= {Channel.DENSE, Channel.LEXICAL}
     logged = await sales.kb.analytics.query(reader, answer.query_id)
     assert (logged.strategy, logged.graph_result_count) == (Strategy.VECTOR_ONLY, 0)
-    with pytest.raises(Invalid, match="looks in the graph only"):
-        QueryRequest(query=QUESTION, include_graph=False, mode=Mode.LOCAL).question()
+    with pytest.raises(Invalid, match="searches only the graph"):
+        QueryRequest(query=QUESTION, include_graph=False, mode=Mode.LOCAL).to_question()
     for wrong, said in (
         (QueryRequest(query=" "), "Query cannot be empty"),
         (QueryRequest(query="x" * 2001), "Query exceeds maximum length"),

@@ -36,7 +36,7 @@ DOCUMENTS = (
 class Unheard(HashEmbedder):
     """An embedder that no question reaches."""
 
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         raise AssertionError
 
 

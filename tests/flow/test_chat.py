@@ -349,7 +349,7 @@ async def test_an_answer_whose_document_went_meanwhile_is_not_written_down(
     exchange = [ChatMessage(role=Role.USER, content=DISCOUNT)]
     for cited in ([document.id], [DocumentId(new_id())]):
         own = await conversations.append_exchange(project.database, reader, None, exchange, cited)
-        assert await conversations.messages(project.database, reader, own) == ()
+        assert await conversations.list_messages(project.database, reader, own) == ()
     assert await project.database.rows("SELECT content FROM conversation_turns", {}) == []
 
 
@@ -386,22 +386,24 @@ async def test_what_the_graph_says_to_others_now_is_not_read_back(database: Data
         subject=(await store.kb.graph.entity(reader, "Merlin")).entity.id, text=MERLIN
     )
     exchange = [ChatMessage(role=Role.ASSISTANT, content=MERLIN)]
-    own = await conversations.append_exchange(database, reader, None, exchange, [], told=[line])
+    own = await conversations.append_exchange(
+        database, reader, None, exchange, [], graph_claims=[line]
+    )
 
     async def held(tags: list[str]) -> tuple[ChatMessage, ...]:
         await store.put("a", tags, "About that.", said)
         reader = await store.kb.reader(SALES)
         assert (await store.kb.conversations(reader))[0].messages == bool(tags == SALES)
-        return await conversations.messages(database, reader, own)
+        return await conversations.list_messages(database, reader, own)
 
     assert await held(SALES) == tuple(exchange)
     assert await held(["team:legal"]) == ()
     assert await held(SALES) == tuple(exchange)
     gone = replace(line, text="Hannah Price leads them.")
     other = await conversations.append_exchange(
-        database, reader, None, exchange, [], told=[line, gone]
+        database, reader, None, exchange, [], graph_claims=[line, gone]
     )
-    assert await conversations.messages(database, reader, other) == ()
+    assert await conversations.list_messages(database, reader, other) == ()
 
 
 async def test_only_the_latest_messages_are_carried_along(project: Project) -> None:

@@ -103,13 +103,13 @@ class Fragile:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         if any("breaks embedding" in text for text in texts):
             raise ZeroDivisionError("a secret of the text")
-        return await self.inner.documents(texts)
+        return await self.inner.embed_documents(texts)
 
-    async def query(self, text: str) -> Vectors:
-        return await self.inner.query(text)
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.inner.embed_query(text)
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         return [self._said(chunk.draft.text) for chunk in chunks]

@@ -45,12 +45,12 @@ class Watched:
     def dimension(self) -> int:
         return self.embedder.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         await self.look()
-        return await self.embedder.documents(texts)
+        return await self.embedder.embed_documents(texts)
 
-    async def query(self, text: str) -> Vectors:
-        return await self.embedder.query(text)
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.embedder.embed_query(text)
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         await self.look()

@@ -58,7 +58,7 @@ def told(found: Retrieval) -> object:
         [_entity(each) for each in found.entities],
         [_relation(each) for each in found.relations],
         {channel: each.hits for channel, each in found.metrics.channels.items()},
-        found.best,
+        found.best_relevance,
         found.notes,
     )
 
@@ -164,10 +164,12 @@ async def test_what_nobody_described_is_found_by_the_names_that_it_relates(
 
 async def test_a_channel_can_be_left_out(database: Database) -> None:
     project = await described(database, hidden=False)
-    asked = make_question(QUESTION, without=frozenset({Channel.WORDS, Channel.ENTITIES}))
+    asked = make_question(
+        QUESTION, excluded_channels=frozenset({Channel.LEXICAL, Channel.ENTITIES})
+    )
     reader = await project.kb.reader(["team:a"])
     found = await make_retriever(project.project.context).retrieve(asked, reader)
-    assert not found.metrics.channels.keys() & asked.without
+    assert not found.metrics.channels.keys() & asked.excluded_channels
 
 
 async def test_reciprocal_ranks_order_by_the_channels_places(database: Database) -> None:

@@ -60,7 +60,7 @@ async def test_a_document_with_half_a_character_is_reported_and_the_rest_goes_on
 async def test_a_document_whose_title_is_no_text_is_refused(project: Project) -> None:
     document = replace(make_document("a.md", "The dam is old.", TAGS), title="a\ud800b")
     ended = await project.kb.ingest(InMemorySource(documents=(document,)))
-    assert ["holds U+D800" in trouble.message for trouble in ended.problems] == [True]
+    assert ["contains U+D800" in trouble.message for trouble in ended.problems] == [True]
 
 
 async def test_to_look_nowhere_is_refused(project: Project) -> None:

@@ -108,7 +108,7 @@ async def view(project: Project, reader: Reader, asked: Sequence[str]) -> View:
     near = await project_graph(project, reader)
     return View(
         passages=[
-            [_evidence(one) for one in each.evidence] + [each.best, dict(each.weights)]
+            [_evidence(one) for one in each.evidence] + [each.best_relevance, dict(each.weights)]
             for each in found
         ],
         answer=[
@@ -371,7 +371,7 @@ async def near(
     names, found = dict(rows), list[object]()
     for subject in ProfileSubject:
         for text in (*VERBS, *THINGS):
-            (vector,) = await context.embedder.query(text)
+            (vector,) = await context.embedder.embed_query(text)
             hits = await context.profiles.nearest(
                 context.space.id, vector, reader, subject, limit=100
             )
@@ -1034,7 +1034,7 @@ async def near_oil(project: Project, max_exact: int) -> list[str]:
     """Return the URLs of the four chunks that are nearest to a question, as team:v sees them."""
     index = PostgresVectors(project.database, max_exact=max_exact)
     await index.build(project.context.space.id)
-    [vector] = await project.embedder.query("How often does the turbine need oil?")
+    [vector] = await project.embedder.embed_query("How often does the turbine need oil?")
     reader = await project.kb.reader(["team:v"])
     hits = await index.nearest(project.context.space.id, vector, reader, limit=4)
     rows = await project.database.rows(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lightwell.domain.documents import DocumentState, Format
-from lightwell.domain.errors import ParserFailed, TooCostly, Unreadable
+from lightwell.domain.errors import LimitExceeded, ParserFailed, Unreadable
 from lightwell.ingest import parser as parsing
 from lightwell.ingest import worker
 from lightwell.ingest.context import Outcome
@@ -146,7 +146,7 @@ def test_a_document_that_takes_too_long_is_refused_and_the_next_is_read(
     limits: ParserLimits, named: str
 ) -> None:
     with closing(Parser(limits)) as parser:
-        with pytest.raises(TooCostly, match=named):
+        with pytest.raises(LimitExceeded, match=named):
             parse(parser, SENTENCE * 200_000)
         assert parse(parser, b"Hello, reader.").chunks
 

@@ -53,7 +53,7 @@ async def near(
     """Return what the reader's nearest profiles are called, with their similarities."""
     project = store.project if isinstance(store, Noted) else store
     reader = await project.kb.reader(tags)
-    (vector,) = await HashEmbedder(dimension=64).query(text)
+    (vector,) = await HashEmbedder(dimension=64).embed_query(text)
     context = project.context
     hits = await context.profiles.nearest(context.space.id, vector, reader, subject, limit=10)
     rows = await project.database.rows(
@@ -267,13 +267,13 @@ class Interrupted:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         if any(text.startswith("Acme Corp (") and "\n" not in text for text in texts):
             self.happens(texts[0])
-        return await self.inner.documents(texts)
+        return await self.inner.embed_documents(texts)
 
-    async def query(self, text: str) -> Vectors:
-        return await self.inner.query(text)
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.inner.embed_query(text)
 
 
 def interrupted(store: Noted, happens: Callable[[str], None]) -> Noted:

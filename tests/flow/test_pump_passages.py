@@ -5,7 +5,7 @@ import time
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
-from lightwell.domain.briefs import LONGEST_NAME
+from lightwell.domain.briefs import MAX_NAME_LENGTH
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.testing.models import ScriptedModel
@@ -51,4 +51,4 @@ async def test_questions_and_briefs_end(project: Project, pump: str) -> None:
 async def test_a_name_that_is_no_name_is_refused(project: Project) -> None:
     reader = await project.kb.reader(TAGS)
     with pytest.raises(Invalid, match="A name has at most 400 characters"):
-        await project.kb.brief("a " * LONGEST_NAME, reader)
+        await project.kb.brief("a " * MAX_NAME_LENGTH, reader)

@@ -59,9 +59,9 @@ SLOW = 0.15
 
 
 class SlowEmbedder(HashEmbedder):
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         await asyncio.sleep(SLOW)
-        return await super().query(text)
+        return await super().embed_query(text)
 
 
 async def test_the_time_of_a_question_is_all_of_it(project: Project) -> None:

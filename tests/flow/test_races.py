@@ -143,7 +143,7 @@ async def test_two_projects_that_write_at_once_lose_no_mention(database: Databas
     async with database.transaction() as publishing:
         await lock_project(publishing, other.kb.project_id)
         said = {ChunkId(chunk[0]): Extraction(mentions=(named,), relation_mentions=())}
-        await mentions.write(publishing, other.kb.project_id, said)
+        await mentions.store(publishing, other.kb.project_id, said)
         async with database.transaction() as refreshing:
             await profiles.refresh(refreshing, one.kb.project_id, limit=500)
     kept = await database.rows(
@@ -357,13 +357,13 @@ class SlowEmbedder:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         while self.meanwhile:
             await self.meanwhile.pop()()
-        return await self.inner.documents(texts)
+        return await self.inner.embed_documents(texts)
 
-    async def query(self, text: str) -> Vectors:
-        return await self.inner.query(text)
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.inner.embed_query(text)
 
 
 async def test_a_worker_lets_go_of_a_document_that_was_replaced_meanwhile(
@@ -389,7 +389,7 @@ async def test_a_change_that_comes_while_an_earlier_one_is_carried_out_is_not_lo
     await project.kb.ingest(shelf(A))
     project_id, context = project.kb.project_id, project.context
     await following.sync(database, project_id, shelf(replace(A, acl_tags=frozenset(OTHER))), "file")
-    [older] = await staging.index_changes(database, project_id, limit=10)
+    [older] = await staging.list_index_changes(database, project_id, limit=10)
     await following.sync(database, project_id, shelf(A), "file")
     await sync_index(context)
     # whoever saw the older change comes late: neither its class nor its note may win
@@ -397,7 +397,7 @@ async def test_a_change_that_comes_while_an_earlier_one_is_carried_out_is_not_lo
     await context.vectors.reclassify(context.space.id, [older.chunk_id], older.class_id)
     await following.sync(database, project_id, shelf(replace(A, acl_tags=frozenset(OTHER))), "file")
     await staging.delete_index_changes(database, [older])
-    assert len(await staging.index_changes(database, project_id, limit=10)) == 1
+    assert len(await staging.list_index_changes(database, project_id, limit=10)) == 1
     await following.sync(database, project_id, shelf(A), "file")
     await project.kb.ingest(shelf(A))
     await require_as_if_fresh(project, A)

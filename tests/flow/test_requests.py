@@ -98,7 +98,7 @@ async def with_document(project: Project) -> str:
 async def test_s3_9_hand_made_chunks_become_what_the_document_says(project: Project) -> None:
     url = await with_document(project)
     reader = await project.kb.reader(TAGS)
-    given = await project.embedder.query(PUMPS)
+    given = await project.embedder.embed_query(PUMPS)
     far = tuple(float(each) for each in given[0] * 7)
     chunks = [
         EmbeddedChunk(content=PUMPS, embedding=far, section_path=("Pumps",)),
@@ -113,7 +113,7 @@ async def test_s3_9_hand_made_chunks_become_what_the_document_says(project: Proj
     assert await project.kb.text(reader, url) == f"{PUMPS}  {DAMS}"
     assert [DAMS in text for text in project.embedder.texts] == [True]
     found = await project.kb.search("Pump 7", reader)
-    assert {one.locator.section for each in found.evidence for one in each.published} == {
+    assert {one.locator.section for each in found.evidence for one in each.published_chunks} == {
         ("Pumps",),
         (),
     }

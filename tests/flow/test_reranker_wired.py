@@ -60,16 +60,16 @@ async def test_the_rerankers_order_and_relevance_decide(database_url: str) -> No
             assert [each.chunk.title for each in found.evidence] == ["Lunch", "Visit"]
             assert [each.new_rank for each in found.evidence] == [0, 1]
             assert found.evidence[0].original_rank == 2
-            assert found.best == pytest.approx(0.95)
+            assert found.best_relevance == pytest.approx(0.95)
             assert found.notes == ()
 
 
 async def test_a_calibration_moves_what_counts_as_enough(database_url: str) -> None:
     with FakeEndpoint(score_of=lambda share: 0.05 + 0.5 * share).running() as fake:
         async with base(named(database_url, fake)) as kb:
-            assert not (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_enough
+            assert not (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_sufficient
         async with base(named(database_url, fake, rerank_shift=2.0)) as kb:
-            assert (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_enough
+            assert (await kb.search(QUESTION, await kb.reader(["team:sales"]))).is_sufficient
 
 
 async def test_a_reranker_that_is_too_slow_leaves_the_order_before_and_a_note(

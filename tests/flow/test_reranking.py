@@ -5,7 +5,7 @@ from pydantic import SecretStr
 
 from lightwell.domain.calibration import Calibration
 from lightwell.domain.evidence import Evidence
-from lightwell.models.rerankers import Dialect, RerankEndpoint, reranker_request
+from lightwell.models.rerankers import Dialect, RerankEndpoint, open_reranker
 from lightwell.retrieve.rerank import UNANSWERED, RerankResult, rerank
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
@@ -45,7 +45,7 @@ async def judged(
             model="owl-rank",
             timeout_seconds=timeout_seconds,
         )
-        async with reranker_request(there, calibration=calibration) as reranker:
+        async with open_reranker(there, calibration=calibration) as reranker:
             return await rerank(reranker, QUESTION, given)
 
 

@@ -36,7 +36,7 @@ def test_a_joined_passage_holds_what_one_of_its_chunks_holds() -> None:
     joined = replace(
         passage(chunk("One.\n\nOther.")),
         members=(one, other),
-        ranks={Channel.DENSE: 3, Channel.WORDS: 0, Channel.LINKS: 1},
+        ranks={Channel.DENSE: 3, Channel.LEXICAL: 0, Channel.LINKS: 1},
     )
     alone = replace(passage(chunk("Pumps are blue. " * 60)), ranks={Channel.RELATIONS: 2})
     document = json_output.retrieval(found("What?", joined, alone), milliseconds=1)

@@ -16,7 +16,7 @@ from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention
 from lightwell.domain.sources import SourceIdStrategy
-from lightwell.records.database import Database, migrations
+from lightwell.records.database import Database, list_migrations
 from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
@@ -308,9 +308,9 @@ async def test_s0_11_every_key_that_is_made_is_a_uuid_of_version_7(database: Dat
 
 def test_s0_12_migrations_only_add_to_what_is_stored() -> None:
     takes_away = re.compile(r"\b(DROP TABLE|DROP COLUMN|TRUNCATE)\b", re.IGNORECASE)
-    names = [name for name, _ in migrations()]
+    names = [name for name, _ in list_migrations()]
     assert names == sorted(names)
-    taking = [name for name, text in migrations() if takes_away.search(text)]
+    taking = [name for name, text in list_migrations() if takes_away.search(text)]
     assert taking == [
         "0013_merges_per_reader"
     ]  # `merged_into` was derived from the merges, which stay

@@ -20,8 +20,8 @@ from lightwell import (
 )
 from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, relation_key
-from lightwell.domain.usage import NO_USAGE, summary
+from lightwell.domain.graph import ManualEdit, MergeStrategy, Predicate, parse_relation_key
+from lightwell.domain.usage import NO_USAGE, summarize_usage
 from lightwell.records.database import Database
 from lightwell.stores.postgres.graph import ENTITIES_OF
 from lightwell.testing.endpoint import Body, FakeEndpoint
@@ -138,7 +138,7 @@ async def test_s1_1_operations_side_by_side_count_their_own_calls(database_url: 
                 )
             assert one.usage.by_operation_type[QUERY] > other.usage.by_operation_type[QUERY]
             assert one.usage.calls + other.usage.calls == both.summary.calls
-            assert both.summary == summary(meter.usages[before:])
+            assert both.summary == summarize_usage(meter.usages[before:])
 
 
 async def test_s1_2_a_merge_says_when_no_source_had_relationships(database: Database) -> None:
@@ -189,9 +189,9 @@ async def test_s1_7_entities_and_relations_are_deleted_together_or_not_at_all(
     lines = ("Acme -> Nordwind [USES]: daily", "Acme -> Osprey [USES]: often", "Tarn (place): is")
     await notes.put("one", ["team:a"], *lines)
     graph, reader = notes.kb.graph, await notes.kb.reader(["team:a"])
-    keys = [relation_key("Acme USES Nordwind"), relation_key("Acme USES Osprey")]
+    keys = [parse_relation_key("Acme USES Nordwind"), parse_relation_key("Acme USES Osprey")]
     with pytest.raises(NotFound):
-        await graph.delete_relations(reader, [*keys, relation_key("Acme USES Tarn")])
+        await graph.delete_relations(reader, [*keys, parse_relation_key("Acme USES Tarn")])
     with pytest.raises(NotFound):
         await graph.delete_entities(reader, ["Tarn", "Nobody"])
     assert len((await graph.entity(reader, "Acme")).relations) == 2
@@ -253,7 +253,7 @@ async def test_s1_7_relations_come_in_pages(database: Database) -> None:
     while page := [
         str(each.key)
         async for each in graph.relations(
-            reader, limit=3, after=relation_key(paged[-1]) if paged else None
+            reader, limit=3, after=parse_relation_key(paged[-1]) if paged else None
         )
     ]:
         paged += page

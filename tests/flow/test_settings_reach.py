@@ -34,12 +34,12 @@ class Sizes:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         self.given.append(len(texts))
-        return await self.inner.documents(texts)
+        return await self.inner.embed_documents(texts)
 
-    async def query(self, text: str) -> Vectors:
-        return await self.inner.query(text)
+    async def embed_query(self, text: str) -> Vectors:
+        return await self.inner.embed_query(text)
 
 
 PAPERS = tuple(

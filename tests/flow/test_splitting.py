@@ -170,7 +170,7 @@ async def test_s2_8_what_cannot_be_split_is_refused_with_the_reason(store: Noted
         await split(reader, "Anna Schmidt", " - ", documents=[url("kiel")])
     with pytest.raises(Invalid, match="longer than 200"):
         await split(reader, "Anna Schmidt", "A" * 201, documents=[url("kiel")])
-    with pytest.raises(Invalid, match="name of this very entity"):
+    with pytest.raises(Invalid, match="name of this entity itself"):
         await split(reader, "Anna Schmidt", "anna  schmidt", documents=[url("kiel")])
     with pytest.raises(Invalid, match="does not mention"):
         await split(reader, "Anna Schmidt", KIEL, documents=[url("kiel"), url("other")])

@@ -47,7 +47,7 @@ async def test_the_approximate_search_keeps_to_the_topic(database: Database) -> 
     reader = await project.kb.reader(["team:a"])
     vectors, space = PostgresVectors(database, max_exact=0), project.project.context.space.id
     assert await vectors.build(space)
-    asked = (await project.project.embedder.query("Note 30: of pumps."))[0]
+    asked = (await project.project.embedder.embed_query("Note 30: of pumps."))[0]
 
     for topic, due in (("clinic", 1), ("works", 20), ("", 20), ("nothing", 0)):
         hits = await vectors.nearest(space, asked, reader, limit=20, topic=topic)

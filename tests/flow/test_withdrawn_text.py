@@ -17,7 +17,7 @@ Withdraw = Callable[[Connection, Noted, DocumentId], Awaitable[None]]
 
 
 async def narrow(connection: Connection, store: Noted, document: DocumentId) -> None:
-    await documents.retag(connection, store.kb.project_id, document, frozenset(BOARD))
+    await documents.change_access(connection, store.kb.project_id, document, frozenset(BOARD))
 
 
 async def delete(connection: Connection, store: Noted, document: DocumentId) -> None:

@@ -8,9 +8,9 @@ SOURCE = Path(__file__).parents[2] / "src" / "lightwell"
 
 NOT_REPEATED = {
     "ingest/pipeline.py": "the worker gives the batch back, and its steps are repeated",
-    "records/conversations.py:messages": "it reads",
+    "records/conversations.py:list_messages": "it reads",
     "records/graph/entities.py:_entities": "it reads",
-    "records/graph/merges.py:descriptions_by_class": "it reads",
+    "records/graph/merges.py:load_trees_by_class": "it reads",
     "stores/postgres/profiles.py:nearest": "it reads",
     "stores/postgres/vectors.py:nearest": "it reads",
     "stores/postgres/profiles.py:prepare": "it makes a table under a lock of its own, once",

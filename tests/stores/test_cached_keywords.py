@@ -27,7 +27,7 @@ REPLY = '{"high_level_keywords": ["price terms"], "low_level_keywords": ["Nordwi
 
 @pytest.fixture
 async def project_id(database: Database) -> ProjectId:
-    return await access_classes.project(database, "tenant", "project")
+    return await access_classes.get_or_create_project(database, "tenant", "project")
 
 
 async def test_a_question_is_asked_about_once(database: Database, project_id: ProjectId) -> None:
@@ -40,8 +40,8 @@ async def test_a_question_is_asked_about_once(database: Database, project_id: Pr
     assert await extract_keywords(analyze_query(QUESTION), asking) == found
     assert [sent.schema for sent in model.sent] == [SCHEMA]
     assert meter.summary.by_operation_type.keys() == {OperationType.KEYWORD_EXTRACTION}
-    kept = await database.rows("SELECT cache_type, result FROM extraction_cache", {})
-    assert kept == [("KEYWORD_EXTRACTION", REPLY)]
+    stored = await database.rows("SELECT cache_type, result FROM extraction_cache", {})
+    assert stored == [("KEYWORD_EXTRACTION", REPLY)]
 
 
 @pytest.mark.parametrize(("seconds", "calls"), [(3600, 2), (3600 * 3, 1)])
@@ -62,7 +62,7 @@ async def test_after_its_time_it_is_asked_about_anew(
     ("says", "note"),
     [
         (ModelFailed("it is away"), UNANSWERED),
-        (ModelRefused("no", said="I cannot help with that."), UNUSABLE),
+        (ModelRefused("no", response_text="I cannot help with that."), UNUSABLE),
         ("I'd rather write a poem.", UNUSABLE),
         ('{"high_level_keywords": [], "low_level_keywords": ["Somebody Else"]}', UNUSABLE),
     ],

@@ -45,7 +45,7 @@ def question(text: str, max_age: float | None) -> ModelRequest:
 
 @pytest.fixture
 async def project_id(database: Database) -> ProjectId:
-    return await access_classes.project(database, "tenant", "project")
+    return await access_classes.get_or_create_project(database, "tenant", "project")
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ async def test_a_reply_is_asked_for_anew_when_it_has_outlived_its_age(
     await aged(database, age)
     assert (await asking.reply(question("Who?", max_age))).text == said
     assert (await asking.reply(question("Who?", max_age))).text == said
-    kept = await database.rows("SELECT result FROM extraction_cache", {})
-    assert kept == [(said,)]
+    stored = await database.rows("SELECT result FROM extraction_cache", {})
+    assert stored == [(said,)]
 
 
 async def test_replies_that_outlived_their_age_do_not_pile_up(
@@ -85,8 +85,8 @@ async def test_replies_that_outlived_their_age_do_not_pile_up(
     await asking.reply(question("Who?", HOUR))
     await aged(database, 2 * HOUR)
     await asking.reply(question("When?", HOUR))
-    kept = await database.rows("SELECT result FROM extraction_cache", {})
-    assert kept == [("two",)]
+    stored = await database.rows("SELECT result FROM extraction_cache", {})
+    assert stored == [("two",)]
 
 
 async def test_questions_at_once_are_looked_up_and_kept_together(
@@ -96,13 +96,13 @@ async def test_questions_at_once_are_looked_up_and_kept_together(
     model = ScriptedModel(lambda messages: f"About {messages[0].content}")
     asking = CachedModel(database, project_id, model, slots=50)
     texts = [f"{number}?" for number in range(40)]
-    kept = await asyncio.gather(*(asking.reply(question(text, None)) for text in texts))
-    assert [each.text for each in kept] == [f"About {text}" for text in texts]
+    stored = await asyncio.gather(*(asking.reply(question(text, None)) for text in texts))
+    assert [each.text for each in stored] == [f"About {text}" for text in texts]
     moments = await database.rows("SELECT count(DISTINCT created_at) FROM extraction_cache", {})
     assert moments[0][0] <= 3
     again = CachedModel(database, project_id, ScriptedModel([]), slots=50)
     found = await asyncio.gather(*(again.reply(question(text, None)) for text in texts))
-    assert found == kept
+    assert found == stored
 
 
 async def test_a_reply_about_a_chunk_that_goes_is_kept_without_it(
@@ -115,7 +115,7 @@ async def test_a_reply_about_a_chunk_that_goes_is_kept_without_it(
     async with other.transaction():
         await other.execute("DELETE FROM document_chunks")
         about = replace(question("Who?", None), chunk=chunk)
-        kept = await asyncio.wait_for(asking.reply(about), 5)
-    assert kept.text == "Said."
+        stored = await asyncio.wait_for(asking.reply(about), 5)
+    assert stored.text == "Said."
     rows = await database.rows("SELECT result, chunk_id FROM extraction_cache", {})
     assert rows == [("Said.", None)]

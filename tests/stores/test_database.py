@@ -1,8 +1,8 @@
-"""Transactions that wait for the disk, and those that need not."""
+"""Transactions that wait for the disk at commit, and those that do not."""
 
 import pytest
 
-from lightwell.domain.errors import Lost
+from lightwell.domain.errors import LeaseLost
 from lightwell.records import access_classes
 from lightwell.records.database import Connection, Database
 
@@ -30,11 +30,11 @@ async def retire_one(database: Database) -> None:
         )
         row = await (await connection.execute("SELECT count(*) FROM index_changes")).fetchone()
         assert row == (1,)
-        raise Lost("on the way")
+        raise LeaseLost("on the way")
 
 
-async def test_a_step_that_fails_is_taken_back(database: Database) -> None:
-    await access_classes.project(database, "tenant", "project")
-    with pytest.raises(Lost):
+async def test_a_step_that_fails_is_rolled_back(database: Database) -> None:
+    await access_classes.get_or_create_project(database, "tenant", "project")
+    with pytest.raises(LeaseLost):
         await retire_one(database)
     assert await database.rows("SELECT count(*) FROM index_changes", {}) == [(0,)]

@@ -64,8 +64,8 @@ def user(directory: Path) -> Generator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-c", _USER, str(directory)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
-        said = process.stderr.readline()
-        assert said == b"here\n", said + process.stderr.read()
+        line = process.stderr.readline()
+        assert line == b"here\n", line + process.stderr.read()
         try:
             yield process
         finally:
@@ -283,7 +283,7 @@ def test_a_socket_folder_of_another_user_is_not_trusted(place: Path) -> None:
     os.chown(folder, 12345, 12345)
     try:
         with (
-            pytest.raises(ServerFailed, match="belongs to someone else"),
+            pytest.raises(ServerFailed, match="belongs to another user"),
             run_server(cluster.parent),
         ):
             pass
@@ -304,7 +304,7 @@ def test_nothing_is_said_to_a_socket_in_another_users_folder(used: Path, place: 
         os.chown(folder, 65534, 65534)
         try:
             with (
-                pytest.raises(ServerFailed, match="belongs to someone else"),
+                pytest.raises(ServerFailed, match="belongs to another user"),
                 run_server(directory),
             ):
                 pass
@@ -354,7 +354,7 @@ def test_folders_that_root_makes_let_the_server_through_and_list_nothing(place: 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_a_data_directory_of_another_user_is_refused(used: Path) -> None:
     context = multiprocessing.get_context("fork")  # nobody may not be able to start Python here
-    said: Queue[str] = context.Queue()
+    line: Queue[str] = context.Queue()
 
     def become_nobody() -> None:
         os.setgroups([])
@@ -362,13 +362,13 @@ def test_a_data_directory_of_another_user_is_refused(used: Path) -> None:
         os.setuid(65534)
         try:
             with run_server(used):
-                said.put("served")
+                line.put("served")
         except ServerFailed as error:
-            said.put(str(error))
+            line.put(str(error))
 
     process = context.Process(target=become_nobody)
     process.start()
-    assert "belongs to another user" in said.get(timeout=60)
+    assert "belongs to another user" in line.get(timeout=60)
     process.join(60)
 
 

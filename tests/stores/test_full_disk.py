@@ -1,4 +1,4 @@
-"""A full disk is named, whatever PostgreSQL says of it."""
+"""A full disk is reported as such, whatever PostgreSQL says about it."""
 
 import shutil
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ def data() -> Iterator[Path]:
 
 
 async def fail(data: Path, logged: str) -> None:
-    """Fail as a store does whose server logs this."""
+    """Fail as a store does whose server logs `logged`."""
     async with database_server(Settings(data=data)):
         with (data / "logs" / "postgres.log").open("a") as log:
             log.write(logged)
@@ -29,7 +29,7 @@ async def fail(data: Path, logged: str) -> None:
 
 
 async def failure(data: Path, logged: str = "") -> str:
-    """Return what is said of that failure."""
+    """Return the message of that failure."""
     with pytest.raises(StoreFailed) as raised:
         await fail(data, logged)
     return str(raised.value)
@@ -45,9 +45,9 @@ async def test_a_disk_with_nothing_free_is_named(
         return full
 
     monkeypatch.setattr(shutil, "disk_usage", disk_usage)
-    told = await failure(data)
-    assert f"The disk is full: 1 MB are free for {data}" in told
-    assert "LIGHTWELL_DATA" in told
+    message = await failure(data)
+    assert f"The disk is full: 1 MB are free for {data}" in message
+    assert "LIGHTWELL_DATA" in message
 
 
 async def test_what_the_server_logs_of_the_disk_counts_once(data: Path) -> None:

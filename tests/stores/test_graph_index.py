@@ -27,16 +27,16 @@ class Store:
     classes: dict[frozenset[str], ClassId]
 
     async def reader(self, tags: frozenset[str]) -> Reader:
-        return await access_classes.reader(self.database, self.project_id, tags)
+        return await access_classes.resolve_reader(self.database, self.project_id, tags)
 
     async def entity(self) -> EntityId:
-        made = new_id()
+        new = new_id()
         await self.database.execute(
             "INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)"
             " VALUES (%(id)s, %(project)s, %(id)s::text, 'acme')",
-            {"id": made, "project": self.project_id},
+            {"id": new, "project": self.project_id},
         )
-        return EntityId(made)
+        return EntityId(new)
 
     async def link(
         self,
@@ -65,14 +65,14 @@ class Store:
         )
 
     async def relation(self) -> RelationId:
-        made = new_id()
+        new = new_id()
         ends = {"source": await self.entity(), "target": await self.entity()}
         await self.database.execute(
             "INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)"
             " VALUES (%(id)s, %(project)s, %(source)s, %(target)s, 'USES')",
-            {"id": made, "project": self.project_id, **ends},
+            {"id": new, "project": self.project_id, **ends},
         )
-        return RelationId(made)
+        return RelationId(new)
 
     async def chunk(self, tags: frozenset[str], *stated: RelationId) -> ChunkId:
         """Write a document of one chunk that states these."""
@@ -108,10 +108,11 @@ class Store:
 
 @pytest.fixture
 async def store(database: Database) -> Store:
-    project_id = await access_classes.project(database, "tenant", "project")
+    project_id = await access_classes.get_or_create_project(database, "tenant", "project")
     async with database.transaction() as connection:
         classes = {
-            tags: await access_classes.class_of(connection, project_id, tags) for tags in (A, B)
+            tags: await access_classes.get_or_create_class(connection, project_id, tags)
+            for tags in (A, B)
         }
     return Store(
         database=database,

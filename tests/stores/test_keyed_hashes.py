@@ -1,4 +1,4 @@
-"""What is kept as a hash cannot be guessed from the words, and a store from before keeps its meaning."""
+"""Keyed hashes cannot be found by hashing guesses, and migrating an older store keeps its rows valid."""
 
 import hashlib
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from psycopg import conninfo, sql
 
 from lightwell.domain.ids import ProjectId
 from lightwell.records import access_classes
-from lightwell.records.database import Database, connect, migrations
+from lightwell.records.database import Database, connect, list_migrations
 
 
 def sha256(text: str) -> str:
@@ -27,7 +27,10 @@ async def _keyed(database: Database, project: ProjectId, digest: str) -> str:
 
 
 async def test_each_project_has_a_key_of_its_own(database: Database) -> None:
-    one, two = [await access_classes.project(database, "tenant", name) for name in ("one", "two")]
+    one, two = [
+        await access_classes.get_or_create_project(database, "tenant", name)
+        for name in ("one", "two")
+    ]
     hashes = [await keyed(database, one, "x"), await keyed(database, two, "x"), sha256("x")]
     assert len(set(hashes)) == 3
     assert await keyed(database, one, "x") == hashes[0]
@@ -46,7 +49,7 @@ def old_store(server: str) -> Iterator[str]:
             old.execute(
                 "CREATE TABLE migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
             )
-            for each, statements in migrations():
+            for each, statements in list_migrations():
                 if each < "0016":
                     old.execute(statements.encode())
                     old.execute("INSERT INTO migrations (name) VALUES (%s)", [each])

@@ -82,7 +82,7 @@ async def write(database: Database, project: ProjectId, edges: Sequence[Edge]) -
 
 
 async def test_each_entity_stands_for_what_the_rule_says(database: Database) -> None:
-    project = await access_classes.project(database, "tenant", "project")
+    project = await access_classes.get_or_create_project(database, "tenant", "project")
     for number, pairs in enumerate(graphs()):
         space = uuid5(SPACE, str(number))
         edges = [
@@ -106,7 +106,7 @@ async def test_a_query_does_not_plan_the_resolution_anew(database: Database) -> 
 
 async def test_a_few_merges_do_not_read_all_that_the_reader_sees(database: Database) -> None:
     """Each side of a merge is looked up by itself, however many profiles the reader's classes have."""
-    project = await access_classes.project(database, "tenant", "project")
+    project = await access_classes.get_or_create_project(database, "tenant", "project")
     ids = [uuid5(SPACE, str(number)) for number in range(5000)]
     await write(
         database,
@@ -120,7 +120,7 @@ async def test_a_few_merges_do_not_read_all_that_the_reader_sees(database: Datab
     await database.execute("UPDATE merged_entities SET source_classes = '{1}'", {})
     await database.execute("UPDATE entity_merges SET target_classes = '{1}'", {})
     await database.execute("VACUUM ANALYZE", {})
-    told = await database.rows("SELECT count(*) FROM merges_told(ARRAY[1])", {})
-    assert told == [(500,)]
+    rows = await database.rows("SELECT count(*) FROM merges_told(ARRAY[1])", {})
+    assert rows == [(500,)]
     plan = await database.rows("EXPLAIN SELECT * FROM merges_told(ARRAY[1])", {})
     assert not [line for (line,) in plan if "hashed" in line]

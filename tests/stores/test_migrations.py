@@ -7,7 +7,7 @@ import pytest
 from psycopg import conninfo, sql
 
 from lightwell.records import access_classes
-from lightwell.records.database import connect, migrations
+from lightwell.records.database import connect, list_migrations
 from lightwell.records.graph import entities
 from lightwell.records.graph.profiles import refresh_all
 
@@ -74,7 +74,7 @@ def older(server: str) -> Iterator[str]:
         connection.execute(
             "CREATE TABLE migrations (name text PRIMARY KEY, applied_at timestamptz DEFAULT now())"
         )
-        for step, statements in migrations():
+        for step, statements in list_migrations():
             if step < "0013":
                 connection.execute(statements.encode())
                 connection.execute("INSERT INTO migrations (name) VALUES (%s)", [step])
@@ -86,20 +86,22 @@ def older(server: str) -> Iterator[str]:
 
 async def test_merges_and_ids_of_an_older_store_are_carried_over(older: str) -> None:
     async with connect(older) as database:
-        project_id = await access_classes.project(database, "tenant", "project")
+        project_id = await access_classes.get_or_create_project(database, "tenant", "project")
         async with database.transaction() as connection:
             await refresh_all(connection, project_id)
-        told = await access_classes.reader(database, project_id, frozenset({"team:a", "team:b"}))
-        (acme, tarn) = await entities.list_page(database, told, after="", limit=10)
+        reader = await access_classes.resolve_reader(
+            database, project_id, frozenset({"team:a", "team:b"})
+        )
+        (acme, tarn) = await entities.list_page(database, reader, after="", limit=10)
         assert (acme.name, acme.chunk_count, tarn.name) == ("Acme", 2, "Tarn")
         assert (acme.id.version, tarn.id.version) == (8, 8)
-        (relation,) = await entities.relations(database, told, acme.id)
+        (relation,) = await entities.list_relations(database, reader, acme.id)
         assert (relation.source, relation.target, relation.ends) == (
             "Acme",
             "Tarn",
             (acme.id, tarn.id),
         )
-        untold = await access_classes.reader(database, project_id, frozenset({"team:b"}))
+        untold = await access_classes.resolve_reader(database, project_id, frozenset({"team:b"}))
         names = [
             each.name for each in await entities.list_page(database, untold, after="", limit=10)
         ]

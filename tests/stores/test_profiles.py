@@ -60,7 +60,9 @@ class Store:
             await profile_queue.mark_changed(connection, keys)
 
     async def take(self) -> list[profile_queue.ChangedProfile]:
-        return await profile_queue.take_changed(self.database, self.project_id, limit=10, most=100)
+        return await profile_queue.claim_changed(
+            self.database, self.project_id, limit=10, max_characters=100
+        )
 
     async def place(
         self,
@@ -86,7 +88,7 @@ class Store:
         return ProfileClaim(subject_id=key[0], class_id=key[1], until=until)
 
     async def reader(self, tags: frozenset[str]) -> Reader:
-        return await access_classes.reader(self.database, self.project_id, tags)
+        return await access_classes.resolve_reader(self.database, self.project_id, tags)
 
     async def nearest(
         self,
@@ -112,12 +114,12 @@ def vector(
 
 
 async def store_on(database: Database, index: PostgresProfiles) -> Store:
-    project_id = await access_classes.project(database, "tenant", "project")
-    space = await embedding_spaces.active(database, project_id, "model", 3)
+    project_id = await access_classes.get_or_create_project(database, "tenant", "project")
+    space = await embedding_spaces.get_or_create_active(database, project_id, "model", 3)
     await index.prepare(space.id, 3)
     async with database.transaction() as connection:
-        a = await access_classes.class_of(connection, project_id, A)
-        b = await access_classes.class_of(connection, project_id, B)
+        a = await access_classes.get_or_create_class(connection, project_id, A)
+        b = await access_classes.get_or_create_class(connection, project_id, B)
     return Store(database=database, project_id=project_id, space=space.id, index=index, a=a, b=b)
 
 
@@ -205,10 +207,10 @@ async def test_the_approximate_search_obeys_the_same_rules(database: Database) -
 
 async def test_what_is_taken_is_nobody_elses_for_a_while(store: Store) -> None:
     keys = sorted([await store.profile(store.a) for _ in range(3)])
-    taken = await store.take()
-    assert [profile.key for profile in taken] == keys
+    claimed = await store.take()
+    assert [profile.key for profile in claimed] == keys
     assert await store.take() == []
-    await profile_queue.give_back(store.database, [taken[0].claim])
+    await profile_queue.release(store.database, [claimed[0].claim])
     assert [profile.key for profile in await store.take()] == keys[:1]
     await store.database.execute("UPDATE described_profiles SET taken_until = now()", {})
     assert [profile.key for profile in await store.take()] == keys
@@ -217,14 +219,14 @@ async def test_what_is_taken_is_nobody_elses_for_a_while(store: Store) -> None:
 async def test_only_what_says_what_it_said_is_done(store: Store) -> None:
     """Also when somebody else has taken it since, or has even put what it says by now."""
     keys = sorted([await store.profile(store.a) for _ in range(3)])
-    taken = await store.take()
+    claimed = await store.take()
     await store.mark(keys[0], keys[1])
     newer = await store.take()
     assert [profile.key for profile in newer] == keys[:2]
     hashes = dict.fromkeys(keys, b"old")
     await profile_queue.mark_embedded(store.database, newer[:1], dict.fromkeys(keys, b"new"))
-    await profile_queue.mark_embedded(store.database, taken, hashes)
-    await profile_queue.give_back(store.database, [each.claim for each in taken])
+    await profile_queue.mark_embedded(store.database, claimed, hashes)
+    await profile_queue.release(store.database, [each.claim for each in claimed])
     assert await store.take() == []
     rows = await store.database.rows(
         "SELECT subject_id, changed, text_hash FROM described_profiles ORDER BY 1", {}
@@ -237,19 +239,19 @@ async def test_only_what_says_what_it_said_is_done(store: Store) -> None:
 
 
 async def test_a_profile_that_falls_silent_is_handed_out_once_to_be_removed(store: Store) -> None:
-    gone, emptied, said = sorted([await store.profile(store.a) for _ in range(3)])
+    gone, emptied, described = sorted([await store.profile(store.a) for _ in range(3)])
     await store.database.execute("DELETE FROM profiles WHERE subject_id = %(id)s", {"id": gone[0]})
     await store.database.execute(
         "UPDATE profiles SET description = '' WHERE subject_id = %(id)s", {"id": emptied[0]}
     )
     await store.mark(gone, emptied)
-    assert [profile.key for profile in await store.take()] == [said]
-    claims = await profile_queue.take_silent(store.database, store.project_id, limit=10)
+    assert [profile.key for profile in await store.take()] == [described]
+    claims = await profile_queue.claim_empty(store.database, store.project_id, limit=10)
     assert [(claim.subject_id, claim.class_id) for claim in claims] == [gone, emptied]
-    assert await profile_queue.take_silent(store.database, store.project_id, limit=10) == []
+    assert await profile_queue.claim_empty(store.database, store.project_id, limit=10) == []
     await profile_queue.delete_vector_records(store.database, claims)
     rows = await store.database.rows("SELECT subject_id FROM described_profiles", {})
-    assert rows == [(said[0],)]
+    assert rows == [(described[0],)]
 
 
 async def test_a_profile_that_speaks_again_keeps_its_vector(store: Store) -> None:
@@ -257,7 +259,7 @@ async def test_a_profile_that_speaks_again_keeps_its_vector(store: Store) -> Non
     key = await store.profile(store.a)
     await store.database.execute("UPDATE profiles SET description = ''", {})
     await store.mark(key)
-    silent = await profile_queue.take_silent(store.database, store.project_id, limit=10)
+    silent = await profile_queue.claim_empty(store.database, store.project_id, limit=10)
     await store.database.execute("UPDATE profiles SET description = 'sells'", {})
     await store.mark(key)
     await store.place(key, 1, 0, 0)
@@ -283,12 +285,12 @@ async def test_a_late_worker_does_not_overwrite_a_newer_vector(store: Store) -> 
 async def test_a_worker_that_died_between_putting_and_noting_leaves_no_hash(store: Store) -> None:
     """Else what says the old again would be shown with the vector of what it said meanwhile."""
     key = await store.profile(store.a)
-    [taken] = await store.take()
-    await profile_queue.mark_embedded(store.database, [taken], {key: b"old"})
+    [claimed] = await store.take()
+    await profile_queue.mark_embedded(store.database, [claimed], {key: b"old"})
     await store.mark(key)
-    [taken] = await store.take()
-    assert taken.text_hash == b"old"
-    await store.index.put(store.space, [vector(taken.claim, 0, 1, 0)])
+    [claimed] = await store.take()
+    assert claimed.text_hash == b"old"
+    await store.index.put(store.space, [vector(claimed.claim, 0, 1, 0)])
     await store.mark(key)
     [again] = await store.take()
     assert again.text_hash == b""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from psycopg import AsyncConnection, IsolationLevel
 from psycopg.conninfo import make_conninfo
 
-from lightwell.domain.access import Reader, tags_of
+from lightwell.domain.access import Reader, parse_tags
 from lightwell.domain.ids import ChunkId, ClassId, ProjectId, SpaceId, new_id
 from lightwell.ingest.worker import run_until_done
 from lightwell.ports import ChunkVector
@@ -81,38 +81,38 @@ class Filled:
 async def filled(database: Database, counts: Sequence[int], *, apart: bool = False) -> Filled:
     """Return a space with so many chunks per class; classes that lie apart have each its own direction."""
     source = np.random.default_rng(0)
-    project = await access_classes.project(database, "tenant", "project")
-    space = await embedding_spaces.active(database, project, "random", DIMENSION)
+    project = await access_classes.get_or_create_project(database, "tenant", "project")
+    space = await embedding_spaces.get_or_create_active(database, project, "random", DIMENSION)
     of_class: dict[ClassId, dict[ChunkId, NDArray[np.float32]]] = {}
     for place, count in enumerate(counts):
         async with database.transaction() as connection:
-            class_id = await access_classes.class_of(
-                connection, project, tags_of([f"class:{place}"])
+            class_id = await access_classes.get_or_create_class(
+                connection, project, parse_tags([f"class:{place}"])
             )
         centre = 5 * np.eye(DIMENSION)[place] if apart else np.zeros(DIMENSION)
         of_class[class_id] = {
             ChunkId(new_id()): half(centre + source.standard_normal(DIMENSION))
             for _ in range(count)
         }
-    made = Filled(database=database, project=project, space=space.id, of_class=of_class)
-    await made.index(ALL).prepare(made.space, DIMENSION)
+    store = Filled(database=database, project=project, space=space.id, of_class=of_class)
+    await store.index(ALL).prepare(store.space, DIMENSION)
     for class_id, chunks in of_class.items():
-        await add(made, class_id, chunks)
+        await add(store, class_id, chunks)
         await database.execute(_TOTAL, {"class": class_id, "chunks": len(chunks)})
-    return made
+    return store
 
 
 async def add(
-    made: Filled, class_id: ClassId, chunks: Mapping[ChunkId, NDArray[np.float32]]
+    store: Filled, class_id: ClassId, chunks: Mapping[ChunkId, NDArray[np.float32]]
 ) -> None:
     document = new_id()
-    key = {"id": document, "class": class_id, "project": made.project}
-    await made.database.execute(_DOCUMENT, key)
-    await made.database.execute(
+    key = {"id": document, "class": class_id, "project": store.project}
+    await store.database.execute(_DOCUMENT, key)
+    await store.database.execute(
         _CHUNK, {"document": document, "class": class_id, "ids": list(chunks)}
     )
-    await made.index(ALL).put(
-        made.space,
+    await store.index(ALL).put(
+        store.space,
         [
             ChunkVector(chunk_id=chunk, class_id=class_id, vector=vector)
             for chunk, vector in chunks.items()
@@ -130,9 +130,9 @@ def question(seed: int = 1) -> NDArray[np.float32]:
 
 
 async def ids(
-    made: Filled, max_exact: int, reader: Reader, *, limit: int = 20, seed: int = 1
+    store: Filled, max_exact: int, reader: Reader, *, limit: int = 20, seed: int = 1
 ) -> list[ChunkId]:
-    hits = await made.index(max_exact).nearest(made.space, question(seed), reader, limit=limit)
+    hits = await store.index(max_exact).nearest(store.space, question(seed), reader, limit=limit)
     assert [hit.similarity for hit in hits] == sorted(
         (hit.similarity for hit in hits), reverse=True
     )
@@ -160,26 +160,26 @@ async def scans(database: Database) -> dict[str, int]:
 
 
 async def test_exact_search_finds_what_numpy_finds(database: Database) -> None:
-    made = await filled(database, [300, 200, 100])
-    first, second, _ = made.classes
+    store = await filled(database, [300, 200, 100])
+    first, second, _ = store.classes
     for seed in range(5):
-        wanted = made.nearest(question(seed), first, second, limit=20)
-        assert await ids(made, ALL, made.reader(first, second), seed=seed) == wanted
-    assert await ids(made, ALL, made.reader()) == []
+        wanted = store.nearest(question(seed), first, second, limit=20)
+        assert await ids(store, ALL, store.reader(first, second), seed=seed) == wanted
+    assert await ids(store, ALL, store.reader()) == []
 
 
 async def test_approximate_search_fills_its_limit_from_one_class_in_a_hundred(
     one_connection: Database,
 ) -> None:
-    made = await filled(one_connection, [3000, 30])
-    _, few = made.classes
-    assert await made.index(NONE).build(made.space)
+    store = await filled(one_connection, [3000, 30])
+    _, few = store.classes
+    assert await store.index(NONE).build(store.space)
     before = await scans(one_connection)
-    found = await ids(made, NONE, made.reader(few))
+    found = await ids(store, NONE, store.reader(few))
     after = await scans(one_connection)
     assert len(found) == 20
-    assert set(found) <= set(made.of_class[few])
-    assert len(set(found) & set(made.nearest(question(), few, limit=20))) >= 19
+    assert set(found) <= set(store.of_class[few])
+    assert len(set(found) & set(store.nearest(question(), few, limit=20))) >= 19
     assert after["hnsw"] == before["hnsw"] + 1
     assert after["class"] == before["class"], "the exact search had to step in"
 
@@ -187,9 +187,9 @@ async def test_approximate_search_fills_its_limit_from_one_class_in_a_hundred(
 async def test_each_way_has_its_plan_whoever_asked_before_and_how_often(
     one_connection: Database,
 ) -> None:
-    made = await filled(one_connection, [2900, 100])
-    many, few = made.classes
-    await made.index(NONE).build(made.space)
+    store = await filled(one_connection, [2900, 100])
+    many, few = store.classes
+    await store.index(NONE).build(store.space)
     await one_connection.execute("ANALYZE", {})
     often = (
         15  # psycopg prepares what comes for the fifth time, PostgreSQL may keep a plan five later
@@ -198,7 +198,7 @@ async def test_each_way_has_its_plan_whoever_asked_before_and_how_often(
     async def scanned(max_exact: int, *classes: ClassId) -> tuple[int, int]:
         before = await scans(one_connection)
         for seed in range(often):
-            await ids(made, max_exact, made.reader(*classes), seed=seed)
+            await ids(store, max_exact, store.reader(*classes), seed=seed)
         after = await scans(one_connection)
         return after["hnsw"] - before["hnsw"], after["class"] - before["class"]
 
@@ -213,30 +213,30 @@ async def test_what_the_approximate_scan_gives_up_on_is_searched_exactly(
 ) -> None:
     little = make_conninfo(database_url, options="-c work_mem=64kB")
     async with connect(little, max_connections=1) as database:
-        made = await filled(database, [4000, 40], apart=True)
-        _, few = made.classes
-        await made.index(NONE).build(made.space)
+        store = await filled(database, [4000, 40], apart=True)
+        _, few = store.classes
+        await store.index(NONE).build(store.space)
         before = await scans(database)
         near_the_many = half(np.eye(DIMENSION)[0])
-        reader = made.reader(few)
-        hits = await made.index(NONE).nearest(made.space, near_the_many, reader, limit=20)
+        reader = store.reader(few)
+        hits = await store.index(NONE).nearest(store.space, near_the_many, reader, limit=20)
         after = await scans(database)
-        assert [hit.chunk_id for hit in hits] == made.nearest(near_the_many, few, limit=20)
+        assert [hit.chunk_id for hit in hits] == store.nearest(near_the_many, few, limit=20)
         assert after["hnsw"] == before["hnsw"] + 1, "it was not tried"
         assert after["class"] == before["class"] + 1, "it did not give up"
 
 
 async def test_in_a_large_space_more_is_searched_exactly(one_connection: Database) -> None:
-    made = await filled(one_connection, [300])
-    index, reader = made.index(50), made.reader(*made.classes)
-    await index.build(made.space)
-    await index.nearest(made.space, question(), reader, limit=20)
+    store = await filled(one_connection, [300])
+    index, reader = store.index(50), store.reader(*store.classes)
+    await index.build(store.space)
+    await index.nearest(store.space, question(), reader, limit=20)
     assert (await scans(one_connection))["hnsw"] == 1
     await one_connection.execute(
         "UPDATE pg_class SET reltuples = 1.5e6 WHERE relname = %(table)s",
-        {"table": f"chunk_vectors_{made.space}"},
+        {"table": f"chunk_vectors_{store.space}"},
     )
-    await index.nearest(made.space, question(), reader, limit=20)
+    await index.nearest(store.space, question(), reader, limit=20)
     assert (await scans(one_connection))["hnsw"] == 1
 
 
@@ -244,18 +244,18 @@ async def test_in_a_large_space_more_is_searched_exactly(one_connection: Databas
 async def test_what_is_nobodys_or_has_changed_hands_is_seen_by_nobody_who_may_not(
     database: Database, max_exact: int
 ) -> None:
-    made = await filled(database, [500, 300])
-    first, second = made.classes
-    await made.index(NONE).build(made.space)
+    store = await filled(database, [500, 300])
+    first, second = store.classes
+    await store.index(NONE).build(store.space)
     staged = {ChunkId(new_id()): question()}
-    await add(made, ClassId(0), staged)
-    moved = made.nearest(question(), first, limit=1)[0]
+    await add(store, ClassId(0), staged)
+    moved = store.nearest(question(), first, limit=1)[0]
     await database.execute(
         "UPDATE document_chunks SET class_id = %(class)s WHERE chunk_id = %(chunk)s",
         {"class": second, "chunk": moved},
     )
-    for reader in (made.reader(first), made.reader(second), made.reader(first, second)):
-        found = await ids(made, max_exact, reader)
+    for reader in (store.reader(first), store.reader(second), store.reader(first, second)):
+        found = await ids(store, max_exact, reader)
         assert not {moved, *staged} & set(found)
         assert len(found) >= 19
 
@@ -264,28 +264,28 @@ async def test_what_is_nobodys_or_has_changed_hands_is_seen_by_nobody_who_may_no
 async def test_after_building_what_comes_goes_and_moves_is_followed(
     database: Database, max_exact: int
 ) -> None:
-    made = await filled(database, [500, 300])
-    first, second = made.classes
-    index = made.index(NONE)
-    await index.build(made.space)
+    store = await filled(database, [500, 300])
+    first, second = store.classes
+    index = store.index(NONE)
+    await index.build(store.space)
     new = ChunkId(new_id())
-    await add(made, first, {new: question()})
-    assert (await ids(made, max_exact, made.reader(first)))[0] == new
+    await add(store, first, {new: question()})
+    assert (await ids(store, max_exact, store.reader(first)))[0] == new
 
     await database.execute(
         "UPDATE document_chunks SET class_id = %(class)s WHERE chunk_id = %(chunk)s",
         {"class": second, "chunk": new},
     )
-    await index.reclassify(made.space, [new], second)
-    assert new not in await ids(made, max_exact, made.reader(first))
-    assert (await ids(made, max_exact, made.reader(second)))[0] == new
+    await index.reclassify(store.space, [new], second)
+    assert new not in await ids(store, max_exact, store.reader(first))
+    assert (await ids(store, max_exact, store.reader(second)))[0] == new
 
-    await index.put(made.space, [ChunkVector(chunk_id=new, class_id=second, vector=-question())])
-    assert new not in await ids(made, max_exact, made.reader(first, second))
+    await index.put(store.space, [ChunkVector(chunk_id=new, class_id=second, vector=-question())])
+    assert new not in await ids(store, max_exact, store.reader(first, second))
 
-    gone = (await ids(made, max_exact, made.reader(second)))[0]
-    await index.remove(made.space, [gone])
-    assert gone not in await ids(made, max_exact, made.reader(first, second))
+    gone = (await ids(store, max_exact, store.reader(second)))[0]
+    await index.remove(store.space, [gone])
+    assert gone not in await ids(store, max_exact, store.reader(first, second))
 
 
 # ── building ──────────────────────────────────────────────────────────────────────────────────────────
@@ -294,21 +294,21 @@ async def test_after_building_what_comes_goes_and_moves_is_followed(
 async def test_a_small_space_gets_no_index_and_a_grown_one_gets_it_once(
     database: Database,
 ) -> None:
-    made = await filled(database, [1000])
-    assert not await made.index(3000).build(made.space)
+    store = await filled(database, [1000])
+    assert not await store.index(3000).build(store.space)
     assert await standing(database) == []
-    assert await made.index(500).build(made.space)
+    assert await store.index(500).build(store.space)
     (valid, oid), *others = await standing(database)
     assert valid
     assert others == []
-    assert await made.index(500).build(made.space)
-    assert await made.index(3000).build(made.space), "one that stands stays"
+    assert await store.index(500).build(store.space)
+    assert await store.index(3000).build(store.space), "one that stands stays"
     assert await standing(database) == [(True, oid)]
 
 
 async def test_of_several_builders_at_once_one_builds(database: Database) -> None:
-    made = await filled(database, [2000])
-    built = await asyncio.gather(*(made.index(NONE).build(made.space) for _ in range(3)))
+    store = await filled(database, [2000])
+    built = await asyncio.gather(*(store.index(NONE).build(store.space) for _ in range(3)))
     assert any(built)
     assert [valid for valid, _ in await standing(database)] == [True]
 
@@ -316,34 +316,34 @@ async def test_of_several_builders_at_once_one_builds(database: Database) -> Non
 async def test_nobody_waits_for_a_building_and_what_comes_meanwhile_is_in_it(
     database: Database, database_url: str
 ) -> None:
-    made = await filled(database, [1000])
-    (only,) = made.classes
+    store = await filled(database, [1000])
+    (only,) = store.classes
     async with await AsyncConnection.connect(database_url) as old:
         await old.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         await old.execute("SELECT FROM class_totals")
-        building = asyncio.create_task(made.index(NONE).build(made.space))
+        building = asyncio.create_task(store.index(NONE).build(store.space))
         await begun(database)
         new = ChunkId(new_id())
         async with asyncio.timeout(PATIENCE):
-            await made.index(NONE).prepare(made.space, DIMENSION)
-            await add(made, only, {new: question()})
-            assert (await ids(made, ALL, made.reader(only)))[0] == new
-            assert (await ids(made, NONE, made.reader(only)))[0] == new
-            assert not await made.index(NONE).build(made.space)
+            await store.index(NONE).prepare(store.space, DIMENSION)
+            await add(store, only, {new: question()})
+            assert (await ids(store, ALL, store.reader(only)))[0] == new
+            assert (await ids(store, NONE, store.reader(only)))[0] == new
+            assert not await store.index(NONE).build(store.space)
         assert not building.done()
         await old.rollback()
     assert await building
-    assert (await ids(made, NONE, made.reader(only)))[0] == new
+    assert (await ids(store, NONE, store.reader(only)))[0] == new
 
 
 async def test_what_a_crash_left_half_built_is_built_anew(
     database: Database, database_url: str
 ) -> None:
-    made = await filled(database, [1000])
+    store = await filled(database, [1000])
     async with await AsyncConnection.connect(database_url) as old:
         await old.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         await old.execute("SELECT FROM class_totals")
-        building = asyncio.create_task(made.index(NONE).build(made.space))
+        building = asyncio.create_task(store.index(NONE).build(store.space))
         await begun(database)
         building.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -351,7 +351,7 @@ async def test_what_a_crash_left_half_built_is_built_anew(
         await old.rollback()
     ((valid, half_built),) = await standing(database)
     assert not valid
-    assert await made.index(NONE).build(made.space)
+    assert await store.index(NONE).build(store.space)
     ((valid, oid),) = await standing(database)
     assert valid
     assert oid != half_built

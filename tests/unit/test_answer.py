@@ -18,7 +18,7 @@ from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Mode, make_question
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.answer_types import answer_types_in, expected_answer
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 from tests.passages import chunk, found, passage
 
 TEXT = (
@@ -46,7 +46,7 @@ def said(asked: str, *texts: str) -> list[str]:
 
 
 def test_units_are_sentences_rows_and_headings() -> None:
-    assert [TEXT[unit.start : unit.end] for unit in units(TEXT)] == [
+    assert [TEXT[unit.start : unit.end] for unit in split_into_units(TEXT)] == [
         "# Contract",
         "Nordwind receives a discount of 18 percent on all items.",
         "The term is three years.",

@@ -130,7 +130,7 @@ def test_a_window_lies_around_the_best_sentence_and_uses_its_whole_size() -> Non
 
 def test_a_wider_window_holds_what_a_narrow_one_lacks() -> None:
     text = f"{'x ' * 1000}The best sentence. {'y ' * 220}25 days, says the manager. {'z ' * 1000}"
-    best = Highlight(start=2000, end=2018, cover=1.0, similarity=1.0)
+    best = Highlight(start=2000, end=2018, coverage=1.0, similarity=1.0)
     entry = replace(passage(chunk(text)), highlights=(best,))
     assert stages_holding(GROUPS, found("How many days?", entry)) == {
         Stage.WINDOW_1200,

@@ -26,7 +26,7 @@ from lightwell.domain.chat import (
     Role,
     SearchResult,
     chat_response_json,
-    conversation_id,
+    parse_conversation_id,
     user_message,
 )
 from lightwell.domain.documents import Chunk, Layout, Locator
@@ -224,7 +224,7 @@ def retrieval(
         analysis=analyze_query("What?"),
         weights={},
         evidence=evidence,
-        best=0.9,
+        best_relevance=0.9,
         metrics=METRICS,
         entities=entities,
         relations=relations,
@@ -391,7 +391,7 @@ def test_a_message_says_something_and_not_too_much() -> None:
 
 def test_a_conversation_called_otherwise_is_not_found() -> None:
     with pytest.raises(NotFound):
-        conversation_id("the one about pumps")
+        parse_conversation_id("the one about pumps")
 
 
 def test_the_history_begins_with_a_question_and_keeps_to_its_budget() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lightwell.domain.access import visible
+from lightwell.domain.access import is_visible
 from lightwell.domain.errors import Invalid
 from lightwell.evaluation.dataset import Dataset, load_dataset
 
@@ -38,13 +38,13 @@ def test_the_reader_without_a_fold_sees_all_but_what_answers_its_questions(
         hidden = {
             each.url
             for each in dataset.documents
-            if not visible(each.acl_tags, dataset.tags_without(fold))
+            if not is_visible(each.acl_tags, dataset.tags_without(fold))
         }
         assert hidden == gold
 
 
 def test_the_reader_with_all_tags_sees_everything(dataset: Dataset) -> None:
-    assert all(visible(each.acl_tags, dataset.tags) for each in dataset.documents)
+    assert all(is_visible(each.acl_tags, dataset.tags) for each in dataset.documents)
     assert all(len(each.acl_tags) == 1 for each in dataset.documents)
 
 

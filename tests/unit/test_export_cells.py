@@ -87,7 +87,7 @@ def passage(text: str) -> Passage:
 
 
 VECTOR = PassageVector(
-    chunk_ref="shelf:document:a#0", model="m", numbers=np.array([0.1, -0.5, 1e-8], np.float32)
+    chunk_ref="shelf:document:a#0", model="m", vector=np.array([0.1, -0.5, 1e-8], np.float32)
 )
 
 
@@ -241,7 +241,7 @@ def test_numbers_are_numbers_in_a_workbook(tmp_path: Path) -> None:
     assert [cell.value for cell in sheet[1]] == ["chunk", "model", "dimension", "0", "1", "2"]
     row = [cell.value for cell in sheet[2]]
     assert row[:3] == ["shelf:document:a#0", "m", 3]
-    assert np.array(row[3:], np.float32).tolist() == VECTOR.numbers.tolist()
+    assert np.array(row[3:], np.float32).tolist() == VECTOR.vector.tolist()
 
 
 def test_a_table_without_rows_still_has_its_heading(tmp_path: Path) -> None:

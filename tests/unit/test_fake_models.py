@@ -17,15 +17,15 @@ async def test_hashed_vectors_have_length_one_and_depend_on_their_text_alone(
     texts: list[str],
 ) -> None:
     embedder: Embedder = HashEmbedder(32)
-    vectors = await embedder.documents(texts)
+    vectors = await embedder.embed_documents(texts)
     assert vectors.shape == (len(texts), 32)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
     for text, vector in zip(texts, vectors, strict=True):
-        assert np.array_equal((await embedder.query(text))[0], vector)
+        assert np.array_equal((await embedder.embed_query(text))[0], vector)
 
 
 async def test_texts_with_common_words_are_near() -> None:
-    vectors = await HashEmbedder().documents(
+    vectors = await HashEmbedder().embed_documents(
         ["the budgets of Atlas", "Atlas budget approved", "cats sleep"]
     )
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3

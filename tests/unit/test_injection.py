@@ -6,7 +6,7 @@ import pytest
 
 from lightwell.answer.extractive import extract_statements
 from lightwell.answer.generation import verify_reply
-from lightwell.text.base64_text import decoded_base64
+from lightwell.text.base64_text import decode_base64_runs
 from lightwell.text.injection import asks_for_message_content, is_injection
 from lightwell.text.terms import terms
 from tests.passages import chunk, found, passage
@@ -227,7 +227,8 @@ def test_honest_text_in_base64_is_no_order(text: str) -> None:
 def test_decoding_costs_no_more_than_the_text_is_long() -> None:
     whole = base64.b64encode(ORDERS[0].encode()).decode()
     many = [" ".join([whole] * count) for count in (1, 10, 100, 1000)]
-    assert all(sum(map(len, decoded_base64(text))) <= 2 * len(text) for text in many)
+    assert all(sum(map(len, decode_base64_runs(text))) <= 2 * len(text) for text in many)
     assert (
-        decoded_base64("Donaudampfschifffahrtsgesellschaft, 0123456789abcdef0123456789abcdef") == []
+        decode_base64_runs("Donaudampfschifffahrtsgesellschaft, 0123456789abcdef0123456789abcdef")
+        == []
     )

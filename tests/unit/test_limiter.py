@@ -146,7 +146,7 @@ async def test_a_small_call_does_not_overtake_a_large_one() -> None:
 async def test_a_pause_that_the_endpoint_asks_for_holds_for_everyone() -> None:
     desk = Desk(Limits(concurrency=2))
     await desk.call("a")
-    await desk.finish("a", lambda slot: slot.paused(7))
+    await desk.finish("a", lambda slot: slot.record_pause(7))
     await desk.call("b")
     await desk.clock.advance(6.9)
     assert desk.entered == ["a"]
@@ -156,11 +156,11 @@ async def test_a_pause_that_the_endpoint_asks_for_holds_for_everyone() -> None:
 
 
 async def test_nobody_sits_through_a_pause_longer_than_a_person_would_wait() -> None:
-    desk = Desk(Limits(concurrency=1, longest_question_pause=15))
+    desk = Desk(Limits(concurrency=1, max_question_pause=15))
     await desk.call("a")
     await desk.call("waiting", QUESTION)
     await desk.call("ingestion")
-    await desk.finish("a", lambda slot: slot.paused(40))
+    await desk.finish("a", lambda slot: slot.record_pause(40))
     await desk.call("asked now", QUESTION)
     assert set(desk.refused) == {"waiting", "asked now"}
     assert "12:00:40 UTC" in desk.refused["asked now"]
@@ -173,7 +173,7 @@ async def test_a_pause_of_hours_turns_everyone_away_with_the_hour() -> None:
     desk = Desk(Limits())
     await desk.call("a")
     await desk.call("b")
-    await desk.finish("a", lambda slot: slot.paused(7200))
+    await desk.finish("a", lambda slot: slot.record_pause(7200))
     await desk.finish("b")
     await desk.call("c")
     assert desk.limiter.state == "open"
@@ -185,14 +185,14 @@ async def test_a_pause_of_hours_turns_everyone_away_with_the_hour() -> None:
 
 
 async def test_after_failures_in_a_row_nobody_calls_and_the_message_says_until_when() -> None:
-    desk = Desk(Limits(concurrency=1, breaker=BreakerLimits(failures=3, rest=10)))
+    desk = Desk(Limits(concurrency=1, breaker=BreakerLimits(failures=3, pause=10)))
     for name in "abcd":
         await desk.call(name)
     for name in "abc":
         await desk.finish(name, fails)
     assert desk.limiter.state == "open"
     assert desk.refused == {
-        "d": "http://model is left alone until 12:00:10 UTC: 3 calls in a row failed,"
+        "d": "http://model gets no calls until 12:00:10 UTC: 3 calls in a row failed,"
         " the last because the connection was refused"
     }
 
@@ -206,7 +206,7 @@ async def test_an_answer_between_failures_keeps_the_fuse_whole() -> None:
 
 
 async def test_after_the_rest_one_call_probes_and_the_others_wait_for_it() -> None:
-    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, pause=10)))
     await desk.call("a")
     await desk.finish("a", fails)
     await desk.clock.advance(10)
@@ -219,7 +219,7 @@ async def test_after_the_rest_one_call_probes_and_the_others_wait_for_it() -> No
 
 
 async def test_a_probe_that_fails_turns_the_others_away_and_doubles_the_rest() -> None:
-    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, pause=10)))
     await desk.call("a")
     await desk.finish("a", fails)
     await desk.clock.advance(10)
@@ -230,7 +230,7 @@ async def test_a_probe_that_fails_turns_the_others_away_and_doubles_the_rest() -
 
 
 async def test_an_old_call_that_fails_while_another_probes_says_nothing_new() -> None:
-    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, pause=10)))
     for name in ("a", "old"):
         await desk.call(name)
     await desk.finish("a", fails)
@@ -243,7 +243,7 @@ async def test_an_old_call_that_fails_while_another_probes_says_nothing_new() ->
 
 
 async def test_a_cancelled_probe_lets_another_probe() -> None:
-    desk = Desk(Limits(breaker=BreakerLimits(failures=1, rest=10)))
+    desk = Desk(Limits(breaker=BreakerLimits(failures=1, pause=10)))
     await desk.call("a")
     await desk.finish("a", fails)
     await desk.clock.advance(10)
@@ -258,7 +258,7 @@ async def test_who_tries_again_keeps_its_place() -> None:
     async with desk.limiter.slot(priority=INGESTION) as slot:
         await desk.call("later")
     await desk.call("last")
-    again = asyncio.create_task(_again(desk, slot.place))
+    again = asyncio.create_task(_again(desk, slot.queue_position))
     await settle()
     await desk.finish("later")
     await again
@@ -267,16 +267,16 @@ async def test_who_tries_again_keeps_its_place() -> None:
 
 
 async def _again(desk: Desk, place: int) -> None:
-    async with desk.limiter.slot(priority=INGESTION, place=place):
+    async with desk.limiter.slot(priority=INGESTION, queue_position=place):
         desk.entered.append("again")
 
 
 def test_the_rest_grows_up_to_its_longest() -> None:
-    breaker = Breaker(BreakerLimits(failures=1, rest=10, longest_rest=25))
+    breaker = Breaker(BreakerLimits(failures=1, pause=10, max_pause=25))
     now, rests = 0.0, list[float]()
     for _ in range(4):
         breaker.record_failure(now)
-        rests.append(breaker.rest_left(now))
+        rests.append(breaker.remaining_pause(now))
         now += rests[-1]
     assert rests == [10, 20, 25, 25]
 

@@ -13,7 +13,7 @@ from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.text import facts, lookalikes, terms
 from lightwell.text.injection import is_injection
 from lightwell.text.sentences import sentence_spans
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 from tests.growth import Timed
 
 JANE = cues.entity_names(["Jane Smith"])
@@ -31,11 +31,11 @@ READERS: dict[str, Callable[[str], object]] = {
         namesakes.split_by_address(["Jane Smith"], (), ())
         or namesakes.parse_name_with_address(text)
     ),
-    "facts.figures": facts.figures,
+    "facts.find_figures": facts.find_figures,
     "facts.placed": facts.facts_with_context,
     "facts.dates_named": facts.find_date_texts,
-    "facts.names": facts.names,
-    "facts.clauses": facts.clauses,
+    "facts.find_names": facts.find_names,
+    "facts.split_into_clauses": facts.split_into_clauses,
     "sentences.cited": reply_sentences.split_citation_marks,
     "telling.defining": lambda text: cues.definition_score(f"Jane Smith {text}", JANE),
     "telling.telling": lambda text: cues.news_score(text, JANE),
@@ -44,10 +44,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_injection(text, len(text) - 1),
     "senses.is_altered": lambda text: changes_modality(text, text, denies=False),
-    "lookalikes.as_read": lookalikes.as_read,
+    "lookalikes.normalize_lookalikes": lookalikes.normalize_lookalikes,
     "terms.terms": terms.terms,
     "graph.normalized": normalize_name,
-    "units.units": units,
+    "units.units": split_into_units,
     "sentences.sentence_spans": sentence_spans,
     "marks.marks": patterns.find_patterns,
     "marks.defined_terms": lambda text: list(patterns.find_defined_terms(text)),

@@ -19,7 +19,7 @@ def minilm() -> MiniLM:
 
 
 async def test_texts_of_one_meaning_are_nearer_than_others(minilm: MiniLM) -> None:
-    vectors = await minilm.documents(
+    vectors = await minilm.embed_documents(
         [
             "The invoice is due within thirty days.",
             "Payment must be made in a month.",
@@ -30,22 +30,22 @@ async def test_texts_of_one_meaning_are_nearer_than_others(minilm: MiniLM) -> No
 
 
 async def test_every_vector_has_length_one_and_the_promised_shape(minilm: MiniLM) -> None:
-    vectors = await minilm.documents(["short", "", LONG])
+    vectors = await minilm.embed_documents(["short", "", LONG])
     assert vectors.shape == (3, minilm.dimension)
     assert vectors.dtype == np.float32
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
 async def test_no_texts_give_no_vectors(minilm: MiniLM) -> None:
-    assert (await minilm.documents([])).shape == (0, 384)
+    assert (await minilm.embed_documents([])).shape == (0, 384)
 
 
 async def test_a_vector_does_not_depend_on_its_company(minilm: MiniLM) -> None:
     texts = ["A budget of 40,000 euros.", LONG, "Ada", "Who approved the budget for Atlas?"]
-    together = await minilm.documents(texts)
-    alone = [(await minilm.documents([text]))[0] for text in texts]
-    backwards = (await minilm.documents(texts[::-1]))[::-1]
-    asked = [(await minilm.query(text))[0] for text in texts]
+    together = await minilm.embed_documents(texts)
+    alone = [(await minilm.embed_documents([text]))[0] for text in texts]
+    backwards = (await minilm.embed_documents(texts[::-1]))[::-1]
+    asked = [(await minilm.embed_query(text))[0] for text in texts]
     assert np.array_equal(together, np.stack(alone))
     assert np.array_equal(together, backwards)
     assert np.array_equal(together, np.stack(asked))
@@ -53,24 +53,24 @@ async def test_a_vector_does_not_depend_on_its_company(minilm: MiniLM) -> None:
 
 async def test_a_vector_does_not_depend_on_the_number_of_threads(minilm: MiniLM) -> None:
     texts = ["one", LONG, "two words"]
-    single = await MiniLM(threads=1).documents(texts)
-    assert np.array_equal(single, await minilm.documents(texts))
+    single = await MiniLM(threads=1).embed_documents(texts)
+    assert np.array_equal(single, await minilm.embed_documents(texts))
 
 
 async def test_the_end_of_a_long_text_counts(minilm: MiniLM) -> None:
     text = LONG[:1000] + " Penguins breed in Antarctica." * 40
-    start, whole = await minilm.documents([LONG[:1000], text])
-    penguins = (await minilm.query("Where do penguins breed?"))[0]
+    start, whole = await minilm.embed_documents([LONG[:1000], text])
+    penguins = (await minilm.embed_query("Where do penguins breed?"))[0]
     assert whole @ penguins > start @ penguins + 0.2
 
 
 async def test_the_vocabulary_is_the_uncased_one(minilm: MiniLM) -> None:
-    upper, lower = await minilm.documents(["ÉCLAIR Recipe", "eclair recipe"])
+    upper, lower = await minilm.embed_documents(["ÉCLAIR Recipe", "eclair recipe"])
     assert np.array_equal(upper, lower)
 
 
 async def test_the_event_loop_stays_free_while_the_model_reads(minilm: MiniLM) -> None:
-    for read in (minilm.documents([LONG, LONG]), minilm.query(LONG)):
+    for read in (minilm.embed_documents([LONG, LONG]), minilm.embed_query(LONG)):
         beats = 0
         reading = asyncio.create_task(read)
         while not reading.done():
@@ -81,7 +81,9 @@ async def test_the_event_loop_stays_free_while_the_model_reads(minilm: MiniLM) -
 
 async def test_the_vectors_are_those_of_the_published_model(minilm: MiniLM) -> None:
     """The similarities sentence-transformers gives for this pair, within what int8 weights lose."""
-    vectors = await minilm.documents(["This is an example sentence", "Each sentence is converted"])
+    vectors = await minilm.embed_documents(
+        ["This is an example sentence", "Each sentence is converted"]
+    )
     assert vectors[0][:3] == pytest.approx([0.0677, 0.0635, 0.0487], abs=0.02)  # pyright: ignore[reportUnknownMemberType]
 
 

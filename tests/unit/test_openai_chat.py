@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-from lightwell.domain.errors import ModelBusy, ModelFailed, SchemaDeclined
+from lightwell.domain.errors import ModelBusy, ModelFailed, SchemaUnsupported
 from lightwell.models.endpoint import Connection, Endpoint, RetryPolicy, connect, without_secrets
 from lightwell.models.limiter import Priority
 from lightwell.models.openai_chat import OpenAIChat
@@ -127,9 +127,9 @@ async def test_a_schema_that_cannot_be_left_out_is_asked_without_no_more() -> No
     fake = FakeEndpoint(declined_parameters=frozenset({"response_format", "temperature"}))
     with fake.running():
         async with connect(endpoint(fake.base_url), clock=InstantClock()) as connection:
-            chat = OpenAIChat(connection, priority=Priority.QUESTION, holds_to_schema=True)
+            chat = OpenAIChat(connection, priority=Priority.QUESTION, requires_schema=True)
             for _ in range(2):
-                with pytest.raises(SchemaDeclined):
+                with pytest.raises(SchemaUnsupported):
                     await chat.reply(ASKED, max_tokens=50, schema=SCHEMA)
             assert len(fake.requests) == 1
             assert (await chat.reply(ASKED, max_tokens=50)).text == "understood"
@@ -169,7 +169,7 @@ async def test_nobody_waits_an_hour_for_an_answer() -> None:
     busy = Behaviour(status=429, headers={"Retry-After": "3600"})
     error = await failure(FakeEndpoint(behaviour=busy))
     assert isinstance(error, ModelBusy)
-    assert "is left alone until 13:00" in str(error)
+    assert "gets no calls until 13:00" in str(error)
 
 
 async def test_a_garbled_answer_is_asked_for_again() -> None:
@@ -185,11 +185,11 @@ async def test_a_garbled_answer_is_asked_for_again() -> None:
     [
         (Behaviour(status=401), 1, "answered 401: check LIGHTWELL_CHAT_API_KEY"),
         (Behaviour(status=404), 1, "answered 404: there is no model 'owl' at this URL"),
-        (Behaviour(status=400), 1, "answered 400: it does not take this request"),
+        (Behaviour(status=400), 1, "answered 400: it rejects this request"),
         (Behaviour(status=500), 5, "answered 500: the server has an internal error"),
-        (Behaviour(closes_connection=True), 5, "cannot be reached: is it running"),
-        (Behaviour(raw_body=b"{}"), 5, "something else than expected"),
-        (Behaviour(raw_body=b'{"choices": []}'), 5, "something else than expected"),
+        (Behaviour(closes_connection=True), 5, "cannot be reached: check that it is running"),
+        (Behaviour(raw_body=b"{}"), 5, "sent an unexpected reply"),
+        (Behaviour(raw_body=b'{"choices": []}'), 5, "sent an unexpected reply"),
         (Behaviour(refusal="I would rather not."), 1, "refused to answer"),
         (Behaviour(finish_reason="content_filter"), 1, "refused to answer"),
         (
@@ -200,7 +200,7 @@ async def test_a_garbled_answer_is_asked_for_again() -> None:
         (
             Behaviour(status=400, error={"code": TEXT, "message": f"{KEY} {TEXT}"}),
             1,
-            "answered 400: it does not take this request",
+            "answered 400: it rejects this request",
         ),
     ],
 )
@@ -213,7 +213,7 @@ async def test_a_failure_says_how_to_mend_it(behaves: Behaviour, asked: int, mes
 
 
 async def test_an_empty_reply_is_a_failure() -> None:
-    assert "its reply is empty" in str(await failure(FakeEndpoint(lambda body: "")))
+    assert "sent an empty reply" in str(await failure(FakeEndpoint(lambda body: "")))
 
 
 async def test_an_endpoint_that_is_not_there_is_named() -> None:
@@ -221,7 +221,7 @@ async def test_an_endpoint_that_is_not_there_is_named() -> None:
         url = gone.base_url
     async with connect(endpoint(url), clock=InstantClock()) as connection:
         chat = OpenAIChat(connection, priority=Priority.QUESTION)
-        with pytest.raises(ModelFailed, match=f"{url} cannot be reached: is it running"):
+        with pytest.raises(ModelFailed, match=f"{url} cannot be reached: check that it is running"):
             await chat.reply(ASKED, max_tokens=50)
         assert connection.limiter.state == "open"
         with pytest.raises(ModelBusy, match="5 calls in a row failed, the last because it cannot"):
@@ -283,10 +283,10 @@ async def test_a_stream_is_tried_again_until_its_first_word() -> None:
 @pytest.mark.parametrize(
     ("behaves", "message"),
     [
-        (Behaviour(sends_half=True), "its reply broke off"),
+        (Behaviour(sends_half=True), "the stream ended early"),
         (Behaviour(refusal="No."), "refused to answer"),
         (Behaviour(finish_reason="content_filter"), "refused to answer"),
-        (Behaviour(raw_body=b"data: {broken\n\n"), "something else than expected"),
+        (Behaviour(raw_body=b"data: {broken\n\n"), "sent an unexpected reply"),
         (Behaviour(status=401), "check LIGHTWELL_CHAT_API_KEY"),
     ],
 )

@@ -10,19 +10,19 @@ from pydantic import SecretStr
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.models.endpoint import Endpoint, connect
-from lightwell.models.openai_embedder import OpenAIEmbedder, Space, truncate_to_tokens
+from lightwell.models.openai_embedder import EmbeddingOptions, OpenAIEmbedder, truncate_to_tokens
 from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.text.tokens import token_count
 
 TEXTS = [f"note {number} about the budget" for number in range(10)]
-SMALL = Space(dimension=64, batch=4)
+SMALL = EmbeddingOptions(dimension=64, batch=4)
 
 
 @asynccontextmanager
 async def embedding(
-    fake: FakeEndpoint, space: Space, *, concurrency: int = 16
+    fake: FakeEndpoint, space: EmbeddingOptions, *, concurrency: int = 16
 ) -> AsyncGenerator[OpenAIEmbedder]:
     with fake.running():
         there = Endpoint(
@@ -44,9 +44,9 @@ async def test_vectors_come_in_the_order_of_the_texts_with_length_one() -> None:
     """The fake server sends them backwards and three times as long."""
     fake = FakeEndpoint()
     async with embedding(fake, SMALL) as embedder:
-        vectors = await embedder.documents(TEXTS)
-        question = await embedder.query(TEXTS[3])
-    expected = await HashEmbedder(64).documents(TEXTS)
+        vectors = await embedder.embed_documents(TEXTS)
+        question = await embedder.embed_query(TEXTS[3])
+    expected = await HashEmbedder(64).embed_documents(TEXTS)
     assert vectors.dtype == np.float32
     assert np.allclose(vectors, expected, atol=1e-6)
     assert np.allclose(question, expected[3:4], atol=1e-6)
@@ -55,7 +55,7 @@ async def test_vectors_come_in_the_order_of_the_texts_with_length_one() -> None:
 async def test_texts_go_in_batches_and_batches_side_by_side() -> None:
     fake = FakeEndpoint(behaviour=Behaviour(latency=0.05))
     async with embedding(fake, SMALL, concurrency=2) as embedder:
-        await embedder.documents(TEXTS)
+        await embedder.embed_documents(TEXTS)
     assert sorted(map(str, sent(fake))) == sorted(map(str, [TEXTS[:4], TEXTS[4:8], TEXTS[8:]]))
     assert fake.max_at_once == 2
 
@@ -63,57 +63,57 @@ async def test_texts_go_in_batches_and_batches_side_by_side() -> None:
 async def test_no_texts_cost_no_call() -> None:
     fake = FakeEndpoint()
     async with embedding(fake, SMALL) as embedder:
-        assert (await embedder.documents([])).shape == (0, 64)
+        assert (await embedder.embed_documents([])).shape == (0, 64)
     assert fake.requests == []
 
 
 async def test_numbers_are_taken_as_well_as_base64() -> None:
     raw = json.dumps({"data": [{"index": 0, "embedding": [3.0, 4.0]}]}).encode()
     fake = FakeEndpoint(behaviour=Behaviour(raw_body=raw))
-    async with embedding(fake, Space(dimension=2)) as embedder:
-        assert (await embedder.query("a")).tolist() == [[np.float32(0.6), np.float32(0.8)]]
+    async with embedding(fake, EmbeddingOptions(dimension=2)) as embedder:
+        assert (await embedder.embed_query("a")).tolist() == [[np.float32(0.6), np.float32(0.8)]]
 
 
 async def test_a_dimension_is_asked_for_only_when_vectors_are_to_be_shortened() -> None:
     fake = FakeEndpoint()
     async with embedding(fake, SMALL) as embedder:
-        await embedder.query("a")
+        await embedder.embed_query("a")
     assert "dimensions" not in fake.requests[0].body
     fake = FakeEndpoint()
-    async with embedding(fake, Space(dimension=64, shortened=True)) as embedder:
-        await embedder.query("a")
+    async with embedding(fake, EmbeddingOptions(dimension=64, is_shortened=True)) as embedder:
+        await embedder.embed_query("a")
     assert fake.requests[0].body["dimensions"] == 64
 
 
 async def test_what_a_batch_left_out_is_asked_for_again() -> None:
     fake = FakeEndpoint(script=[Behaviour(sends_half=True)])
     async with embedding(fake, SMALL) as embedder:
-        vectors = await embedder.documents(TEXTS[:4])
+        vectors = await embedder.embed_documents(TEXTS[:4])
     assert sent(fake) == [TEXTS[:4], TEXTS[2:4]]
-    assert np.allclose(vectors, await HashEmbedder(64).documents(TEXTS[:4]), atol=1e-6)
+    assert np.allclose(vectors, await HashEmbedder(64).embed_documents(TEXTS[:4]), atol=1e-6)
 
 
 async def test_trouble_repeats_only_the_batch_that_had_it() -> None:
     fake = FakeEndpoint(script=[Behaviour(), Behaviour(status=500), Behaviour()])
     async with embedding(fake, SMALL, concurrency=1) as embedder:
-        vectors = await embedder.documents(TEXTS)
+        vectors = await embedder.embed_documents(TEXTS)
     assert len(fake.requests) == 4
-    assert np.allclose(vectors, await HashEmbedder(64).documents(TEXTS), atol=1e-6)
+    assert np.allclose(vectors, await HashEmbedder(64).embed_documents(TEXTS), atol=1e-6)
 
 
 async def test_the_prefixes_that_a_model_wants_are_set_before_texts_and_questions() -> None:
     fake = FakeEndpoint()
-    space = Space(dimension=64, document_prefix="passage: ", query_prefix="query: ")
+    space = EmbeddingOptions(dimension=64, document_prefix="passage: ", query_prefix="query: ")
     async with embedding(fake, space) as embedder:
-        await embedder.documents(["a", ""])
-        await embedder.query("b")
+        await embedder.embed_documents(["a", ""])
+        await embedder.embed_query("b")
     assert sent(fake) == [["passage: a", "passage: "], ["query: b"]]
 
 
 async def test_a_text_too_long_is_cut_and_an_empty_one_is_not_sent_empty() -> None:
     fake = FakeEndpoint()
-    async with embedding(fake, Space(dimension=64, max_tokens=5)) as embedder:
-        await embedder.documents(["one two three four five six seven", ""])
+    async with embedding(fake, EmbeddingOptions(dimension=64, max_tokens=5)) as embedder:
+        await embedder.embed_documents(["one two three four five six seven", ""])
     assert sent(fake) == [["one two three four five", " "]]
 
 
@@ -134,15 +134,15 @@ async def test_vectors_that_cannot_be_used_are_refused(
     raw: dict[str, object], message: str
 ) -> None:
     fake = FakeEndpoint(behaviour=Behaviour(raw_body=json.dumps(raw).encode()))
-    async with embedding(fake, Space(dimension=2)) as embedder:
+    async with embedding(fake, EmbeddingOptions(dimension=2)) as embedder:
         with pytest.raises(ModelFailed, match=message):
-            await embedder.documents(["a"])
+            await embedder.embed_documents(["a"])
 
 
 async def test_the_dimension_that_is_wrong_names_the_setting() -> None:
     async with embedding(FakeEndpoint(dimension=16), SMALL) as embedder:
         with pytest.raises(ModelFailed, match="set LIGHTWELL_EMBEDDING_DIMENSION"):
-            await embedder.documents(TEXTS)
+            await embedder.embed_documents(TEXTS)
 
 
 @given(st.text(max_size=60), st.integers(1, 20))

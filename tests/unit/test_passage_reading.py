@@ -31,9 +31,9 @@ class Counting(HashEmbedder):
 
     asked = 0
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         self.asked += len(texts)
-        return await super().documents(texts)
+        return await super().embed_documents(texts)
 
 
 def passage(text: str, *, title: str = "Contract", number: int = 1) -> Evidence:
@@ -59,7 +59,7 @@ def passage(text: str, *, title: str = "Contract", number: int = 1) -> Evidence:
 
 
 async def asked() -> RerankQuery:
-    vector = await HashEmbedder().query("What discount does Nordwind receive?")
+    vector = await HashEmbedder().embed_query("What discount does Nordwind receive?")
     return RerankQuery(vector=vector[0], weights=WEIGHTS, names=frozenset({"nordwind"}))
 
 
@@ -91,7 +91,7 @@ async def test_the_best_unit_comes_first_and_is_a_slice_of_the_passage() -> None
     [entry] = await rerank_locally(HashEmbedder(), await asked(), [passage(DISCOUNT)])
     best = entry.highlights[0]
     assert DISCOUNT[best.start : best.end] == "Nordwind receives a discount of nine percent."
-    assert best.cover == pytest.approx(1.0)
+    assert best.coverage == pytest.approx(1.0)
 
 
 async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_compared() -> None:
@@ -99,7 +99,7 @@ async def test_of_a_long_passage_only_the_units_with_most_of_the_question_are_co
     filler = " ".join(f"Item {n} is of another kind." for n in range(40))
     [entry] = await rerank_locally(embedder, await asked(), [passage(f"{filler} {DISCOUNT}")])
     assert embedder.asked == len(entry.highlights) == MAX_COMPARED
-    assert entry.highlights[0].cover == pytest.approx(1.0)
+    assert entry.highlights[0].coverage == pytest.approx(1.0)
 
 
 async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:

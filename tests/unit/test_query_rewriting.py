@@ -3,7 +3,7 @@
 import pytest
 
 from lightwell.domain.errors import ModelFailed, ModelRefused
-from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.ports import Message
 from lightwell.retrieve.query_rewriting import LONGEST_TURN, UNANSWERED, UNUSABLE, rewrite_followup
 from lightwell.testing.models import ScriptedModel, ScriptedReply
@@ -67,7 +67,7 @@ async def test_names_are_looked_for_further_back_and_not_in_answers() -> None:
 
 
 async def test_what_would_grow_too_long_stays() -> None:
-    message = "Who owns it? " + "?" * (LONGEST_QUESTION - 20)
+    message = "Who owns it? " + "?" * (MAX_QUESTION_LENGTH - 20)
     assert (await rewrite_followup(message, CONVERSATION, None)).text == message
 
 
@@ -125,7 +125,7 @@ async def test_a_year_that_was_asked_for_is_never_lost() -> None:
     ("says", "note"),
     [
         (ModelFailed("it is away"), UNANSWERED),
-        (ModelRefused("no", said="I'm sorry"), UNANSWERED),
+        (ModelRefused("no", response_text="I'm sorry"), UNANSWERED),
         ("Who owns Nordwind Energie?" + " a" * 700, UNUSABLE),
     ],
 )

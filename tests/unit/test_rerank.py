@@ -11,7 +11,7 @@ from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.ports import Reranked
+from lightwell.ports import RerankedPassage
 from lightwell.retrieve.rerank import LONGEST_PASSAGE, UNANSWERED, rerank
 
 QUESTION = "What is the price?"
@@ -25,15 +25,15 @@ class Says:
     relevances: Sequence[float]
     asked: list[tuple[str, Sequence[str]]] = field(default_factory=list[tuple[str, Sequence[str]]])
 
-    async def rerank(self, question: str, passages: Sequence[str]) -> list[Reranked]:
+    async def rerank(self, question: str, passages: Sequence[str]) -> list[RerankedPassage]:
         self.asked.append((question, passages))
-        found = [Reranked(place=at, relevance=one) for at, one in enumerate(self.relevances)]
+        found = [RerankedPassage(index=at, relevance=one) for at, one in enumerate(self.relevances)]
         return sorted(found, key=lambda one: -one.relevance)
 
 
 @dataclass(frozen=True)
 class Away:
-    async def rerank(self, question: str, passages: Sequence[str]) -> list[Reranked]:
+    async def rerank(self, question: str, passages: Sequence[str]) -> list[RerankedPassage]:
         raise ModelFailed("it is away")
 
 

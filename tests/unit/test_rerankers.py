@@ -15,7 +15,7 @@ from lightwell.models.rerankers import (
     RemoteReranker,
     RerankEndpoint,
     Scores,
-    reranker_request,
+    open_reranker,
 )
 from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
@@ -39,7 +39,7 @@ async def reranker(
 ) -> AsyncGenerator[RemoteReranker]:
     with fake.running():
         here = replace(there or endpoint(), base_url=fake.url)
-        async with reranker_request(
+        async with open_reranker(
             here, calibration=calibration, meter=meter, clock=InstantClock()
         ) as one:
             yield one
@@ -71,7 +71,7 @@ async def test_each_dialect_gets_its_form_and_gives_every_passage_once(
     assert fake.requests[0].path == path
     assert fake.requests[0].body == body | {"query": QUESTION}
     assert fake.requests[0].headers["authorization"] == "Bearer sk-1"
-    assert [each.place for each in found] == [2, 1, 0, 3]
+    assert [each.index for each in found] == [2, 1, 0, 3]
     assert [each.relevance for each in found] == pytest.approx([1, 2 / 3, 0, 0], abs=1e-5)
 
 
@@ -125,7 +125,7 @@ async def test_what_a_call_costs_is_noted_as_told_or_as_sent(raw: bytes, tokens:
 async def test_a_calibration_moves_the_relevance_and_not_the_order() -> None:
     async with reranker(FakeEndpoint(), calibration=Calibration(a=0.5, b=-1)) as one:
         found = await one.rerank(QUESTION, PASSAGES)
-    assert [each.place for each in found] == [2, 1, 0, 3]
+    assert [each.index for each in found] == [2, 1, 0, 3]
     assert found[1].relevance == pytest.approx(1 / (1 + math.exp(1 - 0.5 * math.log(2))))
 
 
@@ -137,7 +137,7 @@ async def test_an_endpoint_that_takes_few_at_once_gets_batches() -> None:
         8,
         32,
     ]
-    assert (len(found), found[0].place) == (40, 39)
+    assert (len(found), found[0].index) == (40, 39)
 
 
 async def test_no_passages_cost_no_call() -> None:
@@ -177,7 +177,7 @@ async def test_a_reranker_that_keeps_failing_is_not_asked_any_more() -> None:
         for _ in range(5):
             with pytest.raises(ModelFailed, match="did not answer"):
                 await one.rerank(QUESTION, PASSAGES)
-        with pytest.raises(ModelBusy, match="is left alone until"):
+        with pytest.raises(ModelBusy, match="gets no calls until"):
             await one.rerank(QUESTION, PASSAGES)
     assert len(fake.requests) <= 5
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 import lightwell
 from lightwell.domain.errors import Invalid, LightwellError
-from lightwell.records.database import connect, pending_migrations
+from lightwell.records.database import connect, list_pending_migrations
 from lightwell.records.health import examine_database
 from lightwell.settings import Settings, settings_from_environment
 
@@ -112,7 +112,7 @@ async def test_a_malformed_database_url_is_refused_and_none_of_it_told(url: str)
         async with connect(url):
             raise AssertionError
 
-    for attempt in (opened(), pending_migrations(url), examine_database(url)):
+    for attempt in (opened(), list_pending_migrations(url), examine_database(url)):
         with pytest.raises(LightwellError) as caught:
             await attempt
         told = "".join(traceback.format_exception(caught.value))

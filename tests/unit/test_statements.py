@@ -103,7 +103,7 @@ def test_what_was_said_is_looked_for_in_other_words_too() -> None:
     more = merge_retrievals(one, asked(CALL, AGAIN, relevance=0.7))
     assert [each.chunk for each in more.evidence] == [PLAN, CALL, AGAIN]
     assert [each.relevance for each in more.evidence] == [0.9, 0.9, 0.0]
-    assert more.best == one.best
+    assert more.best_relevance == one.best_relevance
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from lightwell.connectors._file_settings import parse_front_matter
-from lightwell.domain.access import Tags, tags_of
+from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli import store
 
@@ -15,7 +15,7 @@ def in_front_matter(word: str) -> Tags | None:
 
 
 WAYS: list[Callable[[str], Tags | None]] = [
-    lambda word: tags_of([word]),
+    lambda word: parse_tags([word]),
     lambda word: store.parse_reader_tags([word]),
     lambda word: store.parse_document_tags([word]),
     in_front_matter,
@@ -64,7 +64,7 @@ def test_a_person_of_the_demo_is_a_tag_like_any_other() -> None:
 )
 def test_a_tag_that_looks_like_another_is_refused(tag: str, reason: str) -> None:
     with pytest.raises(Invalid, match=reason):
-        tags_of([tag])
+        parse_tags([tag])
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_a_tag_that_looks_like_another_is_refused(tag: str, reason: str) -> None
     ["team:\u043f\u0440\u043e\u0434\u0430\u0436\u0438", "team:größe", "user:tg_123", "チーム:営業"],
 )
 def test_a_tag_may_be_in_any_language(tag: str) -> None:
-    assert tags_of([tag]) == {tag}
+    assert parse_tags([tag]) == {tag}
 
 
 def test_a_single_word_is_no_list_of_tags() -> None:
-    with pytest.raises(Invalid, match=r"Give a list of access tags: \['team:x'\]"):
-        tags_of("team:x")
+    with pytest.raises(Invalid, match=r"Access tags must be a list, such as \['team:x'\]"):
+        parse_tags("team:x")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.text.terms import MAX_COUNTED, frequencies, terms, words
+from lightwell.text.terms import MAX_TERM_FREQUENCY, count_terms, terms, words
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_terms_leave_stop_words_out_and_stem_the_rest() -> None:
 
 
 def test_frequencies_are_counted_up_to_a_bound() -> None:
-    assert frequencies("pump " * 20) == {"pump": MAX_COUNTED}
+    assert count_terms("pump " * 20) == {"pump": MAX_TERM_FREQUENCY}
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=60))

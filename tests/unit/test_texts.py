@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lightwell.domain.access import tags_of
+from lightwell.domain.access import parse_tags
 from lightwell.domain.chat import user_message
 from lightwell.domain.errors import Invalid
 from lightwell.domain.questions import Mode, make_question, require_retrieval_mode
@@ -14,9 +14,12 @@ from lightwell.domain.texts import require_text
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("caf\udce9", "The name holds the byte 0xe9, which is no UTF-8: set the terminal to UTF-8"),
-        ("a\ud800b", "The name holds U+D800, half a character"),
-        ("a\0b", "The name holds a NUL character: leave it out"),
+        (
+            "caf\udce9",
+            "The name contains the byte 0xe9, which is not UTF-8: set the terminal to UTF-8",
+        ),
+        ("a\ud800b", "The name contains U+D800, half a character"),
+        ("a\0b", "The name contains a NUL character: remove it"),
     ],
 )
 def test_what_no_text_holds_is_named(text: str, told: str) -> None:
@@ -33,13 +36,13 @@ READS: list[tuple[Callable[[str], object], str]] = [
     (lambda text: make_question(text), "The question"),
     (lambda text: make_question("What?", topic=text), "The topic"),
     (lambda text: user_message(text), "The message"),
-    (lambda text: tags_of([text]), "The access tag"),
+    (lambda text: parse_tags([text]), "The access tag"),
 ]
 
 
 @pytest.mark.parametrize(("read", "what"), READS)
 def test_every_word_that_comes_in_is_looked_at(read: Callable[[str], object], what: str) -> None:
-    with pytest.raises(Invalid, match=f"^{what} holds"):
+    with pytest.raises(Invalid, match=f"^{what} contains"):
         read("a\ud800b")
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 PAGE = """Figures
 First quarter 2026 Plan First quarter 2025
@@ -19,7 +19,7 @@ Paris with Anna."""
 
 
 def parts(text: str) -> list[str]:
-    return [text[unit.start : unit.end] for unit in units(text)]
+    return [text[unit.start : unit.end] for unit in split_into_units(text)]
 
 
 def test_the_rows_of_a_table_without_rules_are_units_of_their_own() -> None:
@@ -42,7 +42,7 @@ def test_prose_that_was_wrapped_is_cut_at_its_sentences_alone() -> None:
 
 
 def test_the_same_text_is_cut_once() -> None:
-    assert units(PAGE) is units("".join(PAGE))
+    assert split_into_units(PAGE) is split_into_units("".join(PAGE))
 
 
 @pytest.mark.parametrize(

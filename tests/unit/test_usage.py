@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from lightwell.domain.errors import BudgetSpent, Invalid, ModelRefused
-from lightwell.domain.usage import OperationType, Price, TokenUsage, summary
+from lightwell.domain.usage import OperationType, Price, TokenUsage, summarize_usage
 from lightwell.models.meter import Meter, MeteredModel
 from lightwell.ports import Message
 from lightwell.testing.models import ScriptedModel
@@ -26,7 +26,7 @@ def usage(kind: OperationType, asked: int, said: int) -> TokenUsage:
 
 
 def test_a_summary_adds_up() -> None:
-    total = summary([usage(INGESTION, 10, 1), usage(QUERY, 5, 2), usage(INGESTION, 20, 3)])
+    total = summarize_usage([usage(INGESTION, 10, 1), usage(QUERY, 5, 2), usage(INGESTION, 20, 3)])
     assert (total.calls, total.total_input_tokens, total.total_output_tokens) == (3, 35, 6)
     assert dict(total.by_operation_type) == {INGESTION: 34, QUERY: 7}
 
@@ -37,15 +37,15 @@ def test_no_count_is_negative() -> None:
 
 
 def test_a_price_is_known_or_not() -> None:
-    assert Price(input=1.0, output=10.0).of(500_000, 100_000) == pytest.approx(1.5)
-    assert Price(input=1.0, output=None).of(1, 1) is None
+    assert Price(input=1.0, output=10.0).cost(500_000, 100_000) == pytest.approx(1.5)
+    assert Price(input=1.0, output=None).cost(1, 1) is None
 
 
 async def test_a_meter_notes_replies_streams_and_refusals() -> None:
     meter = Meter()
     said = [
         "hello there",
-        ModelRefused("no", said="never", input_tokens=7, output_tokens=2),
+        ModelRefused("no", response_text="never", input_tokens=7, output_tokens=2),
         "bye now",
     ]
     model = MeteredModel(inner=ScriptedModel(said), meter=meter, operation=QUERY)

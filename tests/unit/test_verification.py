@@ -8,12 +8,12 @@ from lightwell.domain.evidence import Evidence
 from lightwell.text.facts import (
     Figure,
     PartialDate,
-    clauses,
     differ_in_negation,
-    figures,
     find_date_texts,
     find_dates,
-    names,
+    find_figures,
+    find_names,
+    split_into_clauses,
 )
 from tests.passages import chunk, passage
 
@@ -326,7 +326,7 @@ def test_what_cannot_be_found_out(reply: str, source: str) -> None:
     ],
 )
 def test_figures(text: str, found: set[tuple[str, str]]) -> None:
-    assert figures(text) == {Figure(value=value, unit=unit) for value, unit in found}
+    assert find_figures(text) == {Figure(value=value, unit=unit) for value, unit in found}
 
 
 @pytest.mark.parametrize(
@@ -344,10 +344,10 @@ def test_dates_are_named_as_they_are_written() -> None:
 
 def test_names_are_what_is_written_as_names() -> None:
     text = "Water flows. However, Priya Raman of ENG-42 met LiHua (ana@acme.example) in Lübeck."
-    assert [" ".join(sorted(name)) for name in names(text)] == [
+    assert [" ".join(sorted(name)) for name in find_names(text)] == [
         "priya raman", "42 eng", "hua li", "acm ana exampl", "lubeck",
     ]  # fmt: skip
-    assert frozenset({"water"}) in names(text, {"water"})
+    assert frozenset({"water"}) in find_names(text, {"water"})
 
 
 @pytest.mark.parametrize(
@@ -364,5 +364,5 @@ def test_names_are_what_is_written_as_names() -> None:
     ],
 )
 def test_denial_turned_round(one: str, other: str, turned: bool) -> None:  # noqa: FBT001
-    assert differ_in_negation(clauses(one), clauses(other)) is turned
-    assert differ_in_negation(clauses(other), clauses(one)) is turned
+    assert differ_in_negation(split_into_clauses(one), split_into_clauses(other)) is turned
+    assert differ_in_negation(split_into_clauses(other), split_into_clauses(one)) is turned

@@ -34,7 +34,7 @@ async def ambiguous_names(
 
 async def _possible_entities(database: Database, reader: Reader, name: str) -> list[Subject]:
     found = await entity_lookup.match_entities(database, reader, name)
-    fits = found.entities if found.exactly else _named_by_part(name, found.entities)
+    fits = found.entities if found.is_exact else _named_by_part(name, found.entities)
     if len(fits) == 1 and not await _may_be_several_people(database, reader, fits[0]):
         return []
     return await possible_subjects(database, reader, fits)
@@ -46,7 +46,8 @@ def _named_by_part(name: str, entities: Sequence[Entity]) -> list[Entity]:
     return [
         each
         for each in entities
-        if each.kind not in entity_lookup.TITLES and words <= {*normalize_name(each.name).split()}
+        if each.kind not in entity_lookup.TITLE_KINDS
+        and words <= {*normalize_name(each.name).split()}
     ]
 
 

@@ -146,7 +146,7 @@ def _passages(answer: Answer, retrieval: Retrieval) -> dict[str, SearchResult]:
     """Return the published chunks that the answer cites, by id, in the order of its marks."""
     known: dict[str, SearchResult] = {}
     for entry in retrieval.evidence:
-        for chunk in entry.published:
+        for chunk in entry.published_chunks:
             known[str(chunk.id)] = _passage(chunk, entry.cosine_distance)
     return {chunk: known[chunk] for chunk in _chunk_marks(answer)}
 

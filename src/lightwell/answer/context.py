@@ -11,7 +11,7 @@ from lightwell.domain.evidence import Evidence, Highlight, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.text.terms import terms, words
 from lightwell.text.tokens import token_count
-from lightwell.text.units import Unit, units
+from lightwell.text.units import Unit, split_into_units
 
 _FRAME = 12
 """Tokens of the number and the fences around a passage, at most."""
@@ -183,7 +183,9 @@ def _capitalised_words(entry: Evidence) -> frozenset[str]:
 
 def _facts_in(entry: Evidence) -> frozenset[str]:
     text = entry.chunk.text
-    return frozenset(" ".join(words(text[unit.start : unit.end])) for unit in units(text))
+    return frozenset(
+        " ".join(words(text[unit.start : unit.end])) for unit in split_into_units(text)
+    )
 
 
 # ── a passage cut to fit ──────────────────────────────────────────────────────────────────────────────
@@ -195,7 +197,7 @@ def _trim_to_budget(entry: Evidence, tokens_left: int, *, always: bool) -> Evide
         return entry
     if tokens_left < _MIN_ROOM and not always:
         return None
-    parts = units(entry.chunk.text)
+    parts = split_into_units(entry.chunk.text)
     if not parts:
         return None
     first, last = _around(entry, parts, tokens_left)
@@ -239,7 +241,7 @@ def _slice(entry: Evidence, start: int, end: int) -> Evidence:
             Highlight(
                 start=each.start - start,
                 end=each.end - start,
-                cover=each.cover,
+                coverage=each.coverage,
                 similarity=each.similarity,
             )
             for each in entry.highlights

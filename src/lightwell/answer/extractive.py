@@ -229,7 +229,7 @@ def _select(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate
 
 def _is_relevant(candidate: Candidate, retrieval: Retrieval) -> bool:
     """Return whether a unit stands in a passage that is nearly as relevant as the best."""
-    return candidate.quote.evidence.relevance >= _MIN_RELEVANCE * retrieval.best
+    return candidate.quote.evidence.relevance >= _MIN_RELEVANCE * retrieval.best_relevance
 
 
 def _is_enough(candidate: Candidate) -> bool:
@@ -268,7 +268,7 @@ def _follow_lead(
     the question that the best one lacks.
     """
     asked = retrieval.analysis.expected.terms
-    brought = frozenset[str]().union(*facts.names(best.quote.text)) - asked - facts.MONTH_TERMS
+    brought = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked - facts.MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 
     def adds(each: Candidate) -> float:

@@ -93,7 +93,7 @@ class AnswerGenerator:
     async def statements(self, retrieval: Retrieval) -> Statements:
         """Return what the documents state about the question as a list, or insufficient evidence."""
         candidates = statements.statement_quotes(retrieval)
-        if self.model is None or not (candidates or retrieval.is_enough):
+        if self.model is None or not (candidates or retrieval.is_sufficient):
             return statements.build_statements(retrieval, candidates, self._name)
         shown = select_context(retrieval, self.budget)
         sent = generation.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
@@ -120,7 +120,7 @@ class AnswerGenerator:
             parts = bypass.stream_unverified(
                 retrieval, model.model, ask(model, bypass.messages(retrieval))
             )
-        elif model is not None and retrieval.is_enough:
+        elif model is not None and retrieval.is_sufficient:
             parts = self._generated(model, retrieval, ask)
         else:
             parts = self._extracted(retrieval)
@@ -157,7 +157,7 @@ class AnswerGenerator:
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         made = AnswerBuilder(retrieval=retrieval, model=self._name)
-        if retrieval.is_enough and self.model is None:
+        if retrieval.is_sufficient and self.model is None:
             for part in made.add(extractive.extract_statements(retrieval)):
                 yield part
         for part in made.finish():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Citation, Evidence
 from lightwell.text.terms import terms
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 LONGEST_SNIPPET = 400
 _RUN = re.compile(r"\S+")
@@ -38,7 +38,7 @@ def split_into_quotes(evidence: Evidence) -> list[Quote]:
     """Return every sentence, list item and table row of the evidence, in order."""
     return [
         make_quote(evidence, unit.start, unit.end, context=unit.context)
-        for unit in units(evidence.chunk.text)
+        for unit in split_into_units(evidence.chunk.text)
     ]
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 _BLANKS = r"[^\S\n]{0,9}"
 _MARKS = r"(?:\s{0,9}\[\d[\d,; ]{0,60}\]){1,20}"
@@ -47,7 +47,7 @@ def split_citation_marks(part: str) -> list[tuple[str, tuple[int, ...]]]:
     moved = _MOVED.sub(r"\2\1", part)
     found: list[tuple[str, tuple[int, ...]]] = []
     after: tuple[int, ...] = ()
-    for unit in reversed(units(moved)):
+    for unit in reversed(split_into_units(moved)):
         sentence = moved[unit.start : unit.end]
         own = [int(n) for mark in _MARK.findall(sentence) for n in _DIGITS.findall(mark)]
         after = tuple(dict.fromkeys(own)) or after

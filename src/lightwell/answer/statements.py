@@ -16,7 +16,7 @@ from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidenc
 from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.domain.statements import CitedStatement, Statements
 from lightwell.text.answer_types import speech_act_terms
-from lightwell.text.dates import first_date
+from lightwell.text.dates import find_first_date
 from lightwell.text.facts import find_date_texts
 from lightwell.text.terms import words
 
@@ -46,7 +46,7 @@ def statement_quotes(retrieval: Retrieval) -> list[VerifiedSentence]:
         if not _is_question(each.quote) and (not asked or asked & _speech_acts(each.quote))
     ]
     best = max((reach for _, reach in found), default=0.0)
-    least = max(_MIN_REACH, _NEAR_BEST * best) if retrieval.is_enough else _WHOLE
+    least = max(_MIN_REACH, _NEAR_BEST * best) if retrieval.is_sufficient else _WHOLE
     found.sort(key=lambda pair: (-pair[1], -pair[0].rank))
     wanted = frozenset(retrieval.weights)
     return [
@@ -75,13 +75,17 @@ def build_statements(
         )
         for each in ordered
     )
-    least = Confidence.LOW if made and not retrieval.is_enough else confidence(retrieval.best)
+    least = (
+        Confidence.LOW
+        if made and not retrieval.is_sufficient
+        else confidence(retrieval.best_relevance)
+    )
     return Statements(
         query_id=retrieval.query_id,
         question=retrieval.question.text,
         statements=made,
         confidence=least if made else Confidence.INSUFFICIENT,
-        relevance=retrieval.best,
+        relevance=retrieval.best_relevance,
         nearest=() if made else nearest_citations(retrieval),
         model=model,
         metrics=retrieval.metrics,
@@ -96,11 +100,11 @@ def paraphrase_question(query: QueryAnalysis) -> str:
 
 def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:
     """Return the retrieval with what was found for other words, with relevance 0: to its question nothing has judged it."""
-    known = {one.id for each in retrieval.evidence for one in each.published}
+    known = {one.id for each in retrieval.evidence for one in each.published_chunks}
     new = tuple(
         replace(each, relevance=0.0)
         for each in more.evidence
-        if known.isdisjoint(one.id for one in each.published)
+        if known.isdisjoint(one.id for one in each.published_chunks)
     )
     return replace(retrieval, evidence=(*retrieval.evidence, *new))
 
@@ -166,7 +170,7 @@ def _latest_change(sentence: VerifiedSentence) -> datetime:
 
 def _date_of(sentence: VerifiedSentence) -> datetime:
     """Return the first day that it names, else when the newest document that carries it was last changed."""
-    return first_date(sentence.text) or _latest_change(sentence)
+    return find_first_date(sentence.text) or _latest_change(sentence)
 
 
 def _render_quote(quote: Quote) -> str:

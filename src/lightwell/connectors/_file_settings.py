@@ -8,7 +8,7 @@ from datetime import date
 from functools import cache
 from typing import cast
 
-from lightwell.domain.access import Tags, tags_of
+from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.documents import FRONT_MATTER, FileSettings
 from lightwell.domain.errors import Invalid
 
@@ -135,7 +135,7 @@ def _reject_unknown_keys(yaml: Mapping[str, object], known: Sequence[str]) -> No
 
 
 def _tags(value: object) -> Tags:
-    tags = tags_of(_word_list(value or [], "acl_tags"))
+    tags = parse_tags(_word_list(value or [], "acl_tags"))
     if len(tags) > MAX_TAGS:
         raise Invalid(
             f"'acl_tags' lists {len(tags):,} tags; name at most {MAX_TAGS}, or a tag for all of them"

@@ -74,7 +74,7 @@ def record_cells(record: ExportRecord) -> tuple[Cell, ...]:
         case Passage():
             return _passage_cells(record)
         case PassageVector():
-            return (record.chunk_ref, record.model, record.numbers.size, record.numbers)
+            return (record.chunk_ref, record.model, record.vector.size, record.vector)
 
 
 def without_control_characters(text: str) -> str:

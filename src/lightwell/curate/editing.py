@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from lightwell.curate.context import CurationContext
-from lightwell.domain.access import Reader, Tags, tags_of
+from lightwell.domain.access import Reader, Tags, parse_tags
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
     MIN_CONFIDENCE,
@@ -157,7 +157,7 @@ async def relate(
     names = {end.entity_id: await _current_name(database, reader, end) for end in (source, target)}
     audiences = await _audiences(database, reader, audience, [source, target])
     async with context.finish_derived_after():
-        await edits.relate(database, reader, names, relation_mention, audiences)
+        await edits.create_relation(database, reader, names, relation_mention, audiences)
     return await _get_relation(database, reader, (source, target), relation_mention.predicate)
 
 
@@ -206,7 +206,7 @@ async def _with_chunk_ids(
     if not manual_edit.sources:
         return manual_edit
     chunks = await published_chunks.resolve_ids(database, reader, manual_edit.sources)
-    for ref, seen_by in await published_chunks.access_tags(database, reader, chunks):
+    for ref, seen_by in await published_chunks.list_access_tags(database, reader, chunks):
         if not any(tags <= seen_by for tags in audiences):
             raise Invalid(
                 f"Some readers of this description may not see the passage {ref!r}; name other access tags or another passage"
@@ -216,7 +216,7 @@ async def _with_chunk_ids(
 
 def _audience(reader: Reader, tags: Iterable[str]) -> Tags:
     """Return the access tags of an edit, none if the caller gave none."""
-    audience = tags_of(tags)
+    audience = parse_tags(tags)
     if audience and audience.isdisjoint(reader.tags):
         raise Invalid(
             "You would not be able to see it; include at least one of your own access tags"
@@ -236,7 +236,7 @@ async def _audiences(
     """Return the audiences of an edit: the given one, or else the reader's classes that mention all of these entities."""
     if audience:
         return [audience]
-    tag_sets = await access_classes.tags_of_classes(
+    tag_sets = await access_classes.list_class_tags(
         database, reader, [each.entity_id for each in about]
     )
     if not tag_sets:
@@ -261,7 +261,9 @@ async def _current_name(database: Database, reader: Reader, resolved: ResolvedNa
 
 async def _get_edited(context: CurationContext, reader: Reader, entity_id: EntityId) -> Entity:
     """Return the edited entity. The edit may have created an access class, so the reader is resolved again."""
-    current_reader = await access_classes.reader(context.database, reader.project_id, reader.tags)
+    current_reader = await access_classes.resolve_reader(
+        context.database, reader.project_id, reader.tags
+    )
     return await entities.get(context.database, current_reader, entity_id)
 
 
@@ -271,8 +273,8 @@ async def _get_relation(
     ends: tuple[ResolvedName, ResolvedName],
     predicate: Predicate,
 ) -> Relation:
-    current_reader = await access_classes.reader(database, reader.project_id, reader.tags)
-    found = await entities.relation(
+    current_reader = await access_classes.resolve_reader(database, reader.project_id, reader.tags)
+    found = await entities.get_relation(
         database, current_reader, (ends[0].entity_id, ends[1].entity_id), predicate
     )
     if found is None:

@@ -126,7 +126,7 @@ async def _vectors(
     async for batch in snapshot.chunks():
         found = await index.vectors(space.id, [each.id for each in batch])
         yield [
-            PassageVector(chunk_ref=each.ref, model=space.model, numbers=found[each.id])
+            PassageVector(chunk_ref=each.ref, model=space.model, vector=found[each.id])
             for each in batch
             if each.id in found
         ]

@@ -23,7 +23,7 @@ from lightwell.domain.graph import (
     RelationMention,
 )
 from lightwell.domain.ids import MergeId, SplitId
-from lightwell.domain.splits import SplitResult, StandingSplit
+from lightwell.domain.splits import ActiveSplit, SplitResult
 from lightwell.records import export_snapshot
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
@@ -64,10 +64,10 @@ class Graph:
         """Return the entity with its aliases and relations; raise `NotFound`."""
         resolved = await entities.resolve_name(self._database, reader, name)
         entity = await entities.get(self._database, reader, resolved.entity_id)
-        relations = await entities.relations(self._database, reader, entity.id)
+        relations = await entities.list_relations(self._database, reader, entity.id)
         return EntityDetails(
             entity=self._with_separator(entity),
-            aliases=await entities.aliases(self._database, reader, entity),
+            aliases=await entities.list_aliases(self._database, reader, entity),
             relations=tuple(map(self._with_separator, relations)),
         )
 
@@ -151,7 +151,7 @@ class Graph:
 
     async def splits(
         self, reader: Reader, *, after: SplitId | None = None, limit: int = 100
-    ) -> list[StandingSplit]:
+    ) -> list[ActiveSplit]:
         """Return up to `limit` active splits that the reader sees, the latest first; `after` continues after this split."""
         return await splits.list_active(self._database, reader, after=after, limit=limit)
 

@@ -30,16 +30,18 @@ async def propose_merges(
 ) -> list[MergeProposal]:
     """Return up to `limit` proposals, the most confident first; `about` names an entity, "" means the latest ones."""
     subject = (await entities.resolve_name(database, reader, about)).entity_id if about else None
-    subjects = await merge_candidates.merge_subjects(database, reader, subject, most=MAX_SUBJECTS)
+    subjects = await merge_candidates.list_merge_subjects(
+        database, reader, subject, limit=MAX_SUBJECTS
+    )
     evidence = [
-        *await merge_candidates.same_attributes(database, reader, subjects),
-        *await merge_candidates.entities_named(database, reader, _aliases(subjects)),
-        *await merge_candidates.near_names(database, reader, subjects),
+        *await merge_candidates.find_same_attributes(database, reader, subjects),
+        *await merge_candidates.find_alias_matches(database, reader, _aliases(subjects)),
+        *await merge_candidates.find_similar_names(database, reader, subjects),
     ]
     pairs = _evidence_by_pair(evidence)
-    for pair in await merge_candidates.rejected_pairs(database, reader, list(pairs)):
+    for pair in await merge_candidates.list_rejected_pairs(database, reader, list(pairs)):
         del pairs[pair]
-    neighbours = await merge_candidates.neighbours(
+    neighbours = await merge_candidates.list_neighbours(
         database, reader, {each for pair in pairs for each in pair}
     )
     shared = {

@@ -18,7 +18,7 @@ from lightwell.metering import record_usage
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, merges
 from lightwell.records.graph.entities import ResolvedName
-from lightwell.records.graph.merge_trees import MergeTree, described_entities, inputs_hash
+from lightwell.records.graph.merge_trees import MergeTree, described_entities, hash_inputs
 from lightwell.records.graph.merges import NewMerge, NewSummary, RelationEnds
 
 
@@ -41,7 +41,7 @@ async def merge(
     into = await entities.resolve_name(database, reader, target)
     resolved = [await entities.resolve_name(database, reader, source) for source in sources]
     source_ids = _source_ids(sources, resolved, target, into)
-    related = await merges.relation_ends(database, reader, [*source_ids, into.entity_id])
+    related = await merges.list_relation_ends(database, reader, [*source_ids, into.entity_id])
     with record_usage() as log:
         summaries = (
             await _summaries(database, reader, source_ids, into, summarize) if summarize else {}
@@ -139,7 +139,7 @@ async def _summaries(
 ) -> dict[ClassId, NewSummary]:
     """Summarise the merged descriptions of each of the reader's classes separately, so that no text mixes classes."""
     by_class_summaries: dict[ClassId, NewSummary] = {}
-    by_class = await merges.descriptions_by_class(database, reader, [*sources, into.entity_id])
+    by_class = await merges.load_trees_by_class(database, reader, [*sources, into.entity_id])
     for class_id, trees in by_class.items():
         target = trees.get(into.entity_id)
         descriptions = [target.describe(target.root) if target else ()]
@@ -153,7 +153,7 @@ async def _summaries(
             if summary is None:
                 raise ModelFailed(f"The model gave no description of {name!r}; nothing was merged")
             by_class_summaries[class_id] = NewSummary(
-                inputs_hash=inputs_hash(trees.values()),
+                inputs_hash=hash_inputs(trees.values()),
                 summary=summary.summary.summarized_description,
                 replies=summary.replies,
                 members=tuple(sorted(chain.from_iterable(map(described_entities, trees.values())))),
@@ -170,7 +170,7 @@ def _removed_relations_note(related: Sequence[RelationEnds], sources: Sequence[E
 def _target_name(trees: Mapping[EntityId, MergeTree], target: EntityId) -> str:
     """Return the target's name in this class, or the name of the first source that the class mentions."""
     tree = trees.get(target) or next(iter(trees.values()))
-    root = tree.said.get(tree.root) or next(iter(tree.said.values()))
+    root = tree.own_descriptions.get(tree.root) or next(iter(tree.own_descriptions.values()))
     return root.name
 
 

@@ -72,8 +72,8 @@ def record_paragraph(record: ExportRecord) -> Paragraph:
         case PassageVector():
             return Paragraph(
                 heading=record.chunk_ref,
-                facts=(record.model, f"{record.numbers.size} dimensions"),
-                text=format_vector(record.numbers),
+                facts=(record.model, f"{record.vector.size} dimensions"),
+                text=format_vector(record.vector),
             )
 
 

@@ -10,31 +10,31 @@ from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.domain.texts import require_text
 
 Tags = frozenset[str]
-"""ACL tags such as `tenant:halden`, `team:sales`, `user:tg_123`; none at all means nobody."""
+"""ACL tags such as `tenant:halden`, `team:sales`, `user:tg_123`. A document without tags is visible to nobody."""
 
 _TAG = re.compile(r"[^\s,:]+(:[^\s,:]+)*")
-_LONGEST_TAG = 200
+_MAX_TAG_LENGTH = 200
 _WORD = re.compile(r"[^\W\d_]+")
 _INVISIBLE = frozenset(("Cc", "Cf", "Co", "Cn", "Cs", "Zl", "Zp"))
-_UNSEEN = re.compile(
+_IGNORABLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-"""Characters that Unicode calls ignorable, beside those of the categories."""
+"""Characters that no font draws, in addition to those of the invisible categories."""
 _PHONETIC = re.compile("[\u0250-\u02af\u1d00-\u1dbf]")
 """Phonetic letters, many of which look like plain ones: `ɡ`, `ᴠ`."""
-_LIKE_LATIN = frozenset(("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"))
-_LATIN_SHAPES = frozenset("асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮαινορτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+_SCRIPTS_LIKE_LATIN = frozenset(("CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"))
+_LATIN_LOOKALIKES = frozenset("асԁеһіјӏорԛѕԝхуАВСЕНІЈКМОРЅТХҮαινορτυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 """Letters of other alphabets that look like Latin ones."""
 _USER = "user:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Who is asking, resolved once per request.
+    """Who asks: resolved once per request and passed to every read.
 
-    `classes` are the ids, ascending, of the access classes whose tags meet the reader's. Every read
-    takes a reader and filters by these classes inside its own query. Without tags it is empty.
-    `user` is the id of the person who asks, "" where only the tags are known: analytics are that user's own.
+    `classes` are the ids, ascending, of the access classes that share a tag with the reader; a reader without
+    tags has none. Every read filters by these classes inside its own query. `user` is the id of the person who
+    asks, "" where only tags are known; sessions and feedback belong to that user.
     """
 
     project_id: ProjectId
@@ -43,14 +43,18 @@ class Reader:
     user: str = ""
 
 
-def tags_of(words: Iterable[str]) -> Tags:
-    """Return the words as tags, trimmed; raise `Invalid` for one with blanks, commas or empty parts, or that looks like another."""
+def parse_tags(words: Iterable[str]) -> Tags:
+    """Return the words as tags, trimmed.
+
+    Raises `Invalid` for a tag with white space, commas or empty parts, and for one that could be mistaken for
+    another tag.
+    """
     if isinstance(words, str):
-        raise Invalid(f"Give a list of access tags: [{words!r}]")
+        raise Invalid(f"Access tags must be a list, such as [{words!r}]")
     tags = frozenset(word.strip() for word in words if word.strip())
     for tag in tags:
         require_text(tag, "The access tag")
-        if len(tag) > _LONGEST_TAG or not _TAG.fullmatch(tag):
+        if len(tag) > _MAX_TAG_LENGTH or not _TAG.fullmatch(tag):
             raise Invalid(f"{tag!r} is not an access tag; write it like team:sales or user:ada")
         if reason := _lookalike(tag):
             raise Invalid(
@@ -60,8 +64,8 @@ def tags_of(words: Iterable[str]) -> Tags:
 
 
 def _lookalike(tag: str) -> str:
-    """Return why a tag may look like another one, "" where it may not."""
-    if _UNSEEN.search(tag) or any(unicodedata.category(sign) in _INVISIBLE for sign in tag):
+    """Return why the tag could be mistaken for another one, "" if it could not."""
+    if _IGNORABLE.search(tag) or any(unicodedata.category(sign) in _INVISIBLE for sign in tag):
         return "holds a character that cannot be seen"
     if _PHONETIC.search(tag):
         return "holds a phonetic letter that looks like another one"
@@ -69,19 +73,19 @@ def _lookalike(tag: str) -> str:
         return "holds another form of a character"
     for word in _WORD.findall(tag):
         scripts = {unicodedata.name(sign, "").partition(" ")[0] for sign in word}
-        if "LATIN" in scripts and scripts & _LIKE_LATIN:
+        if "LATIN" in scripts and scripts & _SCRIPTS_LIKE_LATIN:
             return "mixes letters of two alphabets in a word"
-        if scripts <= _LIKE_LATIN and _LATIN_SHAPES.issuperset(word):
+        if scripts <= _SCRIPTS_LIKE_LATIN and _LATIN_LOOKALIKES.issuperset(word):
             return "is written in letters that look like Latin ones"
     return ""
 
 
-def user_of(tags: Tags) -> str:
-    """Return the user that the tags name, `tg_123` of `user:tg_123`; "" where they name none or several."""
+def user_from_tags(tags: Tags) -> str:
+    """Return the user that the tags name, `tg_123` for `user:tg_123`; "" if they name none or several."""
     users = [tag.removeprefix(_USER) for tag in tags if tag.startswith(_USER)]
     return users[0] if len(users) == 1 else ""
 
 
-def visible(record: Tags, request: Tags) -> bool:
-    """Return whether a request with these tags sees a record with those: they share at least one."""
+def is_visible(record: Tags, request: Tags) -> bool:
+    """Return whether a reader with the tags `request` sees a record with the tags `record`: they share at least one."""
     return not record.isdisjoint(request)

@@ -1,4 +1,4 @@
-"""What was asked, how it went and what people thought of it; users and questions only as hashes."""
+"""Sessions, logged queries and feedback. Users and questions appear as hashes only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from lightwell.domain.ids import FeedbackId, QueryId, SessionId
 from lightwell.domain.questions import Channel, Strategy
 from lightwell.domain.texts import require_text
 
-LONGEST_COMMENT = 2000
+MAX_COMMENT_LENGTH = 2000
 RATINGS = range(1, 6)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackRequest:
-    """What a user thinks of an answer: `rating` is 1 (useless) to 5 (just right)."""
+    """A user's opinion of an answer; `rating` is 1 (useless) to 5 (exactly right)."""
 
     query_id: QueryId
     rating: int
@@ -44,10 +44,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedQuery:
-    """One question of a user and S3's retrieval metrics of it; times are in milliseconds, scores in [0, 1].
+    """One question of a user with its retrieval metrics; times are in milliseconds, scores in [0, 1].
 
-    `query_hash` is the same for the same question within a project. `vector_avg_score` is of the ten nearest,
-    `rrf_top_score` the best fused score. `rating` is the mean of the user's ratings, None without any.
+    Equal questions of one project have the same `query_hash`. `vector_avg_score` is the mean of the ten nearest
+    chunks, `rrf_top_score` the best fused score. `rating` is the mean of the user's ratings, None without any.
     """
 
     id: QueryId
@@ -78,9 +78,9 @@ class LoggedQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsSummary:
-    """A user's questions at a glance; None where there is nothing to average.
+    """Totals and means over a user's questions; a mean is None where there is nothing to average.
 
-    `threshold_met` is the share of questions whose best evidence reached 0.6.
+    `threshold_met` is the share of questions whose best evidence had a relevance of at least 0.6.
     """
 
     queries: int
@@ -94,11 +94,13 @@ class MetricsSummary:
     mean_rating: float | None
 
 
-def checked_feedback(request: FeedbackRequest) -> FeedbackRequest:
-    """Return the feedback, its comment trimmed; raise `Invalid` for another rating or an overlong comment."""
+def validate_feedback(request: FeedbackRequest) -> FeedbackRequest:
+    """Return the feedback with its comment trimmed; raise `Invalid` for a rating out of range or a comment that
+    is too long.
+    """
     if request.rating not in RATINGS:
         raise Invalid(f"Rating must be between {RATINGS[0]} and {RATINGS[-1]}")
     comment = require_text(request.comment, "The comment").strip()
-    if len(comment) > LONGEST_COMMENT:
+    if len(comment) > MAX_COMMENT_LENGTH:
         raise Invalid("Comment exceeds maximum length")
     return FeedbackRequest(query_id=request.query_id, rating=request.rating, comment=comment)

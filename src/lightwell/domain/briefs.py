@@ -12,25 +12,26 @@ from lightwell.domain.texts import require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 MAX_CITATIONS = 5
-LONGEST_NAME = 400
+MAX_NAME_LENGTH = 400
 """Characters."""
 
 
-def checked_name(name: str) -> str:
-    """Return the name that a brief is asked for; raise `Invalid` for one that is empty or too long to be one."""
+def validate_name(name: str) -> str:
+    """Return the name, trimmed; raise `Invalid` if it is empty or longer than any name."""
     if not name.strip():
         raise Invalid("Name the person, company or thing that the brief is about")
-    if len(name) > LONGEST_NAME:
-        raise Invalid(f"A name has at most {LONGEST_NAME} characters; shorten it")
+    if len(name) > MAX_NAME_LENGTH:
+        raise Invalid(f"A name has at most {MAX_NAME_LENGTH} characters; shorten it")
     return require_text(name, "The name").strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityPassage:
-    """A passage that speaks of an entity `often` times, 0 where that was found by its words alone.
+    """A passage about an entity; `mention_count` is 0 where only a search by words found it.
 
-    `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; else when it was changed (`Document`).
-    `relevance`, 0 to 1, is the calibrated one to the entity's name, 0 where a search for that does not find the passage.
+    `said_at` is the date in the document's name or title, such as `2026-02-10-osprey.md`; without one, the date
+    of its last change. `relevance`, 0 to 1, is calibrated against the entity's name; it is 0 where a search for
+    the name does not find the passage.
     """
 
     chunk: Chunk
@@ -41,10 +42,10 @@ class EntityPassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefLine:
-    """One cited statement; `text` is word for word where no model wrote it.
+    """One cited sentence of a brief; `text` is verbatim where no model wrote it.
 
-    `citations`, at least one, quote the words that carry it, under the marks of the brief's own citations.
-    `said_at` is the first day that it names, else the date of the document quoted first.
+    `citations`, at least one, quote the words that support it; their ids are those of the brief's own
+    citations. `said_at` is the first date that the text names, else the date of the first quoted document.
     """
 
     text: str
@@ -54,10 +55,11 @@ class BriefLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedEntity:
-    """Another entity and what ties it to the one in question.
+    """Another entity and its connection to the subject of the brief.
 
-    `relation` is a predicate or a link's type, "" when they are only named together. `together` counts the passages
-    looked at that name both; `how` is what one of them says of the two, None where no cited one says it.
+    `relation` is a predicate or a link's type, "" where passages only name both. `co_mentions` counts the
+    inspected passages that name both. `evidence` is a cited sentence about the connection, None where no cited
+    passage has one.
     """
 
     ref: str
@@ -71,14 +73,16 @@ class RelatedEntity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What there is to say of an entity, or of one of the people with its name, from what the reader may see.
+    """A cited summary of one entity, or of one of several people with its name, from what the reader may see.
 
-    `citations` are three to five, fewer where fewer passages speak of it; each is a passage that lines stand on. They are
-    empty exactly when `confidence` is insufficient, and then there are no lines. `lately` begins with the newest, `open_points` with
-    what is plainly open.
-    A citation's score is the calibrated relevance of its passage to the entity's name, 0 where a search for that does not find it
-    among its ten best. `relevance` is the best of these and `confidence` the word for it, as for an answer; but low also below
-    0.6, as each line names the entity, and where nothing says which of several people of a name is spoken of.
+    Each citation is a passage that at least one line quotes: three to five, fewer where fewer passages mention
+    the entity. `citations` is empty exactly when `confidence` is insufficient; then there are no lines.
+    `lately` begins with the newest line, `open_points` with the clearest one.
+
+    A citation's score is the calibrated relevance of its passage to the entity's name, 0 where the passage is
+    not among the ten best. `relevance` is the best of these and `confidence` its word. Confidence is at least
+    low, because every line names the entity, and low where the passages do not tell which of several people
+    with the name is meant.
     """
 
     entity: Entity

@@ -1,4 +1,4 @@
-"""What a reranker's score is worth: a probability, so that 0.6 means the same for each reranker."""
+"""Calibration of rerankers: turns a raw score into a probability, so that 0.6 means the same for each of them."""
 
 import math
 from collections.abc import Sequence
@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from lightwell.domain.errors import Invalid
 
 MIN_SLOPE = 0.05
-"""A calibration never turns the order round, and never levels it, whatever the scores say."""
+"""The smallest gradient of a fitted calibration. A positive gradient keeps the order of the scores."""
 
-_NEARLY_SURE = 1e-6
-_BELIEF = 1.0
-_MAX_STEPS, _STILL = 100, 1e-9
+_MIN_PROBABILITY = 1e-6
+_RIDGE = 1.0
+_MAX_STEPS, _TOLERANCE = 100, 1e-9
 
 _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """relevance = sigmoid(a * logit(score) + b), with a > 0, so that the order stands."""
+    """relevance = sigmoid(a * logit(score) + b); a > 0, so a calibration keeps the order of scores."""
 
     a: float = 1.0
     b: float = 0.0
@@ -40,9 +40,9 @@ def sigmoid(value: float) -> float:
 
 
 def fit_calibration(scores: Sequence[tuple[float, bool]]) -> Calibration:
-    """Return the calibration that best says of these scores, each in [0, 1], whether their passages answer.
+    """Return the calibration that best predicts, from scores in [0, 1], whether their passages answer.
 
-    A logistic regression with Platt's targets (1999), drawn to the scores as they are, so that few of them change
+    Logistic regression with Platt's targets (1999) and a ridge penalty around the identity: few scores change
     little. Raises `Invalid` when all passages answer or none does.
     """
     yes = sum(answers for _, answers in scores)
@@ -53,37 +53,39 @@ def fit_calibration(scores: Sequence[tuple[float, bool]]) -> Calibration:
         )
     logits = np.array([_logit(score) for score, _ in scores])
     answers = np.array([answers for _, answers in scores])
-    wanted = np.where(answers, (yes + 1) / (yes + 2), 1 / (no + 2))
+    targets = np.where(answers, (yes + 1) / (yes + 2), 1 / (no + 2))
     ones = np.ones_like(logits)
-    a, b = _minimum(np.column_stack([logits, ones]), 0 * ones, wanted, np.array([1.0, 0.0]))
+    a, b = _minimum(np.column_stack([logits, ones]), 0 * ones, targets, np.array([1.0, 0.0]))
     if a < MIN_SLOPE:
         a = MIN_SLOPE
-        (b,) = _minimum(ones[:, np.newaxis], a * logits, wanted, np.zeros(1))
+        (b,) = _minimum(ones[:, np.newaxis], a * logits, targets, np.zeros(1))
     return Calibration(a=float(a), b=float(b))
 
 
 def _logit(score: float) -> float:
-    inner = min(max(score, _NEARLY_SURE), 1 - _NEARLY_SURE)
+    inner = min(max(score, _MIN_PROBABILITY), 1 - _MIN_PROBABILITY)
     return math.log(inner / (1 - inner))
 
 
-def _minimum(rows: _Floats, fixed: _Floats, wanted: _Floats, prior: _Floats) -> _Floats:
-    """Return the weights of a ridge logistic regression around `prior`, by Newton's method with halved steps."""
+def _minimum(rows: _Floats, fixed: _Floats, targets: _Floats, prior: _Floats) -> _Floats:
+    """Return the weights of a ridge logistic regression around `prior`, by Newton's method with step halving."""
 
     def loss(weights: _Floats) -> float:
         logits = rows @ weights + fixed
-        said = np.logaddexp(0, logits) - wanted * logits
-        return float(said.sum() + _BELIEF / 2 * ((weights - prior) ** 2).sum())
+        losses = np.logaddexp(0, logits) - targets * logits
+        return float(losses.sum() + _RIDGE / 2 * ((weights - prior) ** 2).sum())
 
     at = prior
     for _ in range(_MAX_STEPS):
-        said = 1 / (1 + np.exp(-(rows @ at + fixed)))
-        slope = rows.T @ (said - wanted) + _BELIEF * (at - prior)
-        bend = (rows * (said * (1 - said))[:, np.newaxis]).T @ rows + _BELIEF * np.eye(len(at))
-        step = np.linalg.solve(bend, slope)
-        while loss(at - step) > loss(at) and np.abs(step).max() > _STILL:
+        probabilities = 1 / (1 + np.exp(-(rows @ at + fixed)))
+        gradient = rows.T @ (probabilities - targets) + _RIDGE * (at - prior)
+        hessian = (
+            rows * (probabilities * (1 - probabilities))[:, np.newaxis]
+        ).T @ rows + _RIDGE * np.eye(len(at))
+        step = np.linalg.solve(hessian, gradient)
+        while loss(at - step) > loss(at) and np.abs(step).max() > _TOLERANCE:
             step = step / 2
         at = at - step
-        if np.abs(step).max() <= _STILL:
+        if np.abs(step).max() <= _TOLERANCE:
             break
     return at

@@ -1,4 +1,4 @@
-"""The entities that fit one ambiguous name, with what tells them apart."""
+"""The entities that an ambiguous name may mean, with what distinguishes them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,10 +12,11 @@ MAX_CANDIDATES = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """An entity that fits a name; `apart` says in a few fields what tells it from the others, the kind first.
+    """An entity that a name may mean; `distinguishing` names a few fields that tell it from the others, its
+    kind first.
 
-    Of several people with one name each is a candidate: the entity's reference ends in the e-mail address, `<>` where nothing says
-    whose it is, and its description is that address.
+    Each of several people with one name is a candidate. Its reference ends in the e-mail address, or in `<>`
+    where no document gives one; its description is that address.
     """
 
     entity: Entity
@@ -24,7 +25,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """At most ten that fit a name, the likeliest first; a reference picks one."""
+    """Up to ten entities that a name may mean, the likeliest first; a reference selects one."""
 
     name: str
     candidates: tuple[Candidate, ...]

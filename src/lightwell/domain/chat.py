@@ -1,4 +1,4 @@
-"""A conversation: its messages, and the response to one in the shape of S4."""
+"""Chat: messages, conversations, and the response to a message in the shape that chat clients expect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from lightwell.domain.candidates import Candidates
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.evidence import Citation
 from lightwell.domain.ids import QueryId
-from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.domain.texts import require_text
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 ConversationId = NewType("ConversationId", UUID)
 
 NO_INFORMATION = "I don't have information about that in the available documents."
-"""S4's words for insufficient evidence, used in chat only."""
+"""The fixed text for insufficient evidence, used in chat only."""
 
 GRAPH_SOURCE = "LightRAG Answer"
-"""S4's name for a source that no document stands behind: what the graph says."""
+"""The fixed label of a source without a document: a statement of the graph."""
 
 
 class Role(StrEnum):
@@ -38,10 +38,10 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """A passage that a response stands on; `chunk_index` counts from 0, `distance` lies in [0, 1].
+    """A source of a response; `chunk_index` counts from 0, `distance` lies in [0, 1].
 
-    `id` is the document's. It, the index and the distance are None for what the graph says, and `id` and the index for
-    nothing else. Raises `Invalid` for what breaks S4's rules for responses.
+    `id` is the document's. For a statement of the graph `id`, `chunk_index` and `distance` are None; `id` and
+    `chunk_index` are None for nothing else. Raises `Invalid` for any other combination.
     """
 
     id: UUID | None
@@ -67,7 +67,7 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphClaim:
-    """What the graph says of an entity or a relation: a name, a kind or a description, word for word."""
+    """What the graph says of an entity or a relation, verbatim: a name, a kind or a description."""
 
     subject: UUID
     text: str
@@ -75,10 +75,10 @@ class GraphClaim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatResponse:
-    """S4's response: `[n]` in the text is the n-th of `sources`, which may be empty.
+    """The response to a message: `[n]` in the text refers to the n-th of `sources`, which may be empty.
 
-    `messages` are the conversation so far, this exchange at its end. `total_duration` is in milliseconds; the counts
-    are tokens, None where no model was asked. Raises `Invalid` for sources that are no tuple, as None is not.
+    `messages` is the conversation so far, this exchange last. `total_duration` is in milliseconds; the counts
+    are tokens, None where no model was called. Raises `Invalid` where `sources` is not a tuple.
     """
 
     response: str
@@ -96,11 +96,12 @@ class ChatResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTurn:
-    """A response, and the conversation that goes on with it; `notes` tell of what did not go as it should.
+    """A response and the conversation that it belongs to; `notes` report what failed.
 
-    `citations` are the words behind the response, in the order of their marks, which are those of its sources: several of
-    one passage have the same. `nearest`, best first, is what came closest where the response has no source.
-    `ambiguous_names` are the pick lists of the message's names that fit several entities.
+    `citations` are the quotes behind the response, in the order of their numbers, which are those of its
+    sources; quotes of one passage share a number. `nearest`, best first, are the closest passages where the
+    response has no source. `ambiguous_names` lists the candidates of each name in the message that several
+    entities have.
     """
 
     conversation_id: ConversationId
@@ -115,7 +116,7 @@ class ChatTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A reader's own conversation; `title` is its first message, "" when nothing of it may be read back."""
+    """A reader's own conversation; `title` is its first message, "" when no message may be shown any more."""
 
     id: ConversationId
     title: str
@@ -125,16 +126,16 @@ class Conversation:
 
 
 def user_message(message: str) -> ChatMessage:
-    """Return a person's message; raise `Invalid` for an empty or an overlong one."""
+    """Return a person's message, trimmed; raise `Invalid` if it is empty or too long."""
     if not message.strip():
         raise Invalid("Message cannot be empty")
-    if len(message) > LONGEST_QUESTION:
+    if len(message) > MAX_QUESTION_LENGTH:
         raise Invalid("Message exceeds maximum length")
     return ChatMessage(role=Role.USER, content=require_text(message, "The message").strip())
 
 
-def conversation_id(text: str) -> ConversationId:
-    """Return the id that the text is; raise `NotFound`, since nobody has a conversation called otherwise."""
+def parse_conversation_id(text: str) -> ConversationId:
+    """Return the id in this text; raise `NotFound` for any other text, because no conversation has such an id."""
     try:
         return ConversationId(UUID(text.strip()))
     except ValueError:
@@ -142,7 +143,7 @@ def conversation_id(text: str) -> ConversationId:
 
 
 def chat_response_json(response: ChatResponse) -> Mapping[str, object]:
-    """Return exactly S4's keys, in its order, with null where there is nothing."""
+    """Return the response as JSON: exactly these keys, in this order, null where a value is missing."""
     return {
         "response": response.response,
         "messages": [

@@ -1,4 +1,4 @@
-"""What went when documents were deleted."""
+"""The result of deleting documents."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,11 @@ from lightwell.domain.ids import DocumentId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """S1's result for one or many documents, as the deleting reader sees it.
+    """What a deletion removed, of what the deleting reader sees.
 
-    An entity or relation is deleted when nothing that the reader sees speaks of it any more, rebuilt when something
-    still does. Entities are named by their references, in order. The last four count what went from each store.
+    An entity or relation counts as deleted when nothing that the reader sees mentions it any more, as rebuilt
+    when something still does. Entities are given by reference, in order. `chunks`, `vectors`, `mentions` and
+    `relation_mentions` count removed rows.
     """
 
     documents: tuple[DocumentId, ...]

@@ -1,4 +1,4 @@
-"""Documents and chunks, and what a parser says of a document."""
+"""Documents, chunks, and the result of parsing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from enum import StrEnum
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
 
-SHORTEST_CHUNK, TARGET_CHUNK, LONGEST_CHUNK = 100, (512, 1024), 2000
+MIN_CHUNK_TOKENS, TARGET_CHUNK_TOKENS, MAX_CHUNK_TOKENS = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
 
 
@@ -16,7 +16,7 @@ _BYTES_PER_TOKEN = 4
 
 
 class DocumentState(StrEnum):
-    """A document's way in: pending → chunking → embedding → extracting → active; failed from any."""
+    """A document's progress: pending → chunking → embedding → extracting → active. It may fail in any state."""
 
     PENDING = "pending"
     CHUNKING = "chunking"
@@ -28,7 +28,7 @@ class DocumentState(StrEnum):
 
     @property
     def coarse(self) -> str:
-        """S0's four states: PENDING, PROCESSING, COMPLETED, FAILED; an archived one was completed."""
+        """The state as one of four words: PENDING, PROCESSING, COMPLETED, FAILED. An archived document was completed."""
         match self:
             case DocumentState.PENDING | DocumentState.FAILED:
                 return self.name
@@ -57,10 +57,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """What stands under one heading, up to the next heading of any level: `text[start:end]`.
+    """The text under one heading, up to the next heading of any level: `text[start:end]`.
 
-    `path` holds the headings from the outermost to this one; () before the first heading.
-    The heading's own line belongs to its section.
+    `path` holds the headings from the outermost to this one; () before the first heading. The heading's own
+    line belongs to its section.
     """
 
     path: tuple[str, ...]
@@ -76,7 +76,7 @@ class SpanKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A stretch of text that should not be cut if it can be helped: `text[start:end]`."""
+    """A stretch of text that a chunk boundary should avoid: `text[start:end]`."""
 
     kind: SpanKind
     start: int
@@ -85,11 +85,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedDocument:
-    """A document's plain text and where its parts stand; all offsets are characters of `text`.
+    """A document's plain text and the positions of its parts; all offsets are characters of `text`.
 
-    `sections` cover the text without gaps, in order. `pages` do too where there are pages, else ().
-    `title` is the best the document itself offers, or "" when it offers none. `updated_at` is the date that it gives
-    itself, however unlikely.
+    `sections` cover the text without gaps, in order; so do `pages` in formats with pages, else (). `title` is
+    the best title in the document, or "". `updated_at` is the date that the document gives, not checked.
     """
 
     text: str
@@ -103,10 +102,10 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkDraft:
-    """A slice of a parsed document before it has an identity: `text == document.text[start:end]`.
+    """A slice of a parsed document before it has an id: `text == document.text[start:end]`.
 
-    `pages` and `sections` are those it touches; `section_path` is what the sections have in common. `tokens` counts
-    cl100k tokens.
+    `pages` and `sections` are those that the slice touches; `section_path` is the common part of the sections'
+    paths. `tokens` counts cl100k tokens.
     """
 
     index: int
@@ -124,12 +123,12 @@ class ChunkDraft:
 
 
 FRONT_MATTER = "front matter"
-"""The origin of tags that a document names itself."""
+"""The value of `acl_origin` where a document's own front matter sets its tags."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSettings:
-    """What front matter, `.lightwell.yaml` or the command line say of one file.
+    """The settings of one file from front matter, `.lightwell.yaml` or the command line.
 
     `acl_origin` names what set the tags: the path of a settings file or `FRONT_MATTER`, "" for the default.
     """
@@ -143,12 +142,13 @@ class FileSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewDocument:
-    """A document as its source gives it, before it is read.
+    """A document as its source delivers it, before parsing.
 
-    `url` is unique in a project. `content_hash` is the SHA-256 of the bytes and of what else would
-    change the chunks (title, topic), so equal hashes need no work at all. `acl_origin` names what set the tags where
-    that is not the default of the source; it is not kept. `metadata` may name an `author`; `author_ref` is the source's
-    own reference to that person, and `raw_payload` its own record of the document, as JSON.
+    `url` is unique in a project. `content_hash` is the SHA-256 of the bytes and of the other values that
+    determine chunks (title, topic): a document with an equal hash is not processed again. `acl_origin` names
+    what set the tags, "" for the source's default; it is not stored. `metadata` may name an `author`;
+    `author_ref` is the source's own reference to that person, and `raw_payload` its own record of the document,
+    as JSON.
     """
 
     system: str
@@ -169,27 +169,27 @@ class NewDocument:
 
     @property
     def author(self) -> str:
-        """The author whom the source names; the document itself may name one where this is ""."""
+        """The author that the source names, "" if it names none; then the document itself may name one."""
         return self.metadata.get("author", "").strip()
 
 
-def estimated_chunks(document: NewDocument) -> int | None:
-    """Return about how many chunks the text will be cut into; None for a format whose size says little about that."""
+def estimate_chunks(document: NewDocument) -> int | None:
+    """Return the approximate number of chunks; None for formats whose size says little about their text."""
     if document.format in (Format.PDF, Format.DOCX):
         return None
-    least, most = TARGET_CHUNK
+    least, most = TARGET_CHUNK_TOKENS
     tokens = len(document.content) // _BYTES_PER_TOKEN
     return 1 if tokens <= most else round(2 * tokens / (least + most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A document as the system of record holds it.
+    """A document as the system of record stores it.
 
-    `updated_at` is when its source says it changed; of a file the date that it gives itself where it has one, not
-    before 1970 and not to come. `author` is whom the source names, else the document itself, and `author_ref` the
-    entity of that name, or the source's own reference. `metadata` is what front matter, `.lightwell.yaml` or the source
-    say besides; `raw_payload` is the source's own record of it.
+    `updated_at` is the time of the last change in the source; for a file, the date in the document, if there is
+    one between 1970 and today. `author` is the author that the source names, else the document; `author_ref`
+    the entity of that name, or the source's own reference. `metadata` holds other values from front matter,
+    `.lightwell.yaml` or the source; `raw_payload` the source's own record.
     """
 
     id: DocumentId
@@ -217,7 +217,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locator:
-    """Where in its document a text stands: pages from 1, headings, characters from 0."""
+    """The position of a text in its document: pages from 1, headings, characters from 0."""
 
     page: int | None
     last_page: int | None
@@ -228,13 +228,13 @@ class Locator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Which pages and sections a chunk touches, so that a quote from it can be placed exactly."""
+    """The pages and sections that a chunk touches, so that a quote from it gets an exact position."""
 
     sections: tuple[Section, ...]
     pages: tuple[Page, ...]
 
     def locate(self, start: int, end: int) -> Locator:
-        """Return where the document's `text[start:end]` stands."""
+        """Return the position of the document's `text[start:end]`."""
         pages = [page.number for page in self.pages if page.start < end and page.end > start]
         sections = [section.path for section in self.sections if section.start <= start]
         return Locator(
@@ -248,11 +248,11 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A published slice of a document, with what is needed to cite it; `index` counts from 0.
+    """A published slice of a document, with what a citation needs; `index` counts from 0.
 
-    `ingested_at` is when its document came to its end last, None while it does for the first time. `llm_cache_ids`
-    refer to the kept replies of models that it was read from, `ENTITY_EXTRACTION:<SHA-256 of what was sent>` first, then
-    each `GLEANING:…`; () where rules read it.
+    `ingested_at` is the end of the document's last complete ingestion, None during the first one.
+    `llm_cache_ids` name the cached model replies that the chunk's mentions come from:
+    `ENTITY_EXTRACTION:<SHA-256 of the request>`, then each `GLEANING:…`; () for rule extraction.
     """
 
     id: ChunkId

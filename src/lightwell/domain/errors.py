@@ -1,25 +1,26 @@
-"""Every error Lightwell raises on purpose.
+"""The errors that Lightwell raises on purpose.
 
 LightwellError
-├── Invalid             the caller's words are wrong; the message says which and how to mend them
-├── NotFound            it is not there, or the reader may not see it (the two cannot be told apart)
-├── Unreadable          one document cannot be read; the rest goes on
-│   └── TooCostly       reading it went beyond a limit; with another limit it may be read
-├── ParserFailed        the process that parses documents could not be started
-├── ModelFailed         a model endpoint refused, failed or was not understood
-│   ├── ModelBusy       it asked us to come back later
-│   ├── ModelRefused    it is well and would not answer this, or said nothing
-│   └── BudgetSpent     the next call would cost more tokens than are left to spend
+├── Invalid             the input is wrong; the message says what, and how to correct it
+├── NotFound            it does not exist, or the reader may not see it (callers cannot tell which)
+├── Unreadable          one document cannot be read; ingestion continues with the others
+│   └── LimitExceeded   reading it exceeded a limit; with a higher limit it may succeed
+├── ParserFailed        the process that parses documents did not start
+├── ModelFailed         a model endpoint refused, failed, or sent a reply that is not understood
+│   ├── ModelBusy       the endpoint asks for later calls
+│   ├── ModelRefused    the endpoint works, but refused this request or sent an empty reply
+│   ├── SchemaUnsupported  the endpoint does not support JSON schemas, and the caller requires one
+│   └── BudgetSpent     the next call would exceed the token budget
 ├── SourceFailed        a source system refused or failed
 ├── StoreFailed         a database refused or failed
-│   ├── StoreConflict   another transaction wrote the same rows; nothing was written, and a repetition may succeed
-│   └── ServerFailed    the embedded PostgreSQL could not be started or stopped
-└── Lost                a job's lease went to another worker; nothing of ours may be written for it
+│   ├── StoreConflict   PostgreSQL rolled the transaction back in favour of another; a retry may succeed
+│   └── ServerFailed    the embedded PostgreSQL did not start or stop
+└── LeaseLost           another worker holds the job's lease now; this worker must write nothing for the job
 """
 
 
 class LightwellError(Exception):
-    """The root of the tree; `code` is stable and goes to programs, the message to people."""
+    """The root of the tree. `code` is stable and for programs; the message is for people."""
 
     code = "internal_error"
 
@@ -42,8 +43,8 @@ class Unreadable(LightwellError):
         self.reason = reason
 
 
-class TooCostly(Unreadable):
-    """A document went beyond a limit of time or memory; `depends_on_process` where another process might do better."""
+class LimitExceeded(Unreadable):
+    """A document exceeded a limit of time or memory; `depends_on_process` where a fresh process might succeed."""
 
     code = "over_limit"
 
@@ -65,21 +66,26 @@ class ModelBusy(ModelFailed):
 
 
 class ModelRefused(ModelFailed):
-    """The call was answered and paid; `said` is what came instead of a reply, "" for nothing."""
+    """The endpoint answered, and the call is paid for; `response_text` is what it sent instead of a reply, "" for nothing."""
 
     code = "model_refused"
 
     def __init__(
-        self, message: str, *, said: str = "", input_tokens: int = 0, output_tokens: int = 0
+        self,
+        message: str,
+        *,
+        response_text: str = "",
+        input_tokens: int = 0,
+        output_tokens: int = 0,
     ) -> None:
         super().__init__(message)
-        self.said = said
+        self.response_text = response_text
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
 
 
-class SchemaDeclined(ModelFailed):
-    """Nothing was answered or paid: the endpoint cannot hold its model to a schema, and was not to go without."""
+class SchemaUnsupported(ModelFailed):
+    """The endpoint does not support JSON schemas, and the request requires one. Nothing was answered or paid for."""
 
     code = "schema_declined"
 
@@ -104,5 +110,5 @@ class ServerFailed(StoreFailed):
     code = "server_failed"
 
 
-class Lost(LightwellError):
+class LeaseLost(LightwellError):
     code = "lease_lost"

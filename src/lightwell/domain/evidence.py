@@ -1,4 +1,4 @@
-"""What was found, and what goes back."""
+"""Results of retrieval, and answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,36 +14,37 @@ from lightwell.domain.questions import Channel, Question
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 SUFFICIENT_RELEVANCE = 0.6
-"""The calibrated relevance that the best evidence must reach before anything is answered."""
+"""The calibrated relevance that the best evidence needs, so that a question is answered."""
 
 INSUFFICIENT = "Insufficient evidence: the documents you may see do not answer this."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Highlight:
-    """A unit of a passage that speaks to the question: `chunk.text[start:end]`.
+    """A sentence, list item or table row of a passage that matches the question: `chunk.text[start:end]`.
 
-    `cover` is the share of the question's term weights it holds, `similarity` its likeness in meaning; both 0 to 1.
+    `coverage` is the share of the question's term weights that occur in it, `similarity` the cosine similarity
+    in meaning; both 0 to 1.
     """
 
     start: int
     end: int
-    cover: float
+    coverage: float
     similarity: float
 
     @property
-    def worth(self) -> float:
-        return 0.5 * self.cover + 0.5 * self.similarity
+    def score(self) -> float:
+        return 0.5 * self.coverage + 0.5 * self.similarity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """A passage that bears on the question, with why.
+    """A passage that is relevant to the question, with its scores.
 
     `chunk` is a published chunk, or several neighbouring `members` of one document joined to one passage.
-    `highlights` are its best units, best first. `relevance` is calibrated to [0, 1]; `score` is the fusion's own;
-    `ranks` are the places, from 0, that each channel gave it; `cosine_distance` lies in [0, 1]. `original_rank` and
-    `new_rank` are its places, from 0, before and after reranking.
+    `highlights` are its best sentences, list items or rows, best first. `relevance` is calibrated to [0, 1];
+    `score` is the fusion's own; `ranks` are the positions, from 0, in each channel; `cosine_distance` lies in
+    [0, 1]. `original_rank` and `new_rank` are its positions, from 0, before and after reranking.
     """
 
     chunk: Chunk
@@ -57,19 +58,19 @@ class Evidence:
     new_rank: int = 0
 
     @property
-    def published(self) -> tuple[Chunk, ...]:
-        """The published chunks that it is made of, in the order of the document."""
+    def published_chunks(self) -> tuple[Chunk, ...]:
+        """The published chunks that the passage consists of, in the order of the document."""
         return self.members or (self.chunk,)
 
     def member_at(self, start: int) -> Chunk:
-        """Return the published chunk that holds the place `chunk.text[start]`."""
+        """Return the published chunk that contains the position `chunk.text[start]`."""
         at = self.chunk.locator.start + start
         return next((each for each in self.members if each.locator.end > at), self.chunk)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelMetrics:
-    """How long a channel took, in milliseconds of wall time beside the others, and how many chunks it found."""
+    """How long a channel took, in milliseconds of wall time (channels run concurrently), and how many chunks it found."""
 
     ms: int
     hits: int
@@ -77,10 +78,10 @@ class ChannelMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """How a retrieval went: milliseconds and hits per stage (S3 retrieval_metrics) and per channel.
+    """Durations in milliseconds and hits, per stage and per channel.
 
-    `graph_depth` is how many edges of the graph, of mentions, statements and links, lie on the longest way to a chunk that
-    was found. `total_ms` is all of it, from the question's embedding on.
+    `graph_depth` is the number of graph edges (mentions, relations and links) on the longest path to a chunk
+    that was found. `total_ms` begins with the question's embedding.
     """
 
     vector_ms: int
@@ -117,26 +118,26 @@ NO_METRICS = Metrics(
     rerank_ms=0,
     rerank_top=0.0,
 )
-"""Of a question for which nothing was looked up."""
+"""The metrics of a question for which nothing was searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
     """Evidence, best first, and how it was found.
 
-    `analysis` is the question's, with the keywords that led to the graph. `weights` are the question's terms with the weight (inverse document frequency over what the reader sees) of
-    each; `best` is the best calibrated relevance, 0.0 when there is no evidence. `entities` and `relations` are what
-    the graph says, as the reader sees it: entities that are named, then the nearest; the weightiest relations first.
-    `notes` tell of what did not go as it should, such as a
-    reranker that did not answer. `usage` is what the calls to endpoints cost.
-    `ambiguous_names` are the pick lists of the question's names that fit several entities.
+    `analysis` is the question's analysis, with the keywords for the graph search. `weights` are the question's
+    terms with their weights: inverse document frequencies over what the reader sees. `best_relevance` is 0.0
+    without evidence. `entities` and `relations` are what the graph states, as the reader sees it: named entities
+    first, then the nearest; relations by weight. `notes` report what failed, such as a reranker that did not
+    answer. `usage` is the cost of model calls. `ambiguous_names` lists the candidates of each name in the question
+    that several entities have.
     """
 
     question: Question
     analysis: QueryAnalysis
     weights: Mapping[str, float]
     evidence: tuple[Evidence, ...]
-    best: float
+    best_relevance: float
     metrics: Metrics
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
@@ -146,15 +147,15 @@ class Retrieval:
     ambiguous_names: tuple[Candidates, ...] = ()
 
     @property
-    def is_enough(self) -> bool:
-        return self.best >= SUFFICIENT_RELEVANCE
+    def is_sufficient(self) -> bool:
+        return self.best_relevance >= SUFFICIENT_RELEVANCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """S2's eight fields, S3's id and title, and where exactly it stands.
+    """A numbered quote with its document and exact position.
 
-    `id` is the mark in the answer, `[1]`; `snippet` is found word for word in the document.
+    `id` is its number in the answer, as in `[1]`; `snippet` occurs verbatim in the document.
     """
 
     id: str
@@ -179,7 +180,7 @@ class Confidence(StrEnum):
 
 
 def confidence(relevance: float) -> Confidence:
-    """Return S3's word for the best relevance: from 0.85 high, from 0.7 medium, from 0.6 low."""
+    """Return the word for the best relevance: from 0.85 high, from 0.7 medium, from 0.6 low."""
     if relevance >= 0.85:
         return Confidence.HIGH
     if relevance >= 0.7:
@@ -189,13 +190,13 @@ def confidence(relevance: float) -> Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What goes back: text whose every sentence ends in its citation marks, or insufficient evidence.
+    """An answer in which every sentence ends with citation numbers, or insufficient evidence.
 
-    No citations, no answer: `citations` is empty exactly when `confidence` is insufficient. `nearest` then
-    holds what came closest among what the reader may see, by score; its ids are no marks in the text. In mode `bypass`
-    the text is the model's own, after a sentence that says so; it has no citations, its confidence is insufficient and
-    `nearest` is empty. `usage` is what the calls to endpoints cost, those of the retrieval included. `ambiguous_names`
-    are the pick lists of the question's names that fit several entities.
+    `citations` is empty exactly when `confidence` is insufficient. Then `nearest` holds the closest passages
+    that the reader may see, best first; their ids do not occur in the text. In mode `bypass` the text is the
+    model's own, after a sentence that says so: it has no citations, and `nearest` is empty. `usage` is the cost
+    of model calls, including those of retrieval. `ambiguous_names` lists the candidates of each name in the
+    question that several entities have.
     """
 
     query_id: QueryId

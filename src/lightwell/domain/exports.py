@@ -1,4 +1,4 @@
-"""What an export is asked for, what stands in it, and what became of it."""
+"""Exports: configuration, rows, progress and result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # an export without vectors needs no numpy
     import numpy as np
     from numpy.typing import NDArray
 
-_LARGEST_BATCH = 10_000
+_MAX_BATCH_SIZE = 10_000
 
 
 class ExportFormat(StrEnum):
@@ -26,7 +26,7 @@ class ExportFormat(StrEnum):
 
 
 class ExportTable(StrEnum):
-    """What an export can hold, in the order in which it is written."""
+    """The tables of an export, in the order in which they are written."""
 
     ENTITIES = "entities"
     RELATIONS = "relations"
@@ -36,11 +36,12 @@ class ExportTable(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportConfig:
-    """What is to be exported, how, and to which file; raises `Invalid` for what makes no sense.
+    """What to export, in which format and to which file; raises `Invalid` for a combination that makes no
+    sense.
 
-    csv has one table a file: the first one goes to `output_path`, each other one beside it (`path_of`).
-    `batch_size` is how many rows are held in memory at once. A file that is there is kept unless `replace`.
-    `separator` stands between the parts of a description in csv and xlsx; None takes the one of the settings.
+    In csv, each table has its own file: the first one is `output_path`, the others stand beside it (`path_of`).
+    `batch_size` is the number of rows in memory at a time. An existing file is an error unless `replace`.
+    `separator` stands between the parts of a description in csv and xlsx; None uses the configured one.
     """
 
     format: ExportFormat
@@ -54,25 +55,25 @@ class ExportConfig:
     separator: str | None = None
 
     def __post_init__(self) -> None:
-        export_format(self.format)
-        if not 0 < self.batch_size <= _LARGEST_BATCH:
-            raise Invalid(f"The batch size must be 1 to {_LARGEST_BATCH}, not {self.batch_size}")
+        parse_export_format(self.format)
+        if not 0 < self.batch_size <= _MAX_BATCH_SIZE:
+            raise Invalid(f"The batch size must be 1 to {_MAX_BATCH_SIZE}, not {self.batch_size}")
         if not self.tables:
             raise Invalid("Nothing is left to export: name entities, relations, chunks or vectors")
 
     @property
     def tables(self) -> tuple[ExportTable, ...]:
-        """The tables that are asked for, in order."""
-        asked = {
+        """The selected tables, in order."""
+        selected = {
             ExportTable.ENTITIES: self.include_entities,
             ExportTable.RELATIONS: self.include_relations,
             ExportTable.CHUNKS: self.include_chunks,
             ExportTable.VECTORS: self.include_vectors,
         }
-        return tuple(table for table in ExportTable if asked[table])
+        return tuple(table for table in ExportTable if selected[table])
 
     def path_of(self, table: ExportTable) -> Path:
-        """Return the file that this table goes to: `graph.csv`, `graph-relations.csv`."""
+        """Return the file for this table: `graph.csv`, `graph-relations.csv`."""
         path = self.output_path
         if self.format != ExportFormat.CSV or table is self.tables[0]:
             return path
@@ -86,10 +87,10 @@ class ExportConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportedRelation:
-    """What one reader sees of one relation: the profiles of the reader's classes, brought together.
+    """One relation as one reader sees it: the profiles of the reader's classes, combined.
 
-    `source` and `target` are references as `Entity.ref` shows them. `sources` are at most 50 chunk references,
-    `paths` the URLs of their documents, both first in first out. `comparison` and `use_case` belong to COMPARED_TO.
+    `source` and `target` are references as in `Entity.ref`. `sources` are at most 50 chunk references, `paths`
+    the URLs of their documents, both in order of arrival. `comparison` and `use_case` belong to COMPARED_TO.
     """
 
     source: str
@@ -108,7 +109,7 @@ class ExportedRelation:
 
     @property
     def key(self) -> RelationKey:
-        """What names it among the reader's relations."""
+        """The key that identifies it among the reader's relations."""
         return RelationKey(source=self.source, predicate=self.predicate, target=self.target)
 
 
@@ -131,11 +132,11 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassageVector:
-    """A chunk's place in the active embedding space; `numbers` has shape (dimension,)."""
+    """A chunk's vector in the active embedding space; `vector` has shape (dimension,)."""
 
     chunk_ref: str
     model: str
-    numbers: "NDArray[np.float32]"
+    vector: "NDArray[np.float32]"
 
 
 ExportRecord = Entity | ExportedRelation | Passage | PassageVector
@@ -152,15 +153,15 @@ class ExportProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export wrote; `cut` counts the texts that were too long for a cell of a spreadsheet."""
+    """What an export wrote; `shortened_texts` counts the texts that exceeded the length limit of a spreadsheet cell."""
 
     files: tuple[Path, ...]
     rows: Mapping[ExportTable, int]
     shortened_texts: int
 
 
-def export_format(word: str) -> ExportFormat:
-    """Return the format of this name; raise `Invalid` naming those that there are."""
+def parse_export_format(word: str) -> ExportFormat:
+    """Return the format with this name; raise `Invalid` and list the formats if there is none."""
     try:
         return ExportFormat(word)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Mentions, the truth of the graph, and what is derived from them."""
+"""Mentions, from which the graph is derived, and the entities and relations that readers see."""
 
 import re
 import unicodedata
@@ -14,13 +14,13 @@ from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 DESCRIPTION_SEPARATOR = " | "
 MAX_SOURCES = 50
-"""What an entity or relation shows of its sources, first in first out; the mentions keep all."""
+"""How many sources an entity or relation lists: the latest ones. Mentions are not limited."""
 
 MIN_CONFIDENCE = 0.5
 
 
 class Predicate(StrEnum):
-    """S3's closed list; what fits none of the others is RELATED_TO."""
+    """The closed list of predicates; a relation that fits none of the others is RELATED_TO."""
 
     PREREQUISITE = "PREREQUISITE"
     RELATED_TO = "RELATED_TO"
@@ -32,14 +32,14 @@ class Predicate(StrEnum):
 
 
 class ProfileSubject(StrEnum):
-    """What a profile is of."""
+    """What a profile describes."""
 
     ENTITY = "entity"
     RELATION = "relation"
 
 
 class MergeStrategy(StrEnum):
-    """What becomes of the descriptions when entities are merged."""
+    """How a merge combines the descriptions of the merged entities."""
 
     CONCATENATE = "CONCATENATE"
     KEEP_FIRST = "KEEP_FIRST"
@@ -55,9 +55,9 @@ class MentionType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """One chunk's word about one entity; `count` is how often the chunk names it.
+    """One chunk's statement about one entity; `count` is how often the chunk names it.
 
-    `name` is the form the text uses. `kind` is a lower-case word (`person`, `organization`, `term`).
+    `name` is the form that the text uses. `kind` is a lower-case word (`person`, `organization`, `term`).
     `confidence` lies in [0, 1].
     """
 
@@ -72,10 +72,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationMention:
-    """One chunk's word about how two entities are related; the names are mentioned in the same chunk.
+    """One chunk's statement about a relation; the chunk mentions both names.
 
-    `weight` is positive; `confidence` lies in [0.5, 1]. `comparison` and `use_case` belong to
-    COMPARED_TO and are "" elsewhere.
+    `weight` is positive; `confidence` lies in [0.5, 1]. `comparison` and `use_case` belong to COMPARED_TO and
+    are "" for others.
     """
 
     subject: str
@@ -91,7 +91,7 @@ class RelationMention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What one chunk says; every statement's subject and object are among the mentions."""
+    """The result of extraction from one chunk; the ends of every relation mention are among the mentions."""
 
     mentions: tuple[Mention, ...]
     relation_mentions: tuple[RelationMention, ...]
@@ -99,13 +99,13 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """What one reader sees of one entity: the profiles of the reader's classes, brought together.
+    """One entity as one reader sees it: the profiles of the reader's classes, combined.
 
-    Its methods are for programs that work on what they have been given; in the store, merging and deleting are queries.
-    `ref` is `kg:<kind>:<slug>` or the reference of the system that told us.
-    `chunk_count` counts the reader's visible chunks that mention it. `primary_url` is where it is best looked up: the URL
-    that texts give it, else the first document that speaks of it; "" where only a person's word does.
-    `described_by_hand`: a person wrote the description, and no document need say it.
+    Its methods work on values in memory; in the store, merging and deleting are queries. `ref` is
+    `kg:<kind>:<slug>` or the reference of the source system. `chunk_count` counts the reader's visible chunks
+    that mention it. `primary_url` is the URL that documents give it, else the first document that mentions it;
+    "" where only a manual edit names it. With `described_by_hand` a person wrote the description, and no
+    document need support it.
     """
 
     id: EntityId
@@ -120,18 +120,18 @@ class Entity:
     described_by_hand: bool = False
 
     def merge_with(self, other: "Entity", strategy: MergeStrategy) -> "Entity":
-        """Return this entity with the other's description brought in by the strategy, and its sources.
+        """Return this entity with the other's description, combined by the strategy, and its sources.
 
-        Chunks that mention both are counted twice. A summary needs a model: raises `Invalid` for LLM_SUMMARIZE.
+        Chunks that mention both are counted twice. Raises `Invalid` for LLM_SUMMARIZE, which needs a model.
         """
         if strategy is MergeStrategy.LLM_SUMMARIZE:
             raise Invalid(
                 "LLM_SUMMARIZE needs a chat model; merge with one, or name another strategy"
             )
-        said = combine_descriptions(strategy, [(self.description,), (other.description,)])
+        combined = combine_descriptions(strategy, [(self.description,), (other.description,)])
         return replace(
             self,
-            description=join_descriptions(said),
+            description=join_descriptions(combined),
             chunk_count=self.chunk_count + other.chunk_count,
             sources=append_sources(self.sources, other.sources),
             paths=append_sources(self.paths, other.paths),
@@ -164,9 +164,9 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """What one reader sees of one relation; `source` and `target` are the names of its ends, `ends` their ids.
+    """One relation as one reader sees it; `source` and `target` are the names of its ends, `ends` their ids.
 
-    `comparison` and `use_case` join what is said of a COMPARED_TO, and are "" elsewhere.
+    `comparison` and `use_case` combine what documents state for a COMPARED_TO, and are "" for others.
     """
 
     id: RelationId
@@ -184,7 +184,7 @@ class Relation:
     use_case: str = ""
 
     def redirect(self, old: str, new: str) -> "Relation":
-        """Return the relation with the end named `old` now at `new`."""
+        """Return the relation with the end named `old` replaced by `new`."""
         ends = {"source": self.source, "target": self.target}
         return replace(self, **{end: new for end, name in ends.items() if name == old})
 
@@ -235,7 +235,8 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationKey:
-    """Which relation: `source` and `target` are names, references or ids of its ends, as the reader knows them.
+    """Identifies a relation: `source` and `target` are names, references or ids of its ends, as the reader
+    knows them.
 
     As text it is `SOURCE PREDICATE TARGET`.
     """
@@ -248,8 +249,8 @@ class RelationKey:
         return f"{self.source} {self.predicate.value} {self.target}"
 
 
-def relation_key(text: str) -> RelationKey:
-    """Return the key that the text is; raise `Invalid` where no predicate stands between two ends."""
+def parse_relation_key(text: str) -> RelationKey:
+    """Return the key in this text; raise `Invalid` if no predicate stands between two ends."""
     words = text.split()
     known = frozenset(predicate.value for predicate in Predicate)
     for place, word in enumerate(words[1:-1], start=1):
@@ -266,7 +267,7 @@ def relation_key(text: str) -> RelationKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityDetails:
-    """What one reader sees of one entity, with its other names and its relations, the weightiest first."""
+    """One entity as one reader sees it, with its other names and its relations, by descending weight."""
 
     entity: Entity
     aliases: tuple[str, ...]
@@ -275,9 +276,10 @@ class EntityDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManualEdit:
-    """What a person says of an entity, within one access class; "" where the person says nothing.
+    """What a person wrote of an entity, within one access class; "" leaves a field as documents state it.
 
-    `sources` are references or ids of the passages that the description comes from; empty leaves those of the texts.
+    `sources` are references or ids of the passages that support the description; () keeps those of the
+    documents.
     """
 
     name: str = ""
@@ -288,10 +290,10 @@ class ManualEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeResult:
-    """What a merge did, in the eyes of the person who made it; `merge_id` takes it back.
+    """The effect of a merge, as its author sees it; `merge_id` undoes it.
 
-    `usage` is what the person's own summaries cost; what others see is described anew at nobody's account.
-    `note` says so when no source had relations, so that nothing was redirected; "" otherwise.
+    `usage` is the cost of the author's own summaries; other readers' descriptions are recomputed later and not
+    charged to anyone. `note` says when no source had relations to redirect, "" otherwise.
     """
 
     merge_id: MergeId
@@ -305,7 +307,7 @@ class MergeResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveMerge:
-    """A merge that holds, as one reader knows its sides: the names of the target and of those merged into it."""
+    """A merge that is in effect, as one reader knows it: the names of the target and of the merged entities."""
 
     merge_id: MergeId
     target: str
@@ -316,9 +318,9 @@ class ActiveMerge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeProposal:
-    """Two entities that may be one, and why; `confidence` lies in [0, 1].
+    """Two entities that may be one, with evidence; `confidence` lies in [0, 1].
 
-    `evidence` says which of `email`, `domain`, `alias`, `name` speaks for it, and with what.
+    `evidence` maps each of `email`, `domain`, `alias`, `name` that applies to its value.
     """
 
     one: Entity
@@ -329,18 +331,18 @@ class MergeProposal:
 
 
 _GAPS = re.compile(r"[\s_\-–—]+")
-_BEFORE = re.compile(r"^[^\w@#+$]+")
-_BEHIND = re.compile(r"(?<![^\w+#%])[^\w+#%]+$")
+_LEADING_MARKS = re.compile(r"^[^\w@#+$]+")
+_TRAILING_MARKS = re.compile(r"(?<![^\w+#%])[^\w+#%]+$")
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 
 
 def normalize_name(name: str) -> str:
-    """Return the form under which names are matched: NFKC, case folded, single blanks, no marks around.
+    """Return the form in which names are compared: NFKC, case folded, single spaces, no punctuation around.
 
-    `"  ACME-Corp’s "` becomes `"acme corp"`; an e-mail address or an identifier keeps its inner marks.
+    `"  ACME-Corp’s "` becomes `"acme corp"`; e-mail addresses and identifiers keep their inner punctuation.
     """
     folded = unicodedata.normalize("NFKC", name).casefold().strip()
-    bare = _POSSESSIVE.sub("", _BEHIND.sub("", _BEFORE.sub("", folded)))
+    bare = _POSSESSIVE.sub("", _TRAILING_MARKS.sub("", _LEADING_MARKS.sub("", folded)))
     return _GAPS.sub(" ", bare).strip()
 
 
@@ -350,7 +352,7 @@ def slug(name: str) -> str:
 
 
 def join_descriptions(descriptions: Sequence[str]) -> str:
-    """Return the distinct, non-empty descriptions in order, with S0's separator between them."""
+    """Return the distinct, non-empty descriptions in order, joined by `DESCRIPTION_SEPARATOR`."""
     return DESCRIPTION_SEPARATOR.join(
         dict.fromkeys(text.strip() for text in descriptions if text.strip())
     )
@@ -359,20 +361,21 @@ def join_descriptions(descriptions: Sequence[str]) -> str:
 def combine_descriptions(
     strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:
-    """Return what is kept of what merged entities say, the target's first; parts that say nothing do not count.
+    """Return the descriptions that the strategy keeps, the target's first; entities without a description do
+    not count.
 
-    Without a model at hand, LLM_SUMMARIZE keeps what CONCATENATE keeps.
+    Without a model, LLM_SUMMARIZE keeps what CONCATENATE keeps.
     """
-    said = [part for part in parts if any(part)]
+    described = [part for part in parts if any(part)]
     match strategy:
         case MergeStrategy.KEEP_FIRST:
-            return said[0] if said else ()
+            return described[0] if described else ()
         case MergeStrategy.KEEP_LONGEST:
-            return max(said, key=lambda part: len(join_descriptions(part)), default=())
+            return max(described, key=lambda part: len(join_descriptions(part)), default=())
         case MergeStrategy.CONCATENATE | MergeStrategy.LLM_SUMMARIZE:
-            return tuple(dict.fromkeys(chain.from_iterable(said)))
+            return tuple(dict.fromkeys(chain.from_iterable(described)))
 
 
 def append_sources(known: Sequence[str], added: Sequence[str]) -> tuple[str, ...]:
-    """Return the distinct sources in order of arrival, the oldest dropped beyond fifty."""
+    """Return the distinct sources in order of arrival, without the oldest ones beyond fifty."""
     return tuple(dict.fromkeys([*known, *added]))[-MAX_SOURCES:]

@@ -1,11 +1,11 @@
-"""What `doctor` finds."""
+"""Results of `lightwell doctor`."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at; `mend` says what to do where it is not well, and is "" where it is."""
+    """One thing that `doctor` examined; `fix` says what to do if it is not in order, "" if it is."""
 
     name: str
     ok: bool

@@ -25,8 +25,8 @@ GlobalRef = NewType("GlobalRef", str)
 ClassId = NewType("ClassId", int)
 """An access class: one distinct set of ACL tags in one project."""
 
-NOBODY = ClassId(0)
-"""The class of what is not published yet: no reader's classes ever hold it."""
+STAGED_CLASS = ClassId(0)
+"""The access class of chunks that are not published yet. No reader's classes contain it."""
 
 SpaceId = NewType("SpaceId", int)
 """An embedding space: one model, one dimension, one metric."""
@@ -38,15 +38,16 @@ def new_id() -> UUID:
 
 
 def new_query_id() -> QueryId:
-    """Return the id of a question that is asked now."""
+    """Return an id for a new question."""
     return QueryId(new_id())
 
 
-def chunk_id(job_id: JobId, index: int) -> ChunkId:
-    """Return the id of a chunk that this job cuts: chunks sort by when their jobs came, then by their index.
+def make_chunk_id(job_id: JobId, index: int) -> ChunkId:
+    """Return the id of the chunk with this index in this job: chunks sort by the time of their jobs, then by
+    index.
 
-    The last 32 bits of a UUID v7 are random; they give way to the index. So the order does not depend on which of
-    several documents is read first.
+    The index replaces the last 32 random bits of the job's UUID v7. So the order of chunks does not depend on
+    which of several documents is processed first.
     """
     return ChunkId(UUID(int=(job_id.int >> 32 << 32) | index))
 

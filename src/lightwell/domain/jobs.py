@@ -1,4 +1,4 @@
-"""One document's way in, as durable work."""
+"""Ingestion jobs: one document's ingestion as durable work."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,15 +18,15 @@ class JobState(StrEnum):
 
     @property
     def is_open(self) -> bool:
-        """Whether a worker has still to do something."""
+        """Whether a worker still has to process the job."""
         return self not in (JobState.COMPLETE, JobState.FAILED, JobState.CANCELLED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedJob:
-    """A job that was written down for a new or a changed document.
+    """A job that was created for a new or changed document.
 
-    `estimated_chunks` is a guess by the size of its text, None where the format does not tell that.
+    `estimated_chunks` is estimated from the size of the text, None for formats whose size says little about it.
     """
 
     id: JobId
@@ -38,10 +38,10 @@ class QueuedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A document's job; `progress` is a percentage, `attempts` counts the claims so far.
+    """A document's ingestion; `progress` is a percentage, `attempts` counts the claims so far.
 
-    `step` is the step that it is at or goes on with: "" (not cut into chunks yet), `embed`, `read`, `index`, or
-    `read again` for a published document whose chunks are read anew; "" at the end.
+    `step` is the current step, where a retry continues: "" (no chunks yet), `embed`, `read` (extraction),
+    `index`, or `read again` (extraction from chunks that are already published); "" at the end.
     """
 
     id: JobId

@@ -54,7 +54,7 @@ def analyze_query(text: str) -> QueryAnalysis:
         name_runs=find_name_runs(text),
         capitalized_names=capitalized_names(text),
         proper_name_terms=proper_name_terms(text),
-        names=facts.names(text),
+        names=facts.find_names(text),
         expected=expected_answer(text),
         dates=facts.find_dates(text),
         speech_acts=speech_act_terms(text),

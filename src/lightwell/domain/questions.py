@@ -1,4 +1,4 @@
-"""What is asked, and along which channels evidence is looked for."""
+"""Questions, and the channels that search for evidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,34 +8,35 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import SessionId
 from lightwell.domain.texts import require_text
 
-LONGEST_QUESTION = 2000
+MAX_QUESTION_LENGTH = 2000
 
 
 class Channel(StrEnum):
-    """Where a candidate passage came from.
+    """How a candidate was found.
 
-    By meaning and by words; from entities and from relations, by name or by what is said of them; from chunks that
-    share rare entities with the best so far; along confirmed links of what the question names.
+    By vector similarity, by full-text search; from entities and from relations, by name or by similar profiles;
+    from chunks that share rare entities with the best candidates; along confirmed links of the entities that
+    the question names.
     """
 
     DENSE = "dense"
-    WORDS = "words"
+    LEXICAL = "words"
     ENTITIES = "entities"
     RELATIONS = "relations"
     NEIGHBOURS = "neighbours"
     LINKS = "links"
 
 
-PASSAGE_CHANNELS = frozenset({Channel.DENSE, Channel.WORDS})
+PASSAGE_CHANNELS = frozenset({Channel.DENSE, Channel.LEXICAL})
 GRAPH_CHANNELS = frozenset(Channel) - PASSAGE_CHANNELS
 _AROUND_ENTITIES = frozenset({Channel.ENTITIES, Channel.NEIGHBOURS, Channel.LINKS})
 
 
 class Mode(StrEnum):
-    """LightRAG's words for where to look.
+    """Where to search; the names are LightRAG's.
 
-    `naive` passages only · `local` from entities · `global` from relations · `hybrid` from both · `mix` everywhere ·
-    `bypass` nowhere: the model is asked without evidence, and its answer says so.
+    `naive` passages only · `local` from entities · `global` from relations · `hybrid` from both · `mix`
+    everywhere · `bypass` nowhere: the model answers without evidence, and the answer says so.
     """
 
     NAIVE = "naive"
@@ -55,7 +56,7 @@ class Mode(StrEnum):
 
 
 class Strategy(StrEnum):
-    """S3's words for the same, as `rag_queries.strategy_used` has them."""
+    """The mode as the query log stores it (`rag_queries.strategy_used`)."""
 
     VECTOR_ONLY = "vector_only"
     GRAPH_ONLY = "graph_only"
@@ -63,7 +64,7 @@ class Strategy(StrEnum):
 
 
 class Fusion(StrEnum):
-    """How the channels become one order: by learned weights, or by S3's reciprocal ranks."""
+    """How the channels' results are ordered: by learned weights, or by reciprocal rank fusion (RRF)."""
 
     LEARNED = "learned"
     RRF = "rrf"
@@ -90,30 +91,30 @@ _STRATEGIES: Mapping[Mode, Strategy] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A validated question; `topic` filters by topic tag, "" for all; `limit` is S3's topK.
+    """A validated question; `topic` restricts it to a topic tag, "" for all; `limit` is the number of passages.
 
-    `without` names channels that are left out, to measure what each brings.
+    `excluded_channels` are not searched; evaluation uses this to measure what each channel contributes.
     """
 
     text: str
     topic: str = ""
     limit: int = 5
     mode: Mode = Mode.MIX
-    without: frozenset[Channel] = frozenset()
+    excluded_channels: frozenset[Channel] = frozenset()
 
     @property
     def channels(self) -> frozenset[Channel]:
-        return self.mode.channels - self.without
+        return self.mode.channels - self.excluded_channels
 
     @property
     def strategy(self) -> Strategy:
-        """Return where it looks, in S3's words: without the graph's channels in passages only."""
+        """Return the strategy for the query log: VECTOR_ONLY where no graph channel is searched."""
         return self.mode.strategy if self.channels & GRAPH_CHANNELS else Strategy.VECTOR_ONLY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryRequest:
-    """S3's QueryRequest: `session_id` is an open session of the asking user's, that the query belongs to."""
+    """A question with its options; `session_id` is an open session of the same user, which the query is logged in."""
 
     query: str
     session_id: SessionId | None = None
@@ -122,21 +123,21 @@ class QueryRequest:
     topic_filter: str = ""
     mode: Mode = Mode.MIX
 
-    def question(self) -> Question:
-        """Return the question; raise `Invalid` with S3's message, or when nowhere is left to look."""
+    def to_question(self) -> Question:
+        """Return the validated question; raise `Invalid`, also when no channel is left to search."""
         without = frozenset[Channel]() if self.include_graph else GRAPH_CHANNELS
-        asked = make_question(
+        question = make_question(
             self.query,
             topic=self.topic_filter,
             limit=self.top_k,
             mode=self.mode,
-            without=without,
+            excluded_channels=without,
         )
-        if self.mode is not Mode.BYPASS and not asked.channels:
+        if self.mode is not Mode.BYPASS and not question.channels:
             raise Invalid(
-                f"Mode {self.mode.value} looks in the graph only: leave includeGraph true, or use mode naive or mix"
+                f"Mode {self.mode.value} searches only the graph: set includeGraph to true, or use mode naive or mix"
             )
-        return asked
+        return question
 
 
 def make_question(
@@ -145,12 +146,12 @@ def make_question(
     topic: str = "",
     limit: int = 5,
     mode: Mode = Mode.MIX,
-    without: frozenset[Channel] = frozenset(),
+    excluded_channels: frozenset[Channel] = frozenset(),
 ) -> Question:
-    """Return a question, or raise `Invalid` with S3's message."""
+    """Return a validated question; raise `Invalid`."""
     if not text.strip():
         raise Invalid("Query cannot be empty")
-    if len(text) > LONGEST_QUESTION:
+    if len(text) > MAX_QUESTION_LENGTH:
         raise Invalid("Query exceeds maximum length")
     if not 1 <= limit <= 20:
         raise Invalid("topK must be between 1 and 20")
@@ -161,12 +162,12 @@ def make_question(
         topic=require_text(topic, "The topic"),
         limit=limit,
         mode=mode,
-        without=without,
+        excluded_channels=excluded_channels,
     )
 
 
 def require_retrieval_mode(question: Question) -> Question:
-    """Return the question; raise `Invalid` when its mode looks nowhere."""
+    """Return the question; raise `Invalid` when its mode searches nothing."""
     if question.mode is Mode.BYPASS:
         raise Invalid(
             "Mode bypass looks nowhere, so it finds nothing: only an answer and a chat may ask the model alone"
@@ -175,7 +176,7 @@ def require_retrieval_mode(question: Question) -> Question:
 
 
 def parse_mode(word: str) -> Mode:
-    """Return the mode of this name; raise `Invalid` naming those there are."""
+    """Return the mode with this name; raise `Invalid` and list the modes if there is none."""
     try:
         return Mode(word.strip().casefold())
     except ValueError:

@@ -1,4 +1,4 @@
-"""S3's requests to bring one document in, and what comes back."""
+"""Requests to ingest one document, and the responses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from lightwell.domain.jobs import JobState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRequest:
-    """One document: a file by its path or `file:` URL, or `content` under any URL.
+    """One document: a file given by path or `file:` URL, or `content` under any URL.
 
-    `title`, `format` and `metadata`, key by key, go before what the document or its folder's settings say, "" and None
-    leave that alone. `acl_tags` hold where the document itself names none; so does `topic`.
+    `title`, `format` and the keys of `metadata` override what the document or its folder's settings say; "" and
+    None do not. `acl_tags` and `topic` apply only where the document itself names none.
     """
 
     document_url: str
@@ -28,7 +28,7 @@ class IngestRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestResponse:
-    """The job that brings a document in; `estimated_chunks` is None where the format does not tell its text's length."""
+    """The job that ingests a document; `estimated_chunks` is None where the format does not tell the length of the text."""
 
     job_id: JobId
     document_id: DocumentId
@@ -38,7 +38,7 @@ class IngestResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedChunk:
-    """A hand-made chunk of a document, with its vector in the project's embedding space; None: it is to be computed."""
+    """A chunk that the caller supplies, with its vector in the project's embedding space; None: Lightwell computes it."""
 
     content: str
     embedding: tuple[float, ...] | None = None

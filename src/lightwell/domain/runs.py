@@ -1,4 +1,4 @@
-"""Ingestion runs: one sync of one source, and where it left off."""
+"""Ingestion runs (one sync of one source), and cursors."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ class RunState(StrEnum):
 
 
 class RunChange(StrEnum):
-    """What a run did to a document."""
+    """How a run changed a document."""
 
     INSERTED = "inserted"
     UPDATED = "updated"
@@ -25,9 +25,9 @@ class RunChange(StrEnum):
 class Run:
     """One sync of one source, as one reader sees it.
 
-    The counts are those of documents that the reader may see now; `failed` counts the new and changed ones that could not be
-    read, and `inserted` and `updated` leave these out. `scope` is the URL that the source's documents begin
-    with. `error` says why the source as a whole could not be followed, "" if it could.
+    The counts include only documents that the reader may see now. `failed` counts new and changed documents
+    that could not be read; `inserted` and `updated` exclude them. `scope` is the URL prefix of the source's
+    documents. `error` says why the sync of the source failed, "" if it did not.
     """
 
     id: RunId
@@ -45,10 +45,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """Where the last complete sync of a source left off.
+    """The position of the last complete sync of a source.
 
-    `key` names the part of the source system: a folder's URL, a workspace, an inbox. `value` is the source's own: for
-    files the ISO time at which that sync began.
+    `key` names the part of the source system: a folder's URL, a workspace, an inbox. `value` is defined by the
+    source: for files, the ISO time at which that sync began.
     """
 
     system: str

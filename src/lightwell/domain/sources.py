@@ -1,4 +1,4 @@
-"""Which of its sources an entity or a relation lists."""
+"""The rule for how many sources, and which, an entity or a relation lists."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +7,7 @@ from lightwell.domain.graph import MAX_SOURCES
 
 
 class SourceIdStrategy(StrEnum):
-    """Which sources stay when there are more than the limit: the latest (FIFO), or the first ones (KEEP)."""
+    """Which sources to keep beyond the limit: the latest (FIFO), or the first ones (KEEP)."""
 
     FIFO = "FIFO"
     KEEP = "KEEP"

@@ -1,4 +1,4 @@
-"""One entity split in two by a person, because its name means two things."""
+"""Splits: a person divides one entity in two because its name means two things."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,10 +9,10 @@ from lightwell.domain.ids import SplitId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitResult:
-    """What a split did, in the eyes of the person who made it; `split_id` undoes it.
+    """The effect of a split, as its author sees it; `split_id` undoes it.
 
-    `part` is the entity that has the moved mentions; `passages` counts the passages they stand in. `rest` is what the
-    others speak of, None where none is left.
+    `part` is the entity that has the moved mentions; `passages` counts the passages that they occur in. `rest`
+    is the entity of the remaining mentions, None where none remain.
     """
 
     split_id: SplitId
@@ -22,10 +22,10 @@ class SplitResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StandingSplit:
-    """A split that holds, as one reader sees it.
+class ActiveSplit:
+    """A split that is in effect, as one reader sees it.
 
-    `part` is the name that a person gave, `names` what the moved mentions say, `urls` the documents they stand in, both
+    `part` is the name that a person gave, `names` the names in the moved mentions, `urls` their documents, both
     in alphabetical order; `passages` counts the passages.
     """
 
@@ -34,4 +34,4 @@ class StandingSplit:
     names: tuple[str, ...]
     urls: tuple[str, ...]
     passages: int
-    made_at: datetime
+    split_at: datetime

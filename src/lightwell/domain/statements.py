@@ -1,4 +1,4 @@
-"""What was said about something: a list, each line on somebody's word."""
+"""Statements: an answer as a list of cited sentences."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,10 +11,9 @@ from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CitedStatement:
-    """One statement, without marks, and every citation that carries it: at least one.
+    """One sentence without citation numbers, and every citation that supports it: at least one.
 
-    `said_at` is when the newest of its documents was last changed; `dates` are those its text names, as written
-    there, in order.
+    `said_at` is the last change of its newest document; `dates` are the dates in its text, verbatim, in order.
     """
 
     text: str
@@ -24,18 +23,20 @@ class CitedStatement:
 
     @property
     def source_chunk_id(self) -> str:
-        """The chunk that its first citation quotes: `sourceChunkId` of S3's KnowledgeTriple."""
+        """The chunk that the first citation quotes."""
         return self.citations[0].chunk_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statements:
-    """The statements that answer a question, the newest first by the first day that each names, else by `said_at`.
+    """The statements that answer a question, newest first: by the first date in the text, else by `said_at`.
 
-    Those of one moment stand by relevance. `relevance` is the best of what was found. Below 0.6 there may still be statements, such as
-    speak of all that is asked by themselves: then `confidence` is low. `statements` is empty exactly when it is
-    insufficient; `nearest` then holds what came closest. A citation's score is 0 where only other words for what is asked found it. Citations
-    are numbered through the whole list. `ambiguous_names` are the pick lists of the question's names that fit several entities.
+    Statements of the same time are ordered by relevance. `relevance` is the best of the evidence. Below 0.6
+    there may still be statements, where single sentences contain all that the question asks for; then
+    `confidence` is low. `statements` is empty exactly when it is insufficient; then `nearest` holds the closest
+    passages. A citation's score is 0 where only synonyms of the question's words found it. Citations are
+    numbered through the whole list. `ambiguous_names` lists the candidates of each name in the question that
+    several entities have.
     """
 
     query_id: QueryId

@@ -1,4 +1,4 @@
-"""An answer as it comes: S3's events."""
+"""A streamed answer: events as clients receive them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +18,7 @@ class StreamType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseMetadata:
-    """S3's numbers of one answer; `total_tokens` is what was shown as evidence and what was answered."""
+    """Figures of one answer; `total_tokens` counts the evidence shown to the model and the answer."""
 
     query_id: QueryId
     total_tokens: int
@@ -31,10 +31,11 @@ class ResponseMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamChunk:
-    """One event: a `token` has content, a `citation` its citation, `metadata` the numbers, an `error` its message.
+    """One event: a `token` has content, a `citation` its citation, `metadata` the figures, an `error` its
+    message.
 
-    The contents of the tokens, put together, are the answer's text. `answer` is the whole answer, on `done` alone: it is
-    what is written down, and only its notes are for the wire.
+    The concatenated contents of the tokens are the answer's text. `answer` is the whole answer, on `done` only:
+    for the query log. Only its notes are sent to the client.
     """
 
     type: StreamType
@@ -46,7 +47,7 @@ class StreamChunk:
 
 
 def response_metadata(answer: Answer, *, latency_ms: int) -> ResponseMetadata:
-    """Return the numbers of an answer that took so many milliseconds."""
+    """Return the figures of an answer that took `latency_ms` milliseconds."""
     return ResponseMetadata(
         query_id=answer.query_id,
         total_tokens=answer.context_tokens + token_count(answer.text),

@@ -1,4 +1,4 @@
-"""What a model made of many descriptions."""
+"""Summaries that a model made of descriptions."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescriptionSummary:
-    """One access class's descriptions of one entity or relation, and their summary; tokens over all calls it took."""
+    """One access class's descriptions of one entity or relation, and their summary; tokens are summed over all calls."""
 
     entity_name: str
     original_descriptions: tuple[str, ...]
@@ -17,7 +17,7 @@ class DescriptionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A summary and the replies it was made of, the last one's last."""
+    """A summary and the ids of the cached replies that it was made from, the final one last."""
 
     summary: DescriptionSummary
     replies: tuple[UUID, ...]

@@ -1,29 +1,30 @@
-"""What is text at all."""
+"""A check that a string is text that PostgreSQL and JSON can store."""
 
 import re
 
 from lightwell.domain.errors import Invalid
 
-_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
+_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 _ESCAPED_BYTES = range(0xDC80, 0xDD00)
 
 
 def require_text(text: str, what: str) -> str:
-    """Return the text; raise `Invalid` where it holds a NUL or half a character, as bytes become that are no UTF-8.
+    """Return the text; raise `Invalid` for a NUL, or a surrogate such as Python decodes bytes to that are not
+    UTF-8.
 
     `what` begins the message: "The question".
     """
-    wrong = _NO_TEXT.search(text)
-    if wrong is None:
+    match = _NOT_TEXT.search(text)
+    if match is None:
         return text
-    sign = ord(wrong[0])
+    sign = ord(match[0])
     if sign in _ESCAPED_BYTES:
         raise Invalid(
-            f"{what} holds the byte {sign - 0xDC00:#04x}, which is no UTF-8: set the terminal to UTF-8, or convert"
-            " the text first, as `iconv -f LATIN1 -t UTF-8` does"
+            f"{what} contains the byte {sign - 0xDC00:#04x}, which is not UTF-8: set the terminal to UTF-8, or convert"
+            " the text first, for example with `iconv -f LATIN1 -t UTF-8`"
         )
     if sign:
         raise Invalid(
-            f"{what} holds U+{sign:04X}, half a character: send the whole one, or leave it out"
+            f"{what} contains U+{sign:04X}, half a character: send the whole character, or remove it"
         )
-    raise Invalid(f"{what} holds a NUL character: leave it out")
+    raise Invalid(f"{what} contains a NUL character: remove it")

@@ -1,4 +1,4 @@
-"""What models cost, in tokens."""
+"""Token usage of models, and prices."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ class OperationType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenUsage:
-    """What one call cost; the counts are not negative."""
+    """The tokens of one model call; the counts are not negative."""
 
     operation_type: OperationType
     model_name: str
@@ -38,7 +38,7 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenSummary:
-    """What a request or a command cost; `by_operation_type` counts input and output together."""
+    """The tokens of a request or a command; `by_operation_type` counts input and output together."""
 
     calls: int
     total_input_tokens: int
@@ -46,33 +46,33 @@ class TokenSummary:
     by_operation_type: Mapping[OperationType, int]
 
 
-def summary(usages: Iterable[TokenUsage]) -> TokenSummary:
-    """Return the sums; operation types come in the order of their first call."""
-    paid = list(usages)
+def summarize_usage(usages: Iterable[TokenUsage]) -> TokenSummary:
+    """Return the sums; operation types are in the order of their first call."""
+    calls = list(usages)
     by_type: Counter[OperationType] = Counter()
-    for usage in paid:
+    for usage in calls:
         by_type[usage.operation_type] += usage.tokens
     return TokenSummary(
-        calls=len(paid),
-        total_input_tokens=sum(usage.input_tokens for usage in paid),
-        total_output_tokens=sum(usage.output_tokens for usage in paid),
+        calls=len(calls),
+        total_input_tokens=sum(usage.input_tokens for usage in calls),
+        total_output_tokens=sum(usage.output_tokens for usage in calls),
         by_operation_type=dict(by_type),
     )
 
 
-NO_USAGE = summary([])
-"""What an operation costs that asks no endpoint."""
+NO_USAGE = summarize_usage([])
+"""The usage of an operation without model calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a million tokens cost; None is unknown."""
+    """The price of a million tokens; None is unknown."""
 
     input: float | None
     output: float | None
 
-    def of(self, input_tokens: int, output_tokens: int) -> float | None:
-        """Return what so many tokens cost, None when that is unknown."""
+    def cost(self, input_tokens: int, output_tokens: int) -> float | None:
+        """Return the price of these tokens, None when it is unknown."""
         if self.input is None or self.output is None:
             return None
         return (input_tokens * self.input + output_tokens * self.output) / 1_000_000

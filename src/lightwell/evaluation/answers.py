@@ -166,7 +166,7 @@ def _text_of(stage: Stage, evidence: Sequence[Evidence]) -> str:
 
 def _best_sentences(evidence: Sequence[Evidence], count: int) -> list[str]:
     found = [(each, highlight) for each in evidence for highlight in each.highlights]
-    ordered = sorted(found, key=lambda pair: -pair[1].worth)
+    ordered = sorted(found, key=lambda pair: -pair[1].score)
     return [each.chunk.text[part.start : part.end] for each, part in ordered[:count]]
 
 

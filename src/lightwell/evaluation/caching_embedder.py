@@ -25,11 +25,11 @@ class CachingEmbedder:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector per text, in order."""
         unknown = [text for text in dict.fromkeys(texts) if text not in self._known]
         if unknown:
-            self._known.update(zip(unknown, await self.inner.documents(unknown), strict=True))
+            self._known.update(zip(unknown, await self.inner.embed_documents(unknown), strict=True))
         if not texts:
             return np.empty((0, self.dimension), np.float32)
         vectors = np.stack([self._known[text] for text in texts])
@@ -37,11 +37,11 @@ class CachingEmbedder:
             del self._known[text]
         return vectors
 
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         """Return the question's vector, shape (1, dimension)."""
         key = f"?{text}"
         if key not in self._known:
-            self._known[key] = await self.inner.query(text)
+            self._known[key] = await self.inner.embed_query(text)
         return self._known[key]
 
     def forget(self) -> None:

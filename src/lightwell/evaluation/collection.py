@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
-from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.evaluation.archive import unpack
 from lightwell.evaluation.correctness import AnswerGroup, normalize
 from lightwell.evaluation.jsonl import find_file, parse_line, read_lines
@@ -29,7 +29,7 @@ class _Question(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
     id: _Text
-    question: Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION, pattern=r"\S")]
+    question: Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_LENGTH, pattern=r"\S")]
     gold: list[_Text]
     answer_any: list[Annotated[list[_Text], Field(min_length=1)]]
     gold_any: bool = False

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid
-from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.evaluation.jsonl import find_file, parse_line, read_lines
 from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument
 
@@ -35,7 +35,7 @@ class _Question(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True)
 
     id: Annotated[str, Field(min_length=1)]
-    question: Annotated[str, Field(min_length=1, max_length=LONGEST_QUESTION, pattern=r"\S")]
+    question: Annotated[str, Field(min_length=1, max_length=MAX_QUESTION_LENGTH, pattern=r"\S")]
     gold: list[str]
     type: str = ""
     split: str = ""

@@ -49,8 +49,8 @@ class RetrievalEvaluator:
             split=question.split,
             gold=question.gold,
             found=_documents(deep),
-            best=shown.best,
-            best_without=gone.best if gone else None,
+            best=shown.best_relevance,
+            best_without=gone.best_relevance if gone else None,
             took=QuestionTime(wall=wall, cpu=cpu, bare_wall=bare_wall, bare_cpu=bare_cpu),
         )
 

@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 from semantic_text_splitter import TextSplitter
 
 from lightwell.domain.documents import (
-    LONGEST_CHUNK,
-    SHORTEST_CHUNK,
-    TARGET_CHUNK,
+    MAX_CHUNK_TOKENS,
+    MIN_CHUNK_TOKENS,
+    TARGET_CHUNK_TOKENS,
     ChunkDraft,
     Page,
     ParsedDocument,
@@ -24,8 +24,8 @@ from lightwell.domain.errors import Invalid
 from lightwell.ingest.parse.language import detect_language
 from lightwell.text.tokens import token_count
 
-_TARGET_MIN, _TARGET_MAX = TARGET_CHUNK
-_MAX_UNSPLIT_TOKENS = LONGEST_CHUNK - 2 * SHORTEST_CHUNK - 50
+_TARGET_MIN, _TARGET_MAX = TARGET_CHUNK_TOKENS
+_MAX_UNSPLIT_TOKENS = MAX_CHUNK_TOKENS - 2 * MIN_CHUNK_TOKENS - 50
 """Tokens; a table or code block up to this size is never split. The rest leaves room for a short piece on either side."""
 
 _WINDOW_CHARACTERS = 8_000
@@ -108,8 +108,8 @@ def validate_chunk(draft: ChunkDraft) -> ChunkDraft:
     """Return a chunk that the caller supplied, unchanged; raise `Invalid` if it is empty, too short or too long."""
     if not draft.text.strip():
         raise Invalid("Chunk content cannot be empty")
-    if not SHORTEST_CHUNK <= draft.tokens <= LONGEST_CHUNK:
-        raise Invalid(f"Chunk must be {SHORTEST_CHUNK}-{LONGEST_CHUNK} tokens")
+    if not MIN_CHUNK_TOKENS <= draft.tokens <= MAX_CHUNK_TOKENS:
+        raise Invalid(f"Chunk must be {MIN_CHUNK_TOKENS}-{MAX_CHUNK_TOKENS} tokens")
     return draft
 
 
@@ -180,7 +180,7 @@ def _split_around_blocks(text: str, piece: _Piece, solid: Sequence[Span]) -> Ite
 
 
 def _split_text(text: str, start: int, end: int) -> Iterator[_Piece]:
-    splitter = TextSplitter.from_callback(_weighted_tokens, TARGET_CHUNK, trim=False)
+    splitter = TextSplitter.from_callback(_weighted_tokens, TARGET_CHUNK_TOKENS, trim=False)
     while start < end:
         stop = _window_end(text, start, end)
         for offset, part in splitter.chunk_indices(text[start:stop]):
@@ -224,7 +224,7 @@ def _join_short(text: str, pieces: Sequence[_Piece], heads: frozenset[int]) -> l
     """Join pieces under 100 tokens to a neighbour: to the next one if they begin a section, else to the one before."""
 
     def short(piece: _Piece) -> bool:
-        return _piece_tokens(text, piece) < SHORTEST_CHUNK
+        return _piece_tokens(text, piece) < MIN_CHUNK_TOKENS
 
     joined_pieces: list[_Piece] = []
     for piece, last in zip(pieces, [False] * (len(pieces) - 1) + [True], strict=True):
@@ -232,7 +232,7 @@ def _join_short(text: str, pieces: Sequence[_Piece], heads: frozenset[int]) -> l
             short(joined_pieces[-1]) or (short(piece) and (last or piece.start not in heads))
         )
         joined = _Piece(joined_pieces[-1].start, piece.end) if joins else piece
-        if joins and _piece_tokens(text, joined) <= LONGEST_CHUNK:
+        if joins and _piece_tokens(text, joined) <= MAX_CHUNK_TOKENS:
             joined_pieces[-1] = joined
         else:
             joined_pieces.append(piece)

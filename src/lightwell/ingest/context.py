@@ -88,7 +88,7 @@ class Outcome:
 
 async def sync_index(context: IngestContext) -> None:
     """Apply recorded changes to the vector index: chunks that were removed or changed their access class."""
-    while changes := await staging.index_changes(
+    while changes := await staging.list_index_changes(
         context.database, context.project_id, limit=_INDEX_CHANGES_PER_BATCH
     ):
         gone = [change.chunk_id for change in changes if change.class_id is None]

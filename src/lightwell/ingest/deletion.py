@@ -30,7 +30,7 @@ async def erase(
 
     A document that is ingested again at the same time stays; the report's `errors` name it.
     """
-    report = await _delete(context, reader, document_ids, erasure.tombstone)
+    report = await _delete(context, reader, document_ids, erasure.request)
     await erasure.finish_requested(context.database, reader.project_id)
     reingested = await deletion.list_urls(context.database, reader, document_ids)
     errors = tuple(
@@ -43,7 +43,7 @@ async def _delete(
     context: IngestContext, reader: Reader, document_ids: Sequence[DocumentId], tombstone: Tombstone
 ) -> Deletion:
     stored_vectors = await context.vectors.vectors(
-        context.space.id, await deletion.chunks(context.database, reader, document_ids)
+        context.space.id, await deletion.list_chunks(context.database, reader, document_ids)
     )
     affected = await _hide(context.database, reader, document_ids, tombstone)
     errors: list[str] = []
@@ -61,7 +61,7 @@ async def _hide(
 ) -> AffectedGraph:
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        affected = await deletion.affected_by(connection, reader, document_ids)
+        affected = await deletion.find_affected(connection, reader, document_ids)
         await tombstone(connection, reader.project_id, document_ids)
         return affected
 
@@ -74,7 +74,7 @@ async def _report(
     outcome: tuple[int, tuple[str, ...]],
 ) -> Deletion:
     vectors, errors = outcome
-    visible = await deletion.still_visible(
+    visible = await deletion.find_still_visible(
         context.database, reader, [*affected.entities, *affected.relations]
     )
     names = affected.entities.items()

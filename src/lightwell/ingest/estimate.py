@@ -22,7 +22,7 @@ from lightwell.text.tokens import token_count
 _CHUNKS_PER_QUERY = 200
 _DOCUMENTS_PER_QUERY = 50
 _MIN_EXTRACTIONS = 20
-_DEFAULT_STATISTICS = ExtractionStatistics(output_share=0.4, second_looks=0.3)
+_DEFAULT_STATISTICS = ExtractionStatistics(output_share=0.4, gleaning_share=0.3)
 """Used until the project has enough extractions of its own to learn from."""
 
 
@@ -73,7 +73,7 @@ async def estimate(context: IngestContext, connector: Connector, system: str) ->
         if isinstance(context.extractor, LLMExtractor):
             tags = document.acl_tags
             if tags not in readers_by_tags:
-                readers_by_tags[tags] = await access_classes.reader(
+                readers_by_tags[tags] = await access_classes.resolve_reader(
                     context.database, context.project_id, tags
                 )
             for start in range(0, len(inputs), _CHUNKS_PER_QUERY):
@@ -82,8 +82,10 @@ async def estimate(context: IngestContext, connector: Connector, system: str) ->
                     context, readers_by_tags[tags], context.extractor, batch, seen_keys, total
                 )
     all_tags = frozenset[str]().union(*readers_by_tags)
-    reader = await access_classes.reader(context.database, context.project_id, all_tags)
-    statistics = await cache.extraction_statistics(context.database, reader, least=_MIN_EXTRACTIONS)
+    reader = await access_classes.resolve_reader(context.database, context.project_id, all_tags)
+    statistics = await cache.get_extraction_statistics(
+        context.database, reader, min_replies=_MIN_EXTRACTIONS
+    )
     return _add_gleaning(total, context, statistics or _DEFAULT_STATISTICS)
 
 
@@ -94,20 +96,22 @@ async def estimate_reextraction(
     total, seen_keys = replace(_ZERO, documents=len(published)), set[CacheKey]()
     for start in range(0, len(published), _DOCUMENTS_PER_QUERY):
         batch = published[start : start + _DOCUMENTS_PER_QUERY]
-        titles = await staging.titles(context.database, batch)
+        titles = await staging.get_titles(context.database, batch)
         known = await staging.list_published(context.database, batch)
         inputs = [extraction_input(titles[chunk.document_id], chunk) for chunk in known]
         total = replace(total, chunks=total.chunks + len(inputs))
         if isinstance(context.extractor, LLMExtractor):
             total = await _add_calls(context, reader, context.extractor, inputs, seen_keys, total)
-    statistics = await cache.extraction_statistics(context.database, reader, least=_MIN_EXTRACTIONS)
+    statistics = await cache.get_extraction_statistics(
+        context.database, reader, min_replies=_MIN_EXTRACTIONS
+    )
     return _add_gleaning(total, context, statistics or _DEFAULT_STATISTICS)
 
 
 async def _changed_documents(
     context: IngestContext, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
-    known = await documents.known_by_url(
+    known = await documents.list_known(
         context.database, context.project_id, system, connector.scope
     )
     async for change in connector.changes({url: one.content_hash for url, one in known.items()}):
@@ -140,7 +144,7 @@ async def _add_calls(
 ) -> Estimate:
     input_by_keys = {tuple(extractor.first_cache_keys(chunk)): chunk for chunk in inputs}
     all_keys = [key for keys in input_by_keys for key in keys]
-    cached_keys = seen | await cache.has_extractions(context.database, audience, all_keys)
+    cached_keys = seen | await cache.find_extracted(context.database, audience, all_keys)
     uncached = [chunk for keys, chunk in input_by_keys.items() if cached_keys.isdisjoint(keys)]
     seen.update(all_keys)
     input_tokens = await asyncio.to_thread(
@@ -165,7 +169,7 @@ def _add_gleaning(
     is_gleaning = (
         isinstance(context.extractor, LLMExtractor) and context.extractor.max_gleanings > 0
     )
-    factor = 1 + statistics.second_looks if is_gleaning else 1.0
+    factor = 1 + statistics.gleaning_share if is_gleaning else 1.0
     input_tokens = round(estimate.input_tokens * factor)
     return replace(
         estimate,

@@ -3,7 +3,13 @@
 import traceback
 from dataclasses import dataclass
 
-from lightwell.domain.errors import LightwellError, Lost, ModelFailed, ParserFailed, StoreFailed
+from lightwell.domain.errors import (
+    LeaseLost,
+    LightwellError,
+    ModelFailed,
+    ParserFailed,
+    StoreFailed,
+)
 from lightwell.logs import logger
 
 _log = logger(__name__)
@@ -24,7 +30,7 @@ def document_failure(error: Exception, url: str) -> Failure | None:
     An unexpected error is logged with its type and place only: its message may quote the document.
     """
     match error:
-        case Lost() | ModelFailed() | ParserFailed() | StoreFailed():
+        case LeaseLost() | ModelFailed() | ParserFailed() | StoreFailed():
             return None
         case LightwellError():
             return Failure(code=error.code, message=str(error))

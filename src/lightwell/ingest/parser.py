@@ -14,7 +14,7 @@ from threading import Lock, Timer
 from pydantic import ValidationError
 
 from lightwell.domain.documents import Format
-from lightwell.domain.errors import LightwellError, ParserFailed, TooCostly, Unreadable
+from lightwell.domain.errors import LightwellError, LimitExceeded, ParserFailed, Unreadable
 from lightwell.ingest.parser_messages import (
     HELLO,
     OUT_OF_MEMORY,
@@ -68,7 +68,7 @@ class Parser:
     async def parse(self, content: bytes, format: Format, *, name: str) -> ChunkedDocument:
         """Return the document in chunks; `name` is the file's name.
 
-        Raise `Unreadable` with the parser's reason, `TooCostly` if the process hit a limit or crashed, and
+        Raise `Unreadable` with the parser's reason, `LimitExceeded` if the process hit a limit or crashed, and
         `ParserFailed` if no process can be started. Cancelling the call kills the process that works for it.
         """
         task = _Task(request=Request(format=format, name=name), content=content)
@@ -99,7 +99,7 @@ class Parser:
         is_fresh = process.documents == 0
         try:
             return self._run_on(process, task)
-        except TooCostly as error:
+        except LimitExceeded as error:
             if self._closed or task.cancelled:
                 raise ParserFailed(_CLOSED) from error
             if is_fresh or not error.depends_on_process:
@@ -204,7 +204,7 @@ class _Process:
             _log.warning("parsing has no limit of memory: this system does not enforce one")
 
     def parse(self, task: _Task) -> Reply:
-        """Return the process's reply; raise `TooCostly` if it ends without one."""
+        """Return the process's reply; raise `LimitExceeded` if it ends without one."""
         self.documents += 1
         timer = self._start_timer(self._limits.seconds + _GRACE_SECONDS)
         task.assign(self)
@@ -237,15 +237,15 @@ class _Process:
                 stream.close()
         return status
 
-    def _error_after_exit(self, size: int) -> TooCostly:
+    def _error_after_exit(self, size: int) -> LimitExceeded:
         status, limits = self.end(), self._limits
         if status == -signal.SIGXCPU:
-            return TooCostly(
+            return LimitExceeded(
                 _too_slow_message(limits, size),
                 depends_on_process=False,
             )
         if status == -signal.SIGALRM or self._timed_out:
-            return TooCostly(
+            return LimitExceeded(
                 f"parsing it took longer than {limits.seconds:,.0f} seconds; split it, or raise"
                 " LIGHTWELL_PARSE_SECONDS",
                 depends_on_process=False,
@@ -308,8 +308,8 @@ def _too_slow_message(limits: ParserLimits, size: int) -> str:
     return f"{message}; split it, or raise LIGHTWELL_PARSE_CPU_SECONDS"
 
 
-def _too_much_memory(limits: ParserLimits, detail: str) -> TooCostly:
-    return TooCostly(
+def _too_much_memory(limits: ParserLimits, detail: str) -> LimitExceeded:
+    return LimitExceeded(
         f"parsing it took more than {limits.memory_bytes // 1024**2:,} MB of memory ({detail}); split it, or raise"
         " LIGHTWELL_PARSE_MEMORY_MB",
         depends_on_process=True,

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction
-from lightwell.domain.ids import ChunkId, DocumentId, chunk_id
+from lightwell.domain.ids import ChunkId, DocumentId, make_chunk_id
 from lightwell.domain.jobs import JobState
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.concurrency import gather_or_cancel
@@ -33,7 +33,7 @@ from lightwell.records.documents.publishing import PublishedTerms, PublishedText
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
-from lightwell.text.terms import frequencies
+from lightwell.text.terms import count_terms
 
 _CHUNKS_PER_EXTRACTION = 200
 """Chunks per call of the extractor. Progress is reported after each call, and a batch has no more model calls at once."""
@@ -64,7 +64,7 @@ async def ingest(
 ) -> None:
     """Ingest the documents of these jobs completely, from the step where each one stands.
 
-    A document that cannot be parsed fails alone. Raises `ModelFailed` if a model fails and `Lost` if another worker
+    A document that cannot be parsed fails alone. Raises `ModelFailed` if a model fails and `LeaseLost` if another worker
     has taken over. Later steps raise whatever error a document causes. After an error the jobs stay at their step.
     """
     async with context.preparation_slots:
@@ -114,7 +114,7 @@ async def _prepare(
         staged = await staging.list_staged(
             context.database, [claim.document_id for claim in resumed]
         )
-        have_vector = await staging.chunks_with_vector(
+        have_vector = await staging.list_embedded(
             context.database, context.space.id, [chunk.id for chunk in staged]
         )
         missing += [chunk for chunk in staged if chunk.id not in have_vector]
@@ -168,7 +168,7 @@ async def _chunk_documents(
                     chunks=len(each.chunks),
                     title=each.title,
                     author=each.author,
-                    dated=each.dated,
+                    document_date=each.dated,
                 )
                 for each in chunked
             ],
@@ -215,7 +215,7 @@ async def _embed(
         texts = [
             text_to_embed(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
         ]
-        vectors = dict(zip(distinct, await context.embedder.documents(texts), strict=True))
+        vectors = dict(zip(distinct, await context.embedder.embed_documents(texts), strict=True))
         chunks_by_job = Counter(by_document[chunk.document_id] for chunk in batch_chunks)
         async with context.database.relaxed_transaction() as connection:
             await queue.renew(connection, list(chunks_by_job), context.worker)
@@ -243,7 +243,7 @@ async def _reuse(
     """Copy vectors from published chunks of equal text; return the chunks that still lack one."""
     if not missing:
         return []
-    chunk_by_hash = await staging.published_by_hash(
+    chunk_by_hash = await staging.find_published_by_hash(
         context.database, context.project_id, [chunk.hash for chunk in missing]
     )
     if not chunk_by_hash:
@@ -324,7 +324,7 @@ async def _index(context: IngestContext, batch: Sequence[Claim]) -> None:
     """Update the vector index to what PostgreSQL now publishes."""
     await sync_index(context)
     documents = [claim.document_id for claim in batch]
-    vectors = await staging.published_vectors(context.database, context.space.id, documents)
+    vectors = await staging.list_published_vectors(context.database, context.space.id, documents)
     if vectors:
         await context.vectors.put(context.space.id, vectors)
 
@@ -342,7 +342,7 @@ async def _finish(
 
 
 async def _stored_titles(context: IngestContext, batch: Sequence[Claim]) -> dict[DocumentId, str]:
-    return await staging.titles(context.database, [claim.document_id for claim in batch])
+    return await staging.get_titles(context.database, [claim.document_id for claim in batch])
 
 
 async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
@@ -361,7 +361,7 @@ async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
 
 def _staged_chunk(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
     return StagedChunk(
-        id=chunk_id(claim.job_id, draft.index),
+        id=make_chunk_id(claim.job_id, draft.index),
         document_id=claim.document_id,
         hash=bytes.fromhex(chunk_hash(title, draft)),
         draft=draft,
@@ -386,5 +386,5 @@ def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> P
 
 
 def _chunk_terms(title: str, chunk: StagedChunk) -> PublishedTerms:
-    counts = frequencies(text_to_embed(title, chunk.draft))
+    counts = count_terms(text_to_embed(title, chunk.draft))
     return PublishedTerms(chunk_id=chunk.id, length=sum(counts.values()), frequencies=counts)

@@ -57,14 +57,14 @@ async def embed_profiles(
 
     If the embedder fails, the remaining profiles wait for the next call. Until then, search finds them by name only.
     """
-    if not await profile_queue.any_changed(profile_embedder.database, project_id):
+    if not await profile_queue.has_changed(profile_embedder.database, project_id):
         return
     await _remove_silent(profile_embedder, project_id)
-    while batch := await profile_queue.take_changed(
+    while batch := await profile_queue.claim_changed(
         profile_embedder.database,
         project_id,
         limit=profile_embedder.batch_size,
-        most=MAX_CHARACTERS,
+        max_characters=MAX_CHARACTERS,
         since=since,
     ):
         try:
@@ -73,13 +73,13 @@ async def embed_profiles(
             _log.warning("profiles wait for their vectors: a model failed", error=str(error))
             return
         finally:
-            await profile_queue.give_back(profile_embedder.database, [each.claim for each in batch])
+            await profile_queue.release(profile_embedder.database, [each.claim for each in batch])
     await profile_embedder.index.build(profile_embedder.space_id)
 
 
 async def _remove_silent(profile_embedder: ProfileEmbedder, project_id: ProjectId) -> None:
     """Remove the vectors of profiles that are gone or whose description is empty now."""
-    while silent := await profile_queue.take_silent(
+    while silent := await profile_queue.claim_empty(
         profile_embedder.database, project_id, limit=_REMOVED_AT_ONCE
     ):
         await profile_embedder.index.remove(profile_embedder.space_id, silent)
@@ -106,7 +106,7 @@ async def _vectors(
     if not distinct:
         return []
     vector_by_text = dict(
-        zip(distinct, await profile_embedder.embedder.documents(distinct), strict=True)
+        zip(distinct, await profile_embedder.embedder.embed_documents(distinct), strict=True)
     )
     return [
         ProfileVector(

@@ -95,7 +95,7 @@ async def summarize_long_profiles(
     If the model fails, the descriptions stay joined and the next call tries again.
     """
     database = summarizer.model.database
-    while batch := await summaries.take(
+    while batch := await summaries.claim(
         database, project_id, limit=_PROFILES_PER_BATCH, since=since
     ):
         try:
@@ -104,7 +104,7 @@ async def summarize_long_profiles(
             _log.warning("descriptions stay long for now: a model failed", error=str(error))
             return
         finally:
-            await summaries.give_back(database, batch)
+            await summaries.release(database, batch)
 
 
 async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
@@ -114,7 +114,7 @@ async def _shorten(profile: LongProfile, summarizer: Summarizer) -> None:
         descriptions = profile.description.split(DESCRIPTION_SEPARATOR)
         summary = await summarizer.summarize(profile.name, descriptions)
     if summary is None:
-        await summaries.let_stand(database, profile)
+        await summaries.keep_unsummarised(database, profile)
     else:
         text = summary.summary.summarized_description
         await summaries.write(database, profile, text, summary.replies)

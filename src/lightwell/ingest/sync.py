@@ -117,7 +117,7 @@ async def sync(
     next sync finds the rest.
     """
     run, started_at = await runs.begin(database, project_id, system, connector.scope)
-    known = await documents.known_by_url(database, project_id, system, connector.scope)
+    known = await documents.list_known(database, project_id, system, connector.scope)
     result = SyncResult()
     try:
         target = _Target(database=database, project_id=project_id, run=run)
@@ -126,7 +126,7 @@ async def sync(
         await _end(database, run, result, str(error))
         raise
     await _end(database, run, result, "")
-    await runs.move_cursor(database, project_id, system, connector.scope, started_at.isoformat())
+    await runs.store_cursor(database, project_id, system, connector.scope, started_at.isoformat())
     return result
 
 
@@ -233,7 +233,7 @@ async def _apply(
 @repeatable
 async def _retag(target: _Target, document_id: DocumentId, tags: Tags) -> None:
     async with target.database.transaction() as connection:
-        await documents.retag(connection, target.project_id, document_id, tags)
+        await documents.change_access(connection, target.project_id, document_id, tags)
         await runs.record_changes(connection, target.run, [document_id], RunChange.UPDATED)
 
 
@@ -245,7 +245,7 @@ async def _remove_all(target: _Target, document_ids: Sequence[DocumentId]) -> No
 @repeatable
 async def _update_metadata(target: _Target, document_id: DocumentId, document: NewDocument) -> None:
     async with target.database.transaction() as connection:
-        await documents.describe(connection, target.project_id, document_id, document)
+        await documents.update_metadata(connection, target.project_id, document_id, document)
 
 
 @repeatable

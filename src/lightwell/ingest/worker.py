@@ -13,7 +13,7 @@ from math import ceil
 
 from lightwell.domain.errors import (
     BudgetSpent,
-    Lost,
+    LeaseLost,
     ModelFailed,
     ParserFailed,
     StoreConflict,
@@ -176,7 +176,7 @@ async def _ingest_batch(
     except (asyncio.CancelledError, ModelFailed, ParserFailed):
         await _undo_claim(context)
         raise
-    except (Lost, StoreConflict) as error:
+    except (LeaseLost, StoreConflict) as error:
         # one document may have been replaced or deleted meanwhile: the others are released without a counted attempt
         _log.warning("a batch was released", jobs=len(batch), why=str(error))
         await _undo_claim(context)

@@ -12,7 +12,7 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.curate import exporting
 from lightwell.curate.context import CurationContext
 from lightwell.curate.graph import Graph
-from lightwell.domain.access import Reader, tags_of
+from lightwell.domain.access import Reader, parse_tags
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId
@@ -122,7 +122,9 @@ class KnowledgeBase:
 
         `user` is the person's id, for analytics only; without it the one that a single `user:` tag names.
         """
-        return await access_classes.reader(self._database, self.project_id, tags_of(tags), user)
+        return await access_classes.resolve_reader(
+            self._database, self.project_id, parse_tags(tags), user
+        )
 
     # ── ingestion ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -230,7 +232,7 @@ class KnowledgeBase:
 
         `without` leaves channels out, to measure what each brings.
         """
-        asked = make_question(text, topic=topic, limit=limit, mode=mode, without=without)
+        asked = make_question(text, topic=topic, limit=limit, mode=mode, excluded_channels=without)
         return await self._answerer.search(asked, reader)
 
     async def keywords(self, text: str) -> Keywords:
@@ -265,13 +267,13 @@ class KnowledgeBase:
 
     async def query(self, request: QueryRequest, reader: Reader) -> Answer:
         """Return the answer to S3's QueryRequest; raise `Invalid`, or `NotFound` for a session that is not the user's own."""
-        return await self._answerer.ask(request.question(), reader, request.session_id)
+        return await self._answerer.ask(request.to_question(), reader, request.session_id)
 
     async def query_stream(
         self, request: QueryRequest, reader: Reader
     ) -> AsyncGenerator[StreamChunk, None]:
         """Yield the answer that `query` returns as events, as `stream` does."""
-        asked = request.question()
+        asked = request.to_question()
         async with aclosing(self._answerer.stream(asked, reader, request.session_id)) as events:
             async for event in events:
                 yield event
@@ -314,7 +316,7 @@ class KnowledgeBase:
 
     async def forget(self, reader: Reader, conversation: ConversationId) -> None:
         """Delete one of the reader's own conversations; raise `NotFound`."""
-        await conversations.forget(self._database, reader, conversation)
+        await conversations.delete(self._database, reader, conversation)
 
     async def documents(
         self, reader: Reader, *, after: str = "", limit: int = 100
@@ -337,14 +339,14 @@ class KnowledgeBase:
     async def text(self, reader: Reader, name: str) -> str:
         """Return the published text of the reader's document; raise `NotFound`."""
         document = await documents.get(self._database, reader, name)
-        return await documents.text(self._database, reader, document.id)
+        return await documents.get_text(self._database, reader, document.id)
 
     async def chunks(
         self, reader: Reader, name: str, *, after: int = 0, limit: int = 100
     ) -> list[Chunk]:
         """Return up to `limit` passages of the reader's document by index, without the first `after`; raise `NotFound`."""
         document = await documents.get(self._database, reader, name)
-        wanted = await published_chunks.list_of_document(
+        wanted = await published_chunks.list_by_document(
             self._database, reader, document.id, after=after, limit=min(limit, LARGEST_PAGE)
         )
         held = await search.get_chunks(self._database, reader, wanted)

@@ -9,7 +9,7 @@ from lightwell.domain.analytics import (
     LoggedQuery,
     MetricsSummary,
     Session,
-    checked_feedback,
+    validate_feedback,
 )
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
@@ -34,7 +34,7 @@ class Analytics:
 
     async def session(self, reader: Reader, session: SessionId) -> Session:
         """Return a session; raise `NotFound`."""
-        found = await analytics.sessions(self.database, reader, session=session)
+        found = await analytics.list_sessions(self.database, reader, session=session)
         if not found:
             raise NotFound(f"You have no session {session}")
         return found[0]
@@ -43,7 +43,9 @@ class Analytics:
         self, reader: Reader, *, before: SessionId | None = None, limit: int = 100
     ) -> tuple[Session, ...]:
         """Return up to `limit` sessions, the latest first, those older than `before`."""
-        return tuple(await analytics.sessions(self.database, reader, before=before, limit=limit))
+        return tuple(
+            await analytics.list_sessions(self.database, reader, before=before, limit=limit)
+        )
 
     async def queries(
         self,
@@ -54,25 +56,25 @@ class Analytics:
         limit: int = 100,
     ) -> tuple[LoggedQuery, ...]:
         """Return up to `limit` questions with their metrics, the latest first, those older than `before`."""
-        found = await analytics.queries(
+        found = await analytics.list_queries(
             self.database, reader, session=session, before=before, limit=limit
         )
         return tuple(found)
 
     async def query(self, reader: Reader, query: QueryId) -> LoggedQuery:
         """Return a question with its metrics; raise `NotFound`."""
-        found = await analytics.queries(self.database, reader, query=query)
+        found = await analytics.list_queries(self.database, reader, query=query)
         if not found:
             raise NotFound(f"You have no query {query}")
         return found[0]
 
     async def summary(self, reader: Reader, *, session: SessionId | None = None) -> MetricsSummary:
         """Return the metrics of all questions, or of those of one session, summed up."""
-        return await analytics.summary(self.database, reader, session=session)
+        return await analytics.summarize(self.database, reader, session=session)
 
     async def give_feedback(self, reader: Reader, request: FeedbackRequest) -> Feedback:
         """Rate an answer to a question of one's own from 1 to 5; raise `Invalid` or `NotFound`."""
-        return await analytics.give_feedback(self.database, reader, checked_feedback(request))
+        return await analytics.give_feedback(self.database, reader, validate_feedback(request))
 
     async def feedback(
         self,
@@ -83,7 +85,7 @@ class Analytics:
         limit: int = 100,
     ) -> tuple[Feedback, ...]:
         """Return up to `limit` pieces of feedback, the latest first, those older than `before`."""
-        found = await analytics.feedback(
+        found = await analytics.list_feedback(
             self.database, reader, query=query, before=before, limit=limit
         )
         return tuple(found)

@@ -68,8 +68,8 @@ class DocumentWriter:
         with record_usage(OperationType.INGESTION) as log:
             found = await self.enqueue(connector, system)
             database, scope = self.context.database, connector.scope
-            own = await documents.known_by_url(database, self.context.project_id, system, scope)
-            open_urls = await queue.open_urls(database, self.context.project_id)
+            own = await documents.list_known(database, self.context.project_id, system, scope)
+            open_urls = await queue.list_open_urls(database, self.context.project_id)
             on_start(found, len(own.keys() & open_urls))
 
             def tell_own(outcome: Outcome) -> None:
@@ -163,13 +163,13 @@ class DocumentWriter:
     ) -> list[DocumentId]:
         """Return the reader's documents of these names, None for all that are read; raise `NotFound`."""
         if names is None:
-            return await documents.published_ids(self.context.database, reader)
+            return await documents.list_published(self.context.database, reader)
         found = [(await documents.get(self.context.database, reader, name)).id for name in names]
         return list(dict.fromkeys(found))
 
     async def _keep_sources(self) -> None:
         """Let the project list sources as the settings say."""
-        await source_limits.write(
+        await source_limits.store(
             self.context.database, self.context.project_id, self.context.sources
         )
 
@@ -183,6 +183,6 @@ async def _drain(
         done.append(outcome)
         on_outcome(outcome)
 
-    await source_limits.write(context.database, context.project_id, context.sources)
+    await source_limits.store(context.database, context.project_id, context.sources)
     await worker.run_until_done(context, remember)
     return tuple(done)

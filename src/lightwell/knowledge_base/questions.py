@@ -23,7 +23,7 @@ from lightwell.domain.chat import (
     ConversationId,
     user_message,
 )
-from lightwell.domain.descriptions import with_given_separator, with_separator
+from lightwell.domain.descriptions import replace_separator, with_separator
 from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
 from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.keywords import Keywords
@@ -187,13 +187,14 @@ class QuestionAnswerer:
         response = chatting.build_response(
             answer, retrieval, (*history, said), milliseconds=took, counted=model, graph=graph
         )
+        claims = [] if answer.citations else [each for line in graph for each in line.sayings]
         own = await conversations.append_exchange(
             self.database,
             reader,
             conversation,
             response.messages[-2:],
             chatting.cited_documents(response),
-            told=[] if answer.citations else [each for line in graph for each in line.sayings],
+            graph_claims=claims,
         )
         asking = QuestionContext(reader=reader, started_at=began, conversation=own)
         await self._log(asking, query_log.make_query_log(mode.strategy, answer))
@@ -229,7 +230,7 @@ class QuestionAnswerer:
     async def history(
         self, reader: Reader, conversation: ConversationId
     ) -> tuple[ChatMessage, ...]:
-        held = await conversations.messages(self.database, reader, conversation)
+        held = await conversations.list_messages(self.database, reader, conversation)
         return chatting.recent_messages(held)
 
     async def _search(self, question: Question, reader: Reader) -> Retrieval:
@@ -248,7 +249,7 @@ class QuestionAnswerer:
         """Return who asks from now on; raise `NotFound` where the session is not an open one of theirs."""
         began = time.perf_counter()
         if session is not None:
-            await analytics.check_session(self.database, reader, session)
+            await analytics.require_open_session(self.database, reader, session)
         return QuestionContext(reader=reader, started_at=began, session=session)
 
     async def _log(self, context: QuestionContext, log: QueryLog) -> None:
@@ -290,4 +291,4 @@ def _with_separator_in(several: Candidates, separator: str) -> Candidates:
 
 
 def _related_with_separator(related: RelatedEntity, separator: str) -> RelatedEntity:
-    return replace(related, description=with_given_separator(related.description, separator))
+    return replace(related, description=replace_separator(related.description, separator))

@@ -1,4 +1,4 @@
-"""Time, as what waits needs it; a test brings its own."""
+"""The clock that waiting code uses; tests supply their own."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,22 +12,22 @@ class Timer(Protocol):
 
 class Clock(Protocol):
     def now(self) -> float:
-        """Seconds from some beginning, never going back."""
+        """Return seconds since an arbitrary start; it never decreases."""
         ...
 
     def today(self) -> datetime:
-        """The calendar's moment, with its time zone."""
+        """Return the current date and time, with a time zone."""
         ...
 
     def later(self, seconds: float, callback: Callable[[], object]) -> Timer:
-        """Call back once, after so many seconds, unless cancelled."""
+        """Call `callback` once after this many seconds, unless cancelled."""
         ...
 
     async def sleep(self, seconds: float) -> None: ...
 
 
 class LoopClock:
-    """The running event loop's time."""
+    """The clock of the running event loop."""
 
     def now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -40,24 +40,24 @@ class CachedEmbedder:
     def dimension(self) -> int:
         return self.inner.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one vector per text, in order; raise `ModelFailed`."""
         if not texts:
-            return await self.inner.documents(texts)
+            return await self.inner.embed_documents(texts)
         keys = [_key(text) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
         found = {key: self._vectors[key] for key in text_of if key in self._vectors}
         missing = [key for key in text_of if key not in found]
         if missing:
-            computed = await self.inner.documents([text_of[key] for key in missing])
+            computed = await self.inner.embed_documents([text_of[key] for key in missing])
             # Copies, or one kept row would keep the vectors of its whole batch in memory.
             found.update((key, row.copy()) for key, row in zip(missing, computed, strict=True))
         self._keep(found)
         return np.stack([found[key] for key in keys])
 
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         """Return the question's vector, shape (1, dimension); raise `ModelFailed`."""
-        return await self.inner.query(text)
+        return await self.inner.embed_query(text)
 
     def _keep(self, used: dict[bytes, NDArray[np.float32]]) -> None:
         for key, vector in used.items():

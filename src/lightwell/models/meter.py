@@ -1,4 +1,4 @@
-"""What a command's calls cost, and a budget that stops them in time."""
+"""Token usage of one command, and a budget that stops it in time."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lightwell.domain.errors import BudgetSpent, ModelRefused
-from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summary
+from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summarize_usage
 from lightwell.metering import current_operation, note_usage
 from lightwell.ports import ChatModel, Message, Reply
 from lightwell.text.tokens import token_count
@@ -18,9 +18,9 @@ _OF_QUESTIONS = frozenset(
 
 
 class Meter:
-    """Collects what one command's calls cost; belongs to one event loop. A `budget` of 0 is none.
+    """Collects the usage of one command's calls; belongs to one event loop. A `budget` of 0 means no budget.
 
-    `waiting` is entered while a chat model has been asked and has not yet begun to reply, for each call.
+    For each call, `waiting` is entered from the request to the first part of the reply.
     """
 
     def __init__(
@@ -29,13 +29,13 @@ class Meter:
         self.usages: list[TokenUsage] = []
         self.waiting = waiting
         self._budget = budget
-        self._promised = 0
+        self._reserved = 0
         self._spent = 0
         self._changed = asyncio.Condition()
 
     @property
     def summary(self) -> TokenSummary:
-        return summary(self.usages)
+        return summarize_usage(self.usages)
 
     @property
     def spent_tokens(self) -> int:
@@ -45,12 +45,12 @@ class Meter:
     def record(
         self, operation: OperationType, model: str, input_tokens: int, output_tokens: int
     ) -> None:
-        """Write down what one call cost, also in the logs open around it."""
+        """Add one call, also to the usage logs open around it."""
         self._spent += input_tokens + output_tokens
         self._write(operation, model, input_tokens, output_tokens)
 
     def record_embeddings(self, model: str, tokens: int) -> None:
-        """Write down what one request for embeddings cost; the budget is the chat model's and does not count it."""
+        """Add one request for embeddings. The budget is for chat models and does not count it."""
         self._write(current_operation(), model, tokens, 0)
 
     def _write(
@@ -68,23 +68,27 @@ class Meter:
 
     @asynccontextmanager
     async def reserve(self, tokens: int) -> AsyncGenerator[None, None]:
-        """Hold so many tokens for one call, waiting for what other calls hold; raise `BudgetSpent` for want of them."""
+        """Reserve tokens for one call, waiting for other calls' reservations; raise `BudgetSpent` if the budget
+        is too small.
+        """
         async with self._changed:
-            await self._changed.wait_for(lambda: self._is_free(tokens) or self._is_beyond(tokens))
-            if self._is_beyond(tokens):
+            await self._changed.wait_for(
+                lambda: self._fits_now(tokens) or self._exceeds_budget(tokens)
+            )
+            if self._exceeds_budget(tokens):
                 raise BudgetSpent(self._spent_message(tokens))
-            self._promised += tokens
+            self._reserved += tokens
         try:
             yield
         finally:
-            self._promised -= tokens
+            self._reserved -= tokens
             async with self._changed:
                 self._changed.notify_all()
 
-    def _is_free(self, tokens: int) -> bool:
-        return not self._budget or self.spent_tokens + self._promised + tokens <= self._budget
+    def _fits_now(self, tokens: int) -> bool:
+        return not self._budget or self.spent_tokens + self._reserved + tokens <= self._budget
 
-    def _is_beyond(self, tokens: int) -> bool:
+    def _exceeds_budget(self, tokens: int) -> bool:
         return bool(self._budget) and self.spent_tokens + tokens > self._budget
 
     def _spent_message(self, tokens: int) -> str:
@@ -96,7 +100,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeteredModel:
-    """A chat model whose every call is noted as `operation`; all but questions keep to the meter's budget."""
+    """A chat model whose calls are recorded as `operation`; all but questions keep to the meter's budget."""
 
     inner: ChatModel
     meter: Meter
@@ -113,27 +117,27 @@ class MeteredModel:
         max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
-        """Return the reply; raise `ModelFailed`, also when the budget would not bear the call."""
+        """Return the reply; raise `ModelFailed`, also when the budget does not allow the call."""
         if self.operation in _OF_QUESTIONS:
             return await self._record_call(messages, max_tokens, schema)
-        asked = sum(token_count(message.content) for message in messages)
-        async with self.meter.reserve(asked + max_tokens):
+        input_tokens = sum(token_count(message.content) for message in messages)
+        async with self.meter.reserve(input_tokens + max_tokens):
             return await self._record_call(messages, max_tokens, schema)
 
     async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
-        """Yield the reply's text as it comes; what it cost is counted here, since a stream does not say."""
-        said: list[str] = []
+        """Yield the parts of the reply as they arrive. Tokens are counted here, because a stream does not report usage."""
+        parts: list[str] = []
         pieces = self.inner.stream(messages, max_tokens=max_tokens)
         try:
             with self.meter.waiting():
                 part = await anext(pieces, None)
             while part is not None:
-                said.append(part)
+                parts.append(part)
                 yield part
                 part = await anext(pieces, None)
         finally:
-            asked = sum(token_count(message.content) for message in messages)
-            self.meter.record(self.operation, self.model, asked, token_count("".join(said)))
+            input_tokens = sum(token_count(message.content) for message in messages)
+            self.meter.record(self.operation, self.model, input_tokens, token_count("".join(parts)))
 
     async def _record_call(
         self,

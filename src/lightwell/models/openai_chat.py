@@ -7,7 +7,7 @@ import openai
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam
 from pydantic import BaseModel, Field
 
-from lightwell.domain.errors import ModelFailed, ModelRefused, SchemaDeclined
+from lightwell.domain.errors import ModelFailed, ModelRefused, SchemaUnsupported
 from lightwell.models import failures
 from lightwell.models.endpoint import Connection
 from lightwell.models.limiter import Priority
@@ -15,19 +15,19 @@ from lightwell.ports import Message, Reply, Usage
 from lightwell.text.tokens import token_count
 
 Option = Literal["response_format", "temperature", "max_tokens"]
-_DECLINES: Mapping[Option, tuple[str, ...]] = {
+_OPTION_NAMES: Mapping[Option, tuple[str, ...]] = {
     "response_format": ("response_format", "json_schema", "structured output"),
     "temperature": ("temperature",),
     "max_tokens": ("max_tokens",),
 }
-"""The options an endpoint may decline, and what its complaint may call them."""
+"""The options that an endpoint may reject, and the words by which its error message may name them."""
 
 
 class OpenAIChat:
-    """A chat model behind the `ChatModel` seam; all its calls have one priority.
+    """A chat model as `ChatModel`; all its calls have one priority.
 
-    An option that the endpoint declines is left out from then on: `declined` says which. With `holds_to_schema` a
-    schema is not: then a question that has one raises `SchemaDeclined`, so that it can be put in another form.
+    An option that the endpoint rejects is omitted from then on: `declined` lists them. With `requires_schema`,
+    a schema is never omitted: the call raises `SchemaUnsupported`, so that the caller can ask in another form.
     """
 
     def __init__(
@@ -36,12 +36,12 @@ class OpenAIChat:
         *,
         priority: Priority,
         temperature: float = 0,
-        holds_to_schema: bool = False,
+        requires_schema: bool = False,
     ) -> None:
         self._connection = connection
         self._priority = priority
         self._temperature = temperature
-        self._holds_to_schema = holds_to_schema
+        self._requires_schema = requires_schema
         self._declined: frozenset[Option] = frozenset()
 
     @property
@@ -59,27 +59,29 @@ class OpenAIChat:
         max_tokens: int,
         schema: Mapping[str, object] | None = None,
     ) -> Reply:
-        """Return the reply, as JSON by `schema` where the endpoint can; raise `ModelFailed`.
+        """Return the reply, as JSON by `schema` where the endpoint supports it; raise `ModelFailed`.
 
-        A refusal and an empty reply are paid for too: `ModelRefused` says what they cost.
+        A refusal and an empty reply cost tokens too: `ModelRefused` carries the number.
         """
-        if self._must_decline(schema):
-            raise self._schema_declined()
-        asked = sum(token_count(message.content) for message in messages)
+        if self._is_schema_unsupported(schema):
+            raise self._schema_error()
+        input_tokens = sum(token_count(message.content) for message in messages)
         completion = await self._connection.send(
             lambda: self._ask(messages, max_tokens, schema),
             priority=self._priority,
-            tokens=asked + max_tokens,
+            tokens=input_tokens + max_tokens,
             cost=_cost,
         )
         if completion is None:
-            raise self._schema_declined()
+            raise self._schema_error()
         choice = completion.choices[0]
         text = choice.message.content or ""
-        spent = completion.usage or _Spent(prompt_tokens=asked, completion_tokens=token_count(text))
+        spent = completion.usage or _UsageBody(
+            prompt_tokens=input_tokens, completion_tokens=token_count(text)
+        )
         self._check(choice.message.refusal, choice.finish_reason, spent)
         if not text and choice.finish_reason != "length":
-            raise self._refused("said nothing: its reply is empty", "", spent)
+            raise self._refused("sent an empty reply", "", spent)
         return Reply(
             text=text,
             complete=choice.finish_reason != "length",
@@ -91,33 +93,33 @@ class OpenAIChat:
         )
 
     async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
-        """Yield the reply's text as it comes; raise `ModelFailed`, which may be in the middle.
+        """Yield the parts of the reply as they arrive; raise `ModelFailed`, possibly in the middle.
 
-        What fails before the first word is tried again, as a whole reply is.
+        A failure before the first part is retried, as for a whole reply.
         """
-        asked = sum(token_count(message.content) for message in messages)
+        input_tokens = sum(token_count(message.content) for message in messages)
         async with self._connection.stream(
             lambda: self._ask_in_parts(messages, max_tokens),
             priority=self._priority,
-            tokens=asked + max_tokens,
+            tokens=input_tokens + max_tokens,
         ) as parts:
             ended = False
             async for part in parts:
                 for choice in _Part.model_validate(part.to_dict()).choices[:1]:
-                    self._check(choice.delta.refusal, choice.finish_reason, _NOTHING_SAID)
+                    self._check(choice.delta.refusal, choice.finish_reason, _NO_USAGE)
                     ended = ended or choice.finish_reason is not None
                     if choice.delta.content:
                         yield choice.delta.content
             if not ended:
-                raise self._failed("its reply broke off")
+                raise self._failed("the stream ended early")
 
     async def _ask(
         self, messages: Sequence[Message], max_tokens: int, schema: Mapping[str, object] | None
     ) -> "_Completion | None":
-        """Return what came, None where the endpoint declines a schema that cannot be left out."""
-        while not self._must_decline(schema):
+        """Return the completion, None where the endpoint rejects a schema that must not be omitted."""
+        while not self._is_schema_unsupported(schema):
             options = self._options(max_tokens, schema)
-            body = {"model": self.model, "messages": _turns(messages), **options}
+            body = {"model": self.model, "messages": _message_params(messages), **options}
             try:
                 # The SDK's own method for this goes through every word of the messages, for 0.6 ms a call.
                 raw = await self._connection.client.post(
@@ -137,7 +139,10 @@ class OpenAIChat:
             options = self._options(max_tokens, None)
             try:
                 return await self._connection.client.chat.completions.create(
-                    model=self.model, messages=_turns(messages), extra_body=options, stream=True
+                    model=self.model,
+                    messages=_message_params(messages),
+                    extra_body=options,
+                    stream=True,
                 )
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if not self._drop_unsupported_option(error, options):
@@ -156,67 +161,69 @@ class OpenAIChat:
     def _drop_unsupported_option(
         self, error: openai.APIStatusError, sent: Mapping[str, object]
     ) -> bool:
-        """Remember the option that the endpoint complains about; false when it was none of those sent."""
+        """Remember the option that the endpoint rejects; return false when its message names none of those sent."""
         complaint = f"{error.param} {error.message}"
         blamed: set[Option] = {
             option
-            for option, names in _DECLINES.items()
+            for option, names in _OPTION_NAMES.items()
             if option in sent and any(name in complaint for name in names)
         }
         self._declined |= blamed
         return bool(blamed)
 
-    def _must_decline(self, schema: Mapping[str, object] | None) -> bool:
+    def _is_schema_unsupported(self, schema: Mapping[str, object] | None) -> bool:
         declined = schema is not None and "response_format" in self._declined
-        return declined and self._holds_to_schema
+        return declined and self._requires_schema
 
-    def _schema_declined(self) -> SchemaDeclined:
+    def _schema_error(self) -> SchemaUnsupported:
         where = self._connection.endpoint.address
-        return SchemaDeclined(f"the model {where.model!r} at {where.url} takes no schema")
+        return SchemaUnsupported(
+            f"the model {where.model!r} at {where.url} does not support JSON schemas"
+        )
 
-    def _check(self, refusal: str | None, finish_reason: str | None, spent: "_Spent") -> None:
+    def _check(self, refusal: str | None, finish_reason: str | None, spent: "_UsageBody") -> None:
         if refusal or finish_reason == "content_filter":
             raise self._refused("refused to answer", refusal or "", spent)
 
-    def _refused(self, what: str, said: str, spent: "_Spent") -> ModelRefused:
+    def _refused(self, what: str, text: str, spent: "_UsageBody") -> ModelRefused:
         where = self._connection.endpoint.address
         return ModelRefused(
             f"the model {where.model!r} at {where.url} {what}",
-            said=said,
+            response_text=text,
             input_tokens=spent.prompt_tokens,
             output_tokens=spent.completion_tokens,
         )
 
     def _failed(self, what: str) -> ModelFailed:
-        return failures.malformed_reply(self._connection.endpoint.address, what).error
+        return failures.malformed_reply_failure(self._connection.endpoint.address, what).error
 
 
-def _turns(messages: Sequence[Message]) -> list[ChatCompletionMessageParam]:
-    turns = [{"role": message.role, "content": message.content} for message in messages]
-    return cast("list[ChatCompletionMessageParam]", turns)
+def _message_params(messages: Sequence[Message]) -> list[ChatCompletionMessageParam]:
+    params = [{"role": message.role, "content": message.content} for message in messages]
+    return cast("list[ChatCompletionMessageParam]", params)
 
 
-class _Said(BaseModel):
+class _MessageBody(BaseModel):
     content: str | None = None
     refusal: str | None = None
 
 
 class _Choice(BaseModel):
-    message: _Said
+    message: _MessageBody
     finish_reason: str | None = None
 
 
-class _Spent(BaseModel):
+class _UsageBody(BaseModel):
     prompt_tokens: int
     completion_tokens: int
 
 
-_NOTHING_SAID = _Spent(prompt_tokens=0, completion_tokens=0)
+_NO_USAGE = _UsageBody(prompt_tokens=0, completion_tokens=0)
 
 
 class _Completion(BaseModel):
     choices: list[_Choice] = Field(min_length=1)
-    usage: _Spent | None = None
+    usage: _UsageBody | None = None
 
 
 def _cost(completion: _Completion | None) -> int | None:
@@ -226,7 +233,7 @@ def _cost(completion: _Completion | None) -> int | None:
 
 
 class _PartOfChoice(BaseModel):
-    delta: _Said = _Said()
+    delta: _MessageBody = _MessageBody()
     finish_reason: str | None = None
 
 

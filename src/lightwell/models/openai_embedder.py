@@ -23,23 +23,23 @@ from lightwell.text.tokens import token_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Space:
-    """How an endpoint's vectors are asked for.
+class EmbeddingOptions:
+    """How embeddings are requested from an endpoint.
 
-    `shortened` asks for `dimension` numbers of a model that gives more (Matryoshka). Longer texts are cut at
-    `max_tokens`, counted as cl100k. The prefixes are what some models want before a text.
+    `is_shortened` requests `dimension` numbers from a model that has more (Matryoshka). Texts are truncated to
+    `max_tokens`, counted as cl100k. Some models need the prefixes before a text.
     """
 
     dimension: int
-    shortened: bool = False
+    is_shortened: bool = False
     batch: int = 32
     max_tokens: int = 8000
     document_prefix: str = ""
     query_prefix: str = ""
 
 
-async def dimension_of(connection: Connection) -> int:
-    """Return how many numbers the endpoint's vectors have when it is not asked for fewer; raise `ModelFailed`."""
+async def detect_dimension(connection: Connection) -> int:
+    """Return the dimension of the endpoint's vectors when none is requested; raise `ModelFailed`."""
     raw = await connection.send(
         lambda: connection.client.embeddings.with_raw_response.create(
             model=connection.endpoint.model, input=["dimension"], encoding_format="float"
@@ -52,12 +52,14 @@ async def dimension_of(connection: Connection) -> int:
 
 
 class OpenAIEmbedder:
-    """An embedding model behind the `Embedder` seam; its questions go before its documents.
+    """An embedding model as `Embedder`; its questions go before its documents.
 
-    `meter` notes what requests cost: the tokens that the endpoint tells of, or those of what it was sent.
+    `meter` records usage: the tokens that the endpoint reports, else those of the texts.
     """
 
-    def __init__(self, connection: Connection, space: Space, meter: Meter | None = None) -> None:
+    def __init__(
+        self, connection: Connection, space: EmbeddingOptions, meter: Meter | None = None
+    ) -> None:
         self._connection = connection
         self._space = space
         self._meter = meter or Meter()
@@ -70,34 +72,34 @@ class OpenAIEmbedder:
     def dimension(self) -> int:
         return self._space.dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order; raise `ModelFailed`."""
-        ready = [self._ready(self._space.document_prefix, text) for text in texts]
-        return await self._vectors(ready, Priority.INGESTION)
+        prepared = [self._prepare(self._space.document_prefix, text) for text in texts]
+        return await self._vectors(prepared, Priority.INGESTION)
 
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         """Return the question's unit vector, shape (1, dimension); raise `ModelFailed`."""
-        ready = self._ready(self._space.query_prefix, text)
-        return await self._vectors([ready], Priority.QUESTION)
+        prepared = self._prepare(self._space.query_prefix, text)
+        return await self._vectors([prepared], Priority.QUESTION)
 
-    def _ready(self, prefix: str, text: str) -> str:
+    def _prepare(self, prefix: str, text: str) -> str:
         # Endpoints refuse an empty text, and with it the whole batch.
         return truncate_to_tokens(prefix + text, self._space.max_tokens) or " "
 
     async def _vectors(self, texts: list[str], priority: Priority) -> Vectors:
         size = self._space.batch
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
-        vectors = await gather_or_cancel(self._whole(batch, priority) for batch in batches)
+        vectors = await gather_or_cancel(self._embed_all(batch, priority) for batch in batches)
         return np.concatenate(vectors) if vectors else np.empty((0, self.dimension), np.float32)
 
-    async def _whole(self, texts: list[str], priority: Priority) -> Vectors:
-        """Ask for the batch, then again for what was left out, until nothing is."""
+    async def _embed_all(self, texts: list[str], priority: Priority) -> Vectors:
+        """Request vectors for the batch, then again for texts that the reply left out, until none is missing."""
         vectors: dict[int, NDArray[np.float32]] = {}
         while left := [place for place in range(len(texts)) if place not in vectors]:
-            given = await self._embed_batch([texts[place] for place in left], priority)
-            if not given:
+            embedded = await self._embed_batch([texts[place] for place in left], priority)
+            if not embedded:
                 raise self._malformed("it gave no vectors")
-            vectors |= {left[index]: vector for index, vector in given.items()}
+            vectors |= {left[index]: vector for index, vector in embedded.items()}
         return np.stack([vectors[place] for place in range(len(texts))])
 
     async def _embed_batch(
@@ -110,17 +112,17 @@ class OpenAIEmbedder:
             tokens=tokens,
             cost=lambda answer: answer.usage.total_tokens if answer.usage else None,
         )
-        told = answer.usage.total_tokens if answer.usage else 0
-        self._meter.record_embeddings(self.model, told or tokens)
-        if any(not 0 <= given.index < len(texts) for given in answer.data):
+        reported = answer.usage.total_tokens if answer.usage else 0
+        self._meter.record_embeddings(self.model, reported or tokens)
+        if any(not 0 <= item.index < len(texts) for item in answer.data):
             raise self._malformed("it gave vectors for texts it was not sent")
-        return {given.index: self._unit(given.embedding) for given in answer.data}
+        return {item.index: self._unit(item.embedding) for item in answer.data}
 
     async def _ask(self, texts: list[str]) -> "_Answer":
         raw = await self._connection.client.embeddings.with_raw_response.create(
             model=self.model,
             input=texts,
-            dimensions=self.dimension if self._space.shortened else openai.omit,
+            dimensions=self.dimension if self._space.is_shortened else openai.omit,
             encoding_format="base64",
         )
         return _Answer.model_validate_json(raw.content)
@@ -147,26 +149,26 @@ class OpenAIEmbedder:
         raise self._malformed("its vectors are neither numbers nor base64")
 
     def _malformed(self, what: str) -> ModelFailed:
-        return failures.malformed_reply(self._connection.endpoint.address, what).error
+        return failures.malformed_reply_failure(self._connection.endpoint.address, what).error
 
 
 def truncate_to_tokens(text: str, max_tokens: int) -> str:
-    """Return the text, or its longest beginning of at most so many tokens."""
+    """Return the text, or its longest prefix of at most this many tokens."""
     if len(text.encode()) <= max_tokens or token_count(text) <= max_tokens:
         return text
     fits = bisect_right(range(len(text)), max_tokens, key=lambda length: token_count(text[:length]))
     return text[: max(0, fits - 1)]
 
 
-class _Given(BaseModel):
+class _EmbeddingBody(BaseModel):
     index: int
     embedding: list[float] | str
 
 
-class _Cost(BaseModel):
+class _UsageBody(BaseModel):
     total_tokens: Annotated[int, Field(ge=0)]
 
 
 class _Answer(BaseModel):
-    data: list[_Given]
-    usage: _Cost | None = None
+    data: list[_EmbeddingBody]
+    usage: _UsageBody | None = None

@@ -1,7 +1,7 @@
-"""Relevance from a `/rerank` endpoint: Cohere, Jina, vLLM, Infinity, SGLang, llama.cpp, TEI.
+"""Rerankers behind a `/rerank` endpoint: Cohere, Jina, vLLM, Infinity, SGLang, llama.cpp, TEI.
 
 vLLM scores a Qwen3-Reranker by the probability of "yes" only when it is served with its score template
-(`--chat-template`); without it the numbers mean nothing.
+(`--chat-template`); without it the scores are meaningless.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ from lightwell.models.endpoint import gather_or_cancel, without_secrets
 from lightwell.models.failures import Address, Failure
 from lightwell.models.limiter import Limiter, Limits, Priority, Slot
 from lightwell.models.meter import Meter
-from lightwell.ports import Reranked
+from lightwell.ports import RerankedPassage
 from lightwell.text.tokens import token_count
 
 
 class Scores(StrEnum):
-    """What an endpoint's scores are: most give probabilities; llama.cpp gives some models' logits.
+    """The kind of an endpoint's scores: most return probabilities; llama.cpp returns logits for some models.
 
     Probabilities below 0 are cosines (jina-reranker-v3); a calibration counts them as 0.
     """
@@ -38,40 +38,42 @@ class Scores(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
-    """`most` passages are taken at once; `home` and `model` are the provider's own, "" where there is none."""
+class _RequestFormat:
+    """One request takes up to `max_passages`; `default_url` and `model` are the provider's own, "" where there is none."""
 
     path: str
     passages: Literal["documents", "texts"] = "documents"
-    most: int = 1000
-    home: str = ""
+    max_passages: int = 1000
+    default_url: str = ""
     model: str = ""
     needs_key: bool = False
     options: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 class Dialect(Enum):
-    """How an endpoint wants to be asked. PLAIN is what vLLM, Infinity, SGLang and llama.cpp understand."""
+    """The request format of an endpoint. PLAIN is what vLLM, Infinity, SGLang and llama.cpp understand."""
 
-    COHERE = _Form(
-        path="/v2/rerank", home="https://api.cohere.com", model="rerank-v3.5", needs_key=True
+    COHERE = _RequestFormat(
+        path="/v2/rerank", default_url="https://api.cohere.com", model="rerank-v3.5", needs_key=True
     )
-    JINA = _Form(
+    JINA = _RequestFormat(
         path="/v1/rerank",
-        home="https://api.jina.ai",
+        default_url="https://api.jina.ai",
         model="jina-reranker-v2-base-multilingual",
         needs_key=True,
         options={"return_documents": False},
     )
-    PLAIN = _Form(path="/rerank", options={"return_documents": False})
-    TEI = _Form(path="/rerank", passages="texts", most=32, options={"truncate": True})
+    PLAIN = _RequestFormat(path="/rerank", options={"return_documents": False})
+    TEI = _RequestFormat(
+        path="/rerank", passages="texts", max_passages=32, options={"truncate": True}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankEndpoint:
-    """Where a reranker is; `timeout_seconds` is for the whole answer, waiting for a slot included.
+    """A reranker's endpoint; `timeout_seconds` is for the whole request, including the wait for a slot.
 
-    A provider's own `base_url` and `model` stand where none is named. Raises `Invalid`.
+    The provider's own URL and model apply where `base_url` and `model` are "". Raises `Invalid`.
     """
 
     dialect: Dialect
@@ -86,7 +88,7 @@ class RerankEndpoint:
     def __post_init__(self) -> None:
         if self.dialect.value.needs_key and not self.api_key.get_secret_value():
             raise Invalid(f"API key must be configured: set {self.setting}_API_KEY")
-        if not self.base_url and not self.dialect.value.home:
+        if not self.base_url and not self.dialect.value.default_url:
             raise Invalid(f"A reranker's URL must be configured: set {self.setting}_URL")
         if self.timeout_seconds <= 0:
             raise Invalid("Timeout must be positive")
@@ -97,13 +99,13 @@ class RerankEndpoint:
 
     @property
     def model_name(self) -> str:
-        """The model to ask for; "" leaves it to the endpoint."""
+        """The model to request; "" leaves it to the endpoint."""
         return self.model or self.dialect.value.model
 
     @property
     def url(self) -> str:
-        """The URL to post to; a base URL may bring the path, or its version, along."""
-        base = (self.base_url or self.dialect.value.home).rstrip("/")
+        """The URL to post to; a base URL may already contain the path or its version."""
+        base = (self.base_url or self.dialect.value.default_url).rstrip("/")
         path = self.dialect.value.path
         if base.endswith("/rerank"):
             return base
@@ -112,9 +114,9 @@ class RerankEndpoint:
 
 
 class RemoteReranker:
-    """A rerank endpoint behind the `Reranker` seam. A call is made once: who asked has no time for more.
+    """A rerank endpoint as `Reranker`. Calls are not retried, because a person waits for the answer.
 
-    `meter` notes what calls cost: the tokens that the endpoint tells of, or those of what it was sent.
+    `meter` records usage: the tokens that the endpoint reports, else those of the texts.
     """
 
     def __init__(
@@ -131,23 +133,25 @@ class RemoteReranker:
         self._calibration = calibration
         self._meter = meter
 
-    async def rerank(self, question: str, passages: Sequence[str]) -> list[Reranked]:
-        """Return every passage once, most relevant first, equal ones in their order; raise `ModelFailed`."""
-        size = self._endpoint.dialect.value.most
+    async def rerank(self, question: str, passages: Sequence[str]) -> list[RerankedPassage]:
+        """Return every passage once, most relevant first, equal ones in input order; raise `ModelFailed`."""
+        size = self._endpoint.dialect.value.max_passages
         batches = [passages[start : start + size] for start in range(0, len(passages), size)]
         deadline = asyncio.get_running_loop().time() + self._endpoint.timeout_seconds
-        asked = await gather_or_cancel(self._scores(question, batch, deadline) for batch in batches)
+        batch_scores = await gather_or_cancel(
+            self._scores(question, batch, deadline) for batch in batches
+        )
         found = [
-            Reranked(place=place, relevance=self._calibration.relevance(score))
-            for place, score in enumerate(score for scores in asked for score in scores)
+            RerankedPassage(index=place, relevance=self._calibration.relevance(score))
+            for place, score in enumerate(score for scores in batch_scores for score in scores)
         ]
-        return sorted(found, key=lambda one: (-one.relevance, one.place))
+        return sorted(found, key=lambda one: (-one.relevance, one.index))
 
     async def _scores(self, question: str, passages: Sequence[str], deadline: float) -> list[float]:
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as slot_scope:
             try:
                 async with asyncio.timeout_at(deadline):
-                    slot = await held.enter_async_context(
+                    slot = await slot_scope.enter_async_context(
                         self._limiter.slot(priority=Priority.QUESTION)
                     )
             except TimeoutError:
@@ -173,13 +177,13 @@ class RemoteReranker:
         except (TimeoutError, httpx.TimeoutException):
             return self._too_slow()
         except httpx.HTTPError:
-            return failures.unreachable(address)
+            return failures.connection_failure(address)
         if not response.is_success:
-            return failures.refused(address, response.status_code, response.headers, None)
+            return failures.http_failure(address, response.status_code, response.headers, None)
         try:
             answer = _ANSWER.validate_json(response.content)
         except ValidationError:
-            return failures.malformed_reply(address, "not the JSON it should be")
+            return failures.malformed_reply_failure(address, "not the JSON it should be")
         scored = _Results(results=answer) if isinstance(answer, list) else answer
         cost = scored.cost or _token_count(question, passages)
         self._meter.record(OperationType.RERANK, self._endpoint.model_name, cost, 0)
@@ -190,22 +194,22 @@ class RemoteReranker:
         address = self._endpoint.address
         scores = {one.index: one.score for one in scored}
         if sorted(scores) != list(range(passages)):
-            return failures.malformed_reply(address, "not one score for each passage")
-        given = [scores[place] for place in range(passages)]
+            return failures.malformed_reply_failure(address, "not one score for each passage")
+        ordered = [scores[place] for place in range(passages)]
         if self._endpoint.scores is Scores.LOGIT:
-            return [sigmoid(score) for score in given]
-        if any(abs(score) > 1 for score in given):
-            mend = f"scores beyond 0 to 1: if they are logits, set {address.setting}_SCORES=logit"
-            return failures.malformed_reply(address, mend)
-        return given
+            return [sigmoid(score) for score in ordered]
+        if any(abs(score) > 1 for score in ordered):
+            fix = f"scores beyond 0 to 1: if they are logits, set {address.setting}_SCORES=logit"
+            return failures.malformed_reply_failure(address, fix)
+        return ordered
 
     def _request_body(self, question: str, passages: Sequence[str]) -> dict[str, object]:
         form = self._endpoint.dialect.value
-        asked: dict[str, object] = {"query": question, form.passages: list(passages)}
+        batch_scores: dict[str, object] = {"query": question, form.passages: list(passages)}
         if form.passages == "documents":
             named = {"model": self._endpoint.model_name} if self._endpoint.model_name else {}
-            asked |= {"top_n": len(passages), **named}
-        return asked | dict(form.options)
+            batch_scores |= {"top_n": len(passages), **named}
+        return batch_scores | dict(form.options)
 
     def _too_slow(self) -> Failure:
         address, seconds = self._endpoint.address, self._endpoint.timeout_seconds
@@ -213,20 +217,20 @@ class RemoteReranker:
         return Failure(
             error=ModelFailed(f"{slow}: if it is slow, raise {address.setting}_TIMEOUT_MS"),
             reason=f"it did not answer within {seconds:g} s",
-            passing=True,
-            alive=False,
+            is_retryable=True,
+            is_alive=False,
         )
 
 
 @asynccontextmanager
-async def reranker_request(
+async def open_reranker(
     endpoint: RerankEndpoint,
     *,
     calibration: Calibration | None = None,
     meter: Meter | None = None,
     clock: Clock | None = None,
 ) -> AsyncGenerator[RemoteReranker]:
-    """Open a rerank endpoint behind its own gate."""
+    """Open a rerank endpoint with a limiter of its own."""
     key = endpoint.api_key.get_secret_value()
     limits = Limits(concurrency=endpoint.concurrency)
     async with httpx.AsyncClient(
@@ -241,15 +245,15 @@ async def reranker_request(
 
 def _record_failure(slot: Slot, failure: Failure) -> None:
     if failure.wait is not None:
-        slot.paused(failure.wait)
-    elif failure.alive:
+        slot.record_pause(failure.wait)
+    elif failure.is_alive:
         slot.record_success()
     else:
         slot.record_failure(failure.reason)
 
 
 def _token_count(question: str, passages: Sequence[str]) -> int:
-    """Return how many tokens a reranker reads: the question once for each passage."""
+    """Return how many tokens a reranker reads: the question once per passage, and the passages."""
     return token_count(question) * len(passages) + sum(map(token_count, passages))
 
 
@@ -270,7 +274,7 @@ class _Results(BaseModel):
 
     @property
     def cost(self) -> int:
-        """Tokens read; 0 when the endpoint does not tell."""
+        """Tokens read; 0 when the endpoint does not report them."""
         return (self.usage and self.usage.total_tokens) or 0
 
 

@@ -1,4 +1,4 @@
-"""The system of record: what PostgreSQL holds, and the SQL that reads and writes it.
+"""The system of record: what PostgreSQL stores, and the SQL that reads and writes it.
 
-It stands below the stages because it is always there; `stores/` holds what can be exchanged.
+It is a layer below the stages because it is always there; `stores/` holds what can be exchanged.
 """

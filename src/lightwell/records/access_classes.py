@@ -1,8 +1,8 @@
-"""Tenants, projects, access classes: the walls, and who stands behind them."""
+"""Tenants, projects, access classes, and the resolution of readers."""
 
 from collections.abc import Sequence
 
-from lightwell.domain.access import Reader, Tags, user_of
+from lightwell.domain.access import Reader, Tags, user_from_tags
 from lightwell.domain.ids import ClassId, EntityId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
 
@@ -21,7 +21,7 @@ SELECT project_id FROM projects JOIN tenants USING (tenant_id)
 WHERE tenants.name = %(tenant)s AND projects.name = %(project)s
 """
 
-_INTERN = """
+_INSERT_CLASS = """
 INSERT INTO access_classes (project_id, tags) VALUES (%(project_id)s, %(tags)s)
 ON CONFLICT (project_id, tags) DO NOTHING
 """
@@ -37,7 +37,7 @@ ORDER BY class_id
 """
 
 
-_KNOWING = """
+_CLASSES_WITH_PROFILES = """
 SELECT class.tags FROM access_classes AS class
 WHERE class.class_id = ANY(%(classes)s)
   AND NOT EXISTS (
@@ -49,8 +49,8 @@ ORDER BY class.class_id
 
 
 @repeatable
-async def project(database: Database, tenant: str, name: str) -> ProjectId:
-    """Return the project's id; the tenant and the project are made when they are new."""
+async def get_or_create_project(database: Database, tenant: str, name: str) -> ProjectId:
+    """Return the project's id; create the tenant and the project if they do not exist."""
     names = {"tenant": tenant, "project": name}
     async with database.transaction() as connection:
         found = await (await connection.execute(_FIND_PROJECT, names)).fetchone()
@@ -62,31 +62,33 @@ async def project(database: Database, tenant: str, name: str) -> ProjectId:
     return ProjectId(found[0])
 
 
-async def class_of(connection: Connection, project_id: ProjectId, tags: Tags) -> ClassId:
-    """Return the access class of exactly these tags, interned when it is new."""
+async def get_or_create_class(connection: Connection, project_id: ProjectId, tags: Tags) -> ClassId:
+    """Return the access class of exactly these tags; create it if it does not exist."""
     key = {"project_id": project_id, "tags": sorted(tags)}
     found = await (await connection.execute(_FIND_CLASS, key)).fetchone()
     if found is None:
-        await connection.execute(_INTERN, key)
+        await connection.execute(_INSERT_CLASS, key)
         found = await (await connection.execute(_FIND_CLASS, key)).fetchone()
-    assert found is not None  # noqa: S101 - it has just been interned
+    assert found is not None  # noqa: S101 - the statement above has just inserted it
     return ClassId(found[0])
 
 
-async def tags_of_classes(
+async def list_class_tags(
     database: Database, reader: Reader, subjects: Sequence[EntityId]
 ) -> list[Tags]:
-    """Return the tags of those of the reader's classes that know each of these entities by its own name."""
+    """Return the tags of those of the reader's classes that have a profile of each of these entities."""
     parameters = {"classes": list(reader.classes), "subjects": list(subjects)}
-    return [frozenset(row[0]) for row in await database.rows(_KNOWING, parameters)]
+    return [frozenset(row[0]) for row in await database.rows(_CLASSES_WITH_PROFILES, parameters)]
 
 
-async def reader(database: Database, project_id: ProjectId, tags: Tags, user: str = "") -> Reader:
-    """Return the reader whose classes are those that share a tag with these; `user` "" is whom the tags name."""
+async def resolve_reader(
+    database: Database, project_id: ProjectId, tags: Tags, user: str = ""
+) -> Reader:
+    """Return the reader with the classes that share a tag with `tags`; without `user`, the user that the tags name."""
     rows = await database.rows(_VISIBLE, {"project_id": project_id, "tags": sorted(tags)})
     return Reader(
         project_id=project_id,
         tags=tags,
         classes=tuple(ClassId(row[0]) for row in rows),
-        user=user or user_of(tags),
+        user=user or user_from_tags(tags),
     )

@@ -1,7 +1,7 @@
-"""A user's own sessions, questions and feedback, read back and summed up.
+"""A user's own sessions, logged questions and feedback.
 
-Analytics have no access class: each row is its user's alone, known by the hash of the user, and says nothing but what
-that user was answered.
+Analytics have no access class: each row belongs to one user, known by a keyed hash, and contains only what that
+user was answered.
 """
 
 from collections.abc import Mapping, Sequence
@@ -105,7 +105,7 @@ WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(p
 ORDER BY event.id DESC LIMIT %(limit)s
 """
 
-_FORGET_COMMENTS = """
+_DELETE_COMMENTS = """
 UPDATE feedback_events SET comment = ''
 FROM rag_queries AS query
 WHERE query.id = feedback_events.query_id AND query.document_ids && %(documents)s::uuid[]
@@ -114,24 +114,24 @@ WHERE query.id = feedback_events.query_id AND query.document_ids && %(documents)
 
 
 async def begin_session(database: Database, reader: Reader) -> Session:
-    """Open a session of the user's, to which questions may belong."""
+    """Open a session of the user, which questions may be logged in."""
     rows = await database.rows(_BEGIN, {**_own(reader), "session": new_id()})
     return _session(rows[0])
 
 
 async def end_session(database: Database, reader: Reader, session: SessionId) -> None:
-    """End a session of the user's; raise `NotFound` when there is none, or when it has ended."""
+    """End a session of the user; raise `NotFound` if there is none, or if it has ended."""
     if not await database.execute(_END, {**_own(reader), "session": session}):
         raise _no_open_session(session)
 
 
-async def check_session(database: Database, reader: Reader, session: SessionId) -> None:
-    """Raise `NotFound` when the user has no open session of this id."""
+async def require_open_session(database: Database, reader: Reader, session: SessionId) -> None:
+    """Raise `NotFound` unless the user has an open session with this id."""
     if not await database.rows(_OPEN, {**_own(reader), "session": session}):
         raise _no_open_session(session)
 
 
-async def sessions(
+async def list_sessions(
     database: Database,
     reader: Reader,
     *,
@@ -139,12 +139,12 @@ async def sessions(
     before: SessionId | None = None,
     limit: int = 100,
 ) -> list[Session]:
-    """Return up to `limit` sessions of the user's, the latest first; `before` pages on."""
+    """Return up to `limit` sessions of the user, the latest first, those before `before`."""
     parameters = {**_own(reader), "session": session, "before": before, "limit": limit}
     return [_session(row) for row in await database.rows(_SESSIONS, parameters)]
 
 
-async def queries(
+async def list_queries(
     database: Database,
     reader: Reader,
     *,
@@ -153,15 +153,15 @@ async def queries(
     before: QueryId | None = None,
     limit: int = 100,
 ) -> list[LoggedQuery]:
-    """Return up to `limit` questions of the user's with their metrics, the latest first; `before` pages on."""
+    """Return up to `limit` questions of the user with their metrics, the latest first, those before `before`."""
     keys = {"query": query, "session": session, "before": before, "limit": limit}
     return [_query(row) for row in await database.rows(_QUERIES, {**_own(reader), **keys})]
 
 
-async def summary(
+async def summarize(
     database: Database, reader: Reader, *, session: SessionId | None
 ) -> MetricsSummary:
-    """Return the user's questions at a glance, or those of one session."""
+    """Return totals and means over the user's questions, or over those of one session."""
     rows = await database.rows(_SUMMARY, {**_own(reader), "session": session})
     row = rows[0]
     by_strategy = zip(
@@ -181,7 +181,7 @@ async def summary(
 
 
 async def give_feedback(database: Database, reader: Reader, request: FeedbackRequest) -> Feedback:
-    """Write down what the user thinks of an answer to a question of their own; raise `NotFound`."""
+    """Store the user's feedback on one of their own questions; raise `NotFound` if it is not theirs."""
     fields = {
         "feedback": new_id(),
         "query": request.query_id,
@@ -194,7 +194,7 @@ async def give_feedback(database: Database, reader: Reader, request: FeedbackReq
     return _feedback(rows[0])
 
 
-async def feedback(
+async def list_feedback(
     database: Database,
     reader: Reader,
     *,
@@ -202,15 +202,15 @@ async def feedback(
     before: FeedbackId | None,
     limit: int,
 ) -> list[Feedback]:
-    """Return up to `limit` of the user's feedback, the latest first; `before` pages on."""
+    """Return up to `limit` items of the user's feedback, the latest first, those before `before`."""
     keys = {"query": query, "before": before, "limit": limit}
     rows = await database.rows(_FEEDBACK, {**_own(reader), **keys})
     return [_feedback(row) for row in rows]
 
 
-async def forget_comments(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Drop comments on answers that cite these documents: they may repeat what the documents said."""
-    await connection.execute(_FORGET_COMMENTS, {"documents": list(documents)})
+async def delete_comments_citing(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Delete comments on answers that cite these documents, because they may repeat what the documents say."""
+    await connection.execute(_DELETE_COMMENTS, {"documents": list(documents)})
 
 
 def _own(reader: Reader) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Conversations: each is found by exactly the tags that began it, and says nothing of what they no longer see."""
+"""Conversations. A conversation belongs to exactly the tags that began it, and returns only turns that they may still see."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 
 MAX_MESSAGES = 20
-_LONGEST_TITLE = 80
+_MAX_TITLE_LENGTH = 80
 
 _BEGIN = """
 INSERT INTO conversations (conversation_id, project_id, owner) VALUES (%(conversation)s, %(project_id)s, keyed_hash(%(project_id)s, %(owner)s))
@@ -27,7 +27,7 @@ _SAYS = """
 (told.text IN (profile.display_name, profile.entity_kind) OR strpos(profile.description, told.text) > 0)
 """
 
-# What was merged into the subject says it, or a model's summary of them does.
+# The profile of an entity merged into the subject contains the text, or the model's summary of the merge does.
 _SAID_OF_MERGED = f"""
 (EXISTS (SELECT FROM profiles AS profile
          WHERE profile.subject_id = ANY(with_merged(ARRAY[told.subject_id], %(classes)s)
@@ -79,13 +79,13 @@ WHERE conversation.project_id = %(project_id)s AND conversation.owner = keyed_ha
 ORDER BY conversation.updated_at DESC, conversation.created_at DESC LIMIT %(most)s
 """  # noqa: S608 - only our own words
 
-_STILL_SEEN = """
+_LOCK_VISIBLE_DOCUMENTS = """
 SELECT document_id FROM source_documents
 WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
 ORDER BY document_id FOR SHARE
 """
 
-_STILL_SAID = f"""
+_SUPPORTED_CLAIMS = f"""
 SELECT FROM unnest(%(subjects)s::uuid[], %(sayings)s::text[]) AS told (subject_id, text)
 WHERE EXISTS (SELECT FROM profiles AS profile
               WHERE profile.subject_id = told.subject_id AND profile.class_id = ANY(%(classes)s)
@@ -93,21 +93,21 @@ WHERE EXISTS (SELECT FROM profiles AS profile
    OR {_SAID_OF_MERGED}
 """  # noqa: S608 - only our own words
 
-_REMEMBER = """
+_APPEND_TURN = """
 INSERT INTO conversation_turns (conversation_id, place, role, content, document_ids, subject_ids, sayings, class_ids)
 SELECT %(conversation)s, coalesce(max(place) + 1, 0), %(role)s, %(content)s, %(documents)s, %(subjects)s, %(sayings)s,
        %(classes)s
 FROM conversation_turns WHERE conversation_id = %(conversation)s
 """
 
-_GOES_ON = "UPDATE conversations SET updated_at = now() WHERE conversation_id = %(conversation)s"
+_TOUCH = "UPDATE conversations SET updated_at = now() WHERE conversation_id = %(conversation)s"
 
-_FORGET = """
+_DELETE = """
 DELETE FROM conversations
 WHERE conversation_id = %(conversation)s AND project_id = %(project_id)s AND owner = keyed_hash(%(project_id)s, %(owner)s)
 """
 
-_FORGET_UNSAID = f"""
+_DELETE_UNSUPPORTED = f"""
 DELETE FROM conversation_turns AS turn USING conversations AS conversation
 WHERE conversation.conversation_id = turn.conversation_id AND conversation.project_id = %(project_id)s
   AND turn.sayings <> '{{}}'
@@ -119,12 +119,12 @@ WHERE conversation.conversation_id = turn.conversation_id AND conversation.proje
       AND NOT {_SAID_OF_MERGED_BY_ANYBODY})
 """  # noqa: S608 - only our own words
 
-_FORGET_CITED = "DELETE FROM conversation_turns WHERE document_ids && %(documents)s::uuid[]"
+_DELETE_CITING = "DELETE FROM conversation_turns WHERE document_ids && %(documents)s::uuid[]"
 
 
-# A question that was not answered from any document may name what only these documents did. Whoever never saw them
-# keeps it: that it went would tell that they were there.
-_FORGET_UNCITED = """
+# A turn that cites no document may still contain names that only these documents had. Readers who never saw the
+# documents keep their turns: a missing turn would reveal that the documents existed.
+_DELETE_UNCITED = """
 DELETE FROM conversation_turns AS turn USING conversations AS conversation
 WHERE conversation.conversation_id = turn.conversation_id AND conversation.project_id = %(project_id)s
   AND turn.document_ids = '{}'
@@ -133,10 +133,10 @@ WHERE conversation.conversation_id = turn.conversation_id AND conversation.proje
 """
 
 
-async def messages(
+async def list_messages(
     database: Database, reader: Reader, conversation: ConversationId
 ) -> tuple[ChatMessage, ...]:
-    """Return the last twenty messages that the reader may read back, oldest first; raise `NotFound`."""
+    """Return the last twenty messages that the reader may still see, oldest first; raise `NotFound`."""
     keys = _keys(reader, conversation)
     async with database.transaction() as connection:
         await _find(connection, keys)
@@ -155,33 +155,33 @@ async def append_exchange(
     exchange: Sequence[ChatMessage],
     cited: Sequence[DocumentId],
     *,
-    told: Sequence[GraphClaim] = (),
+    graph_claims: Sequence[GraphClaim] = (),
 ) -> ConversationId:
-    """Write an exchange down with the documents it cites and what it was told by the graph; return its conversation.
+    """Store an exchange with the documents and graph claims that it cites; return its conversation.
 
-    That is a new one for None. When any of it has gone from the reader's sight meanwhile, nothing is written. Raises
-    `NotFound`.
+    None creates a conversation. If the reader may no longer see one of the sources, the exchange is not stored.
+    Raises `NotFound`.
     """
     own = conversation or ConversationId(new_id())
     keys = _keys(reader, own)
-    standing = {
+    sources = {
         "documents": list(dict.fromkeys(cited)),
-        "subjects": [each.subject for each in told],
-        "sayings": [each.text for each in told],
+        "subjects": [each.subject for each in graph_claims],
+        "sayings": [each.text for each in graph_claims],
         "classes": list(reader.classes),
     }
     async with database.transaction() as connection:
-        if told:
+        if graph_claims:
             await connection.execute(PUBLISHING_LOCK, keys)
         if conversation is None:
             await connection.execute(_BEGIN, keys)
         else:
             await _find(connection, keys, lock=True)
-        if await _is_still_visible(connection, standing):
+        if await _is_still_visible(connection, sources):
             for each in exchange:
-                said = {"role": each.role.value, "content": each.content}
-                await connection.execute(_REMEMBER, {**keys, **standing, **said})
-            await connection.execute(_GOES_ON, keys)
+                turn = {"role": each.role.value, "content": each.content}
+                await connection.execute(_APPEND_TURN, {**keys, **sources, **turn})
+            await connection.execute(_TOUCH, keys)
     return own
 
 
@@ -201,40 +201,41 @@ async def list_own(database: Database, reader: Reader, *, limit: int) -> list[Co
     ]
 
 
-async def forget(database: Database, reader: Reader, conversation: ConversationId) -> None:
+async def delete(database: Database, reader: Reader, conversation: ConversationId) -> None:
     """Delete one of the reader's own conversations; raise `NotFound`."""
-    if not await database.execute(_FORGET, _keys(reader, conversation)):
+    if not await database.execute(_DELETE, _keys(reader, conversation)):
         raise _not_found(conversation)
 
 
 async def delete_exchanges_citing(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Delete every exchange that cites one of these documents.
+    """Delete every turn that cites one of these documents.
 
-    It comes after they are marked as gone: `remember` waits for that mark, so that none is written behind its back.
+    The caller marks the documents as deleted first. `append_exchange` locks the documents that it cites, so no
+    turn that cites them can be stored afterwards.
     """
-    await connection.execute(_FORGET_CITED, {"documents": list(documents)})
+    await connection.execute(_DELETE_CITING, {"documents": list(documents)})
 
 
-async def forget_uncited(
+async def delete_uncited_exchanges(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
 ) -> None:
-    """Delete every exchange that cites nothing, of readers who saw one of these documents."""
+    """Delete every turn that cites nothing, of readers who saw one of these documents."""
     facts = {"project_id": project_id, "documents": list(documents)}
-    await connection.execute(_FORGET_UNCITED, facts)
+    await connection.execute(_DELETE_UNCITED, facts)
 
 
 async def delete_unsupported_exchanges(database: Database, project_id: ProjectId) -> None:
-    """Delete every exchange that stands on what the graph says to nobody any more."""
-    await database.execute(_FORGET_UNSAID, {"project_id": project_id})
+    """Delete every turn with a graph claim that the graph states to nobody any more."""
+    await database.execute(_DELETE_UNSUPPORTED, {"project_id": project_id})
 
 
 async def _is_still_visible(
-    connection: Connection, standing: Mapping[str, Sequence[object]]
+    connection: Connection, sources: Mapping[str, Sequence[object]]
 ) -> bool:
-    """Return whether the reader still sees all of it; the documents cannot go before the transaction ends."""
-    seen = await (await connection.execute(_STILL_SEEN, standing)).fetchall()
-    said = await (await connection.execute(_STILL_SAID, standing)).fetchall()
-    return len(seen) == len(standing["documents"]) and len(said) == len(standing["sayings"])
+    """Return whether the reader still sees all sources. Their documents cannot be deleted before the transaction ends."""
+    visible = await (await connection.execute(_LOCK_VISIBLE_DOCUMENTS, sources)).fetchall()
+    supported = await (await connection.execute(_SUPPORTED_CLAIMS, sources)).fetchall()
+    return len(visible) == len(sources["documents"]) and len(supported) == len(sources["sayings"])
 
 
 async def _find(connection: Connection, keys: dict[str, object], *, lock: bool = False) -> None:
@@ -256,13 +257,13 @@ def _keys(reader: Reader, conversation: UUID | None) -> dict[str, object]:
 
 
 def _owner(reader: Reader) -> str:
-    """Return who the reader is to conversations; without tags nobody twice, so that strangers share none."""
-    who = " ".join(sorted(reader.tags)) or str(new_id())
-    return hashlib.sha256(f"conversations of {reader.project_id}\n{who}".encode()).hexdigest()
+    """Return the reader's identity as an owner. A reader without tags gets a new one each time, so that no two share one."""
+    identity = " ".join(sorted(reader.tags)) or str(new_id())
+    return hashlib.sha256(f"conversations of {reader.project_id}\n{identity}".encode()).hexdigest()
 
 
 def _title(content: str) -> str:
     line = " ".join(content.split())
-    if len(line) <= _LONGEST_TITLE:
+    if len(line) <= _MAX_TITLE_LENGTH:
         return line
-    return line[:_LONGEST_TITLE].rsplit(" ", 1)[0] + "…"
+    return line[:_MAX_TITLE_LENGTH].rsplit(" ", 1)[0] + "…"

@@ -1,4 +1,4 @@
-"""The door to PostgreSQL: a pool of connections, transactions, migrations."""
+"""Access to PostgreSQL: a connection pool, transactions, migrations."""
 
 import asyncio
 import random
@@ -30,11 +30,11 @@ from psycopg_pool import AsyncConnectionPool
 
 from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.logs import logger
-from lightwell.records.errors import explained_errors
+from lightwell.records.errors import translate_errors
 
 Connection = AsyncConnection[TupleRow]
 Row = tuple[Any, ...]
-"""A row as PostgreSQL gives it; it becomes a value of ours in the module that asked for it."""
+"""A row as psycopg returns it; the module that queries it turns it into a value."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,7 +46,8 @@ _MALFORMED = (
     " with %40 for @, %2F for / and %3A for : in the password"
 )
 _MIGRATION_LOCK = 7_163_051_220
-OLDEST = 160_000
+MIN_SERVER_VERSION = 160_000
+"""PostgreSQL 16, as `server_version` counts."""
 
 _MAX_TRIES = 8
 _FIRST_PAUSE_SECONDS = 0.02
@@ -58,8 +59,8 @@ _log = logger(__name__)
 def repeatable(call: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[object, object, T]]:
     """Repeat a coroutine function whose transaction PostgreSQL rolled back in favour of another one.
 
-    For functions that are one transaction, or that may run again from their start: a deadlock or a serialization
-    failure left nothing of them behind. Raises `StoreConflict` when eight tries failed.
+    For functions that are one transaction, or that may run again from their start: a deadlock or a
+    serialization failure leaves nothing of them behind. Raises `StoreConflict` after eight tries.
     """
 
     @wraps(call)
@@ -71,7 +72,7 @@ def repeatable(call: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[object,
                 _log.info(
                     "transaction repeated", function=call.__name__, tries=tries, error=str(error)
                 )
-            # random, so that two that met once do not meet again
+            # A random pause, so that two transactions do not collide again at the next try.
             await asyncio.sleep(_FIRST_PAUSE_SECONDS * 2**tries * random.random())  # noqa: S311
         return await call(*args, **kwargs)
 
@@ -79,7 +80,7 @@ def repeatable(call: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[object,
 
 
 class Database:
-    """A pool of connections to one database; every connection is in UTC and knows pgvector's types."""
+    """A connection pool of one database; every connection is in UTC and knows pgvector's types."""
 
     def __init__(self, pool: AsyncConnectionPool[Connection], conninfo: str) -> None:
         self._pool = pool
@@ -88,15 +89,17 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncGenerator[Connection, None]:
-        """Lend a connection inside one transaction; raise `StoreFailed` for what the server refuses or when it is gone."""
+        """Yield a connection inside one transaction; raise `StoreFailed` if the server refuses or does not answer."""
         async with self._lent() as connection, connection.transaction():
             yield connection
 
     @asynccontextmanager
     async def relaxed_transaction(self) -> AsyncGenerator[Connection, None]:
-        """Lend a connection as `transaction` does, for what is only repeated when the server crashes before it is on disk.
+        """Yield a connection as `transaction` does, but do not wait for the disk at commit.
 
-        It is there once a later transaction is, so whoever says that something is done ends with a `transaction`.
+        If the server crashes, the last of these transactions may be lost, in order: use it for steps that are
+        repeated then. They are durable once a later `transaction` is, so a caller that reports completion ends
+        with a `transaction`.
         """
         async with self.transaction() as connection:
             await connection.execute("SET LOCAL synchronous_commit = off")
@@ -104,20 +107,20 @@ class Database:
 
     @asynccontextmanager
     async def session(self) -> AsyncGenerator[Connection, None]:
-        """Lend a connection that does not belong to the pool, for what takes long or needs the pool meanwhile.
+        """Yield a connection outside the pool, for long operations and for those that need the pool meanwhile.
 
-        What is set and locked there ends with it.
+        Session settings and locks end with it.
         """
-        with explained_errors():
+        with translate_errors():
             async with await AsyncConnection.connect(self._conninfo, autocommit=True) as connection:
                 await _configure(connection)
                 yield connection
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncGenerator[Connection, None]:
-        """Lend a read-only session that sees the database as it is now, however long it reads; four at once.
+        """Yield a read-only session that sees the database as it is now, however long it reads.
 
-        Whoever comes then waits for one of them to end.
+        At most four are open at a time; a further caller waits.
         """
         async with self._snapshots, self.session() as connection, connection.transaction():
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -126,17 +129,19 @@ class Database:
     @asynccontextmanager
     async def _lent(self) -> AsyncGenerator[Connection, None]:
         connection: Connection | None = None
-        with explained_errors():
+        with translate_errors():
             try:
                 async with self._pool.connection() as connection:
                     yield connection
             except psycopg.OperationalError:
                 if connection is not None and connection.closed:
-                    await self._pool.check()  # the server may have closed all the others, too
+                    await (
+                        self._pool.check()
+                    )  # the server may have closed the other connections, too
                 raise
 
     async def now(self) -> datetime:
-        """Return the server's time: no transaction that begins later has an earlier one."""
+        """Return the server's time: no transaction that begins later has an earlier `now()`."""
         return (await self.rows("SELECT now()", {}))[0][0]
 
     async def rows(
@@ -147,9 +152,9 @@ class Database:
         prepare: bool | None = None,
         binary: bool = False,
     ) -> list[Row]:
-        """Run one query by itself and return its rows.
+        """Run one query in a transaction of its own and return its rows.
 
-        With `prepare=False` it is planned anew each time; `binary` rows are cheaper where they hold bytes.
+        With `prepare=False` the server plans it anew each time; `binary` rows are cheaper for columns of bytes.
         """
 
         @repeatable
@@ -163,7 +168,7 @@ class Database:
     async def execute(
         self, query: LiteralString | sql.Composed, parameters: Mapping[str, object]
     ) -> int:
-        """Run one statement by itself and return how many rows it touched."""
+        """Run one statement in a transaction of its own and return the number of affected rows."""
 
         @repeatable
         async def once() -> int:
@@ -174,10 +179,12 @@ class Database:
         return await once()
 
 
-def checked(conninfo: str) -> str:
-    """Return a connection string that is well formed; raise `Invalid`, which quotes none of it: it may hold a password.
+def validate_conninfo(conninfo: str) -> str:
+    """Return the connection string if it is well formed; raise `Invalid`, whose message quotes none of it (it
+    may hold a password).
 
-    A password with a character that a URL gives a meaning to shifts its end into the host, the port or the name.
+    An unescaped character such as `@` in a password moves the rest of the password into the host, the port or
+    the name.
     """
     try:
         parts = {name: str(value) for name, value in conninfo_to_dict(conninfo).items()}
@@ -191,9 +198,9 @@ def checked(conninfo: str) -> str:
 
 @asynccontextmanager
 async def connect(conninfo: str, *, max_connections: int = 10) -> AsyncGenerator[Database, None]:
-    """Open a pool, bring the schema up to date, and close the pool at the end; raise `StoreFailed`."""
-    with explained_errors():
-        await _migrate(checked(conninfo))
+    """Open a pool, apply pending migrations, and close the pool at the end; raise `StoreFailed`."""
+    with translate_errors():
+        await _migrate(validate_conninfo(conninfo))
     pool = AsyncConnectionPool[Connection](
         conninfo,
         kwargs={"autocommit": True},
@@ -210,8 +217,8 @@ async def connect(conninfo: str, *, max_connections: int = 10) -> AsyncGenerator
         await pool.close()
 
 
-def array_of(identifiers: Iterable[UUID]) -> str:
-    """Return PostgreSQL's text of a `uuid[]`: a long list of objects costs more than to search for what it names."""
+def format_uuid_array(identifiers: Iterable[UUID]) -> str:
+    """Return the ids as the text of a `uuid[]`. Adapting a long list of objects would cost more than the search itself."""
     return f"{{{','.join([each.hex for each in identifiers])}}}"
 
 
@@ -224,8 +231,8 @@ async def copy_rows(
             await copy.write_row(row)
 
 
-def migrations() -> list[tuple[str, str]]:
-    """Return each migration's name and SQL, in the order they apply."""
+def list_migrations() -> list[tuple[str, str]]:
+    """Return each migration's name and SQL, in the order in which they apply."""
     folder = resources.files("lightwell.records") / "migrations"
     files = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql")),
@@ -234,12 +241,14 @@ def migrations() -> list[tuple[str, str]]:
     return [(file.name.removesuffix(".sql"), file.read_text("utf-8")) for file in files]
 
 
-async def pending_migrations(conninfo: str) -> list[str]:
-    """Return the names of the migrations that this database still lacks; raise `StoreFailed`."""
-    with explained_errors():
-        async with await AsyncConnection.connect(checked(conninfo), autocommit=True) as connection:
+async def list_pending_migrations(conninfo: str) -> list[str]:
+    """Return the names of the migrations that this database lacks; raise `StoreFailed`."""
+    with translate_errors():
+        async with await AsyncConnection.connect(
+            validate_conninfo(conninfo), autocommit=True
+        ) as connection:
             known = await _applied_migrations(connection)
-    return [name for name, _ in migrations() if name not in known]
+    return [name for name, _ in list_migrations() if name not in known]
 
 
 async def _configure(connection: Connection) -> None:
@@ -249,27 +258,29 @@ async def _configure(connection: Connection) -> None:
 
 
 class _Lists(ListDumper):
-    """Lists of identifiers in one go: one by one, they were a sixth of a question's time."""
+    """Dumps lists of ids as one text: id by id, they took a sixth of a question's time."""
 
     def dump(self, obj: list[Any]) -> Buffer | None:
         if self.oid != _UUID_ARRAY or None in obj:
             return super().dump(obj)
-        return array_of(obj).encode()
+        return format_uuid_array(obj).encode()
 
 
 async def _migrate(conninfo: str) -> None:
     try:
         async with await AsyncConnection.connect(conninfo, autocommit=True) as connection:
-            if connection.info.server_version < OLDEST:
+            if connection.info.server_version < MIN_SERVER_VERSION:
                 raise StoreFailed("Lightwell needs PostgreSQL 16 or newer with pgvector")
             await connection.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
             await _apply(connection)
     except (psycopg.errors.UndefinedFile, psycopg.errors.FeatureNotSupported) as error:
         raise StoreFailed(
-            "This PostgreSQL lacks pgvector; install its package and try again"
+            "This PostgreSQL lacks pgvector: install its package and try again"
         ) from error
     except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreFailed(f"This PostgreSQL user may not set Lightwell up: {error}") from error
+        raise StoreFailed(
+            f"This PostgreSQL user may not create Lightwell's tables: {error}"
+        ) from error
 
 
 async def _apply(connection: Connection) -> None:
@@ -278,7 +289,7 @@ async def _apply(connection: Connection) -> None:
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS migrations (name text PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
         )
-    for name, statements in migrations():
+    for name, statements in list_migrations():
         if name not in known:
             async with connection.transaction():
                 await connection.execute(cast("LiteralString", statements))

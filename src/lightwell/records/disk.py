@@ -1,4 +1,4 @@
-"""Is the disk of the embedded database full?"""
+"""Detection of a full disk under the embedded database."""
 
 import shutil
 from pathlib import Path
@@ -9,17 +9,17 @@ _NO_SPACE = b"No space left on device"
 _MAX_READ = 100_000
 
 
-def log_end(directory: Path) -> int:
-    """Return how many bytes the server's log in this data directory has."""
+def log_size(directory: Path) -> int:
+    """Return the size in bytes of the server's log in this data directory."""
     log = _log(directory)
     return log.stat().st_size if log.exists() else 0
 
 
-def full_disk(directory: Path, logged: int) -> str:
-    """Return, as a message, that the disk of this data directory is full; "" when it is not.
+def full_disk_message(directory: Path, logged: int) -> str:
+    """Return a message if the disk of this data directory is full, else "".
 
-    It is when hardly anything is free, or when the server's log says so after its first `logged` bytes: a server that
-    stopped may have given some space back.
+    The disk counts as full when hardly any space is free, or when the server's log reports it after its first
+    `logged` bytes: a server that stopped may have freed space again.
     """
     folder = directory.expanduser().resolve()
     existing = next(each for each in (folder, *folder.parents) if each.exists())
@@ -28,7 +28,7 @@ def full_disk(directory: Path, logged: int) -> str:
         return ""
     return (
         f"The disk is full: {free / 1e6:,.0f} MB are free for {folder}. Free some space, or move the data directory"
-        " and name its place in LIGHTWELL_DATA; then run the command again. Finished work is kept"
+        " and set LIGHTWELL_DATA to its new path; then run the command again. Finished work is kept"
     )
 
 
@@ -37,7 +37,7 @@ def _log(directory: Path) -> Path:
 
 
 def _logged_since(directory: Path, logged: int) -> bytes:
-    end = log_end(directory)
+    end = log_size(directory)
     if not end:
         return b""
     start = logged if logged <= end else 0  # a shorter log has been rotated

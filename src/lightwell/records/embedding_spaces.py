@@ -1,4 +1,4 @@
-"""Embedding spaces: which model and dimension a project's vectors have; one is active."""
+"""Embedding spaces: the model and dimension of a project's vectors. A project has one active space."""
 
 from dataclasses import dataclass
 
@@ -27,8 +27,10 @@ ON CONFLICT (project_id) WHERE status = 'active' DO NOTHING
 """
 
 
-async def active(database: Database, project_id: ProjectId, model: str, dimension: int) -> Space:
-    """Return the project's active space; a project without one gets it with this model and dimension."""
+async def get_or_create_active(
+    database: Database, project_id: ProjectId, model: str, dimension: int
+) -> Space:
+    """Return the project's active space; a project without one gets one with this model and dimension."""
     key = {"project_id": project_id, "model": model, "dimension": dimension}
     rows = await database.rows(_ACTIVE, key)
     if not rows:

@@ -1,4 +1,4 @@
-"""What PostgreSQL refuses, told so that one can mend it; what our own SQL does wrong stays loud."""
+"""Translation of PostgreSQL's errors into messages that say how to fix them; errors in our own SQL are raised unchanged."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -10,36 +10,36 @@ from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
 from lightwell.domain.texts import require_text
 
 _NUL = "NUL (0x00)"
-"""How psycopg names it when a text holds one."""
+"""psycopg's name for a NUL character in its error message."""
 
 _CONFLICTS = (errors.DeadlockDetected, errors.SerializationFailure)
 
-_TOLD: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
+_MESSAGES: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     (
         (errors.DiskFull,),
         "PostgreSQL's disk is full: free some space and try again; finished work is kept",
     ),
     (
         (errors.OutOfMemory, errors.InsufficientResources),
-        "PostgreSQL has too little memory: give its machine or container more, or let fewer workers run",
+        "PostgreSQL has too little memory: give its machine or container more, or run fewer workers",
     ),
     (
         (errors.TooManyConnections,),
-        "PostgreSQL takes no more connections: let fewer workers run, or raise its max_connections",
+        "PostgreSQL accepts no more connections: run fewer workers, or raise its max_connections",
     ),
     (
         (errors.ReadOnlySqlTransaction,),
-        "PostgreSQL is read only here: name the primary server, not a standby, in LIGHTWELL_DATABASE_URL",
+        "This PostgreSQL server is read only: set LIGHTWELL_DATABASE_URL to the primary server, not a standby",
     ),
     (
         (errors.InsufficientPrivilege,),
-        "This PostgreSQL user may not do that: let it own Lightwell's tables, or name the user that does in"
+        "This PostgreSQL user may not do that: make it the owner of Lightwell's tables, or use their owner in"
         " LIGHTWELL_DATABASE_URL",
     ),
     (
         (errors.QueryCanceled, errors.IdleInTransactionSessionTimeout, errors.IdleSessionTimeout),
-        "PostgreSQL cancelled a statement that took too long: raise its statement_timeout or idle timeouts for this user, or ask"
-        " again when it has less to do",
+        "PostgreSQL cancelled a statement that took too long: raise statement_timeout or the idle timeouts for this user, or try"
+        " again when the server is less busy",
     ),
     (
         (errors.DeadlockDetected, errors.SerializationFailure, errors.LockNotAvailable),
@@ -57,39 +57,39 @@ _TOO_LARGE = (
     errors.TooManyColumns,
     errors.TooManyArguments,
 )
-"""What one document or one request does to the server; others of theirs go on."""
+"""Errors that one document or request causes; other documents and requests are not affected."""
 
 
 @contextmanager
-def explained_errors() -> Generator[None]:
-    """Raise `StoreFailed` for what the server or its machine refuses within, `Invalid` for what is no text or too large."""
+def translate_errors() -> Generator[None]:
+    """Raise `StoreFailed` for what the server refuses, `Invalid` for a value that is not text or too large."""
     try:
         yield
     except UnicodeEncodeError as error:
-        require_text(error.object, "What is to be kept or found")
+        require_text(error.object, "The text")
         raise
     except psycopg.Error as error:
         if _NUL in str(error):
-            require_text("\0", "What is to be kept or found")
+            require_text("\0", "The text")
         if isinstance(error, _TOO_LARGE):
             raise Invalid(
                 f"The value is larger than PostgreSQL allows: shorten it ({_own_words(error)})"
             ) from error
-        told = _explain(error)
-        if told is None:
+        message = _explain(error)
+        if message is None:
             raise
         failure = StoreConflict if isinstance(error, _CONFLICTS) else StoreFailed
-        raise failure(f"{told} ({_own_words(error)})") from error
+        raise failure(f"{message} ({_own_words(error)})") from error
 
 
 def _explain(error: psycopg.Error) -> str | None:
-    for kinds, told in _TOLD:
+    for kinds, message in _MESSAGES:
         if isinstance(error, kinds):
-            return told
+            return message
     answered = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
     return "PostgreSQL did not answer" if answered else None
 
 
 def _own_words(error: psycopg.Error) -> str:
-    """Return the server's message alone: what it adds may hold a row."""
+    """Return the server's primary message only: its details may quote a row."""
     return error.diag.message_primary or str(error)

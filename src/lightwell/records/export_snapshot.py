@@ -1,6 +1,6 @@
 """What an export reads: one snapshot of what a reader sees, in batches by stable keys.
 
-Names, references, kinds and texts come from the profiles of the reader's classes alone, brought together here.
+Names, references, kinds and texts come from the profiles of the reader's classes only, combined here.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
@@ -10,7 +10,7 @@ from typing import LiteralString, TypeVar
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Locator
-from lightwell.domain.entity_refs import shown_ref, stored_ref
+from lightwell.domain.entity_refs import display_ref, stored_ref
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportedRelation, ExportTable, Passage
 from lightwell.domain.graph import (
@@ -34,7 +34,7 @@ SELECT entities, relations, (SELECT coalesce(sum(chunks), 0) FROM class_totals W
 FROM graph_size(%(classes)s)
 """
 
-# As `records/graph/entities.py` brings them together: the own name before an alias, a person's word before a text's.
+# The order of `records/graph/entities.py`: the entity's own name before an alias, manual edits before documents.
 _ORDER = """profile.subject_id = known.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
     profile.entity_kind COLLATE "C\""""
@@ -75,7 +75,7 @@ WITH merged AS MATERIALIZED (
 )
 """  # noqa: S608 - only our own words
 
-# The latest sources of one of them, over all profiles the reader sees, first in first out.
+# The latest sources of one entity or relation, over all profiles that the reader sees, in order of arrival.
 _SOURCES = """
     SELECT array_agg(latest.chunk_ref ORDER BY latest.chunk_id) AS refs,
            array_agg(latest.source_url ORDER BY latest.chunk_id) AS urls
@@ -147,7 +147,7 @@ ORDER BY source_url COLLATE "C", chunk_index
 
 
 class Snapshot:
-    """What a reader saw at one moment, however long it takes to read it."""
+    """What a reader saw at one moment, however long reading takes."""
 
     def __init__(self, connection: Connection, reader: Reader, batch_size: int) -> None:
         self._connection = connection
@@ -159,7 +159,7 @@ class Snapshot:
         }
 
     async def counts(self) -> dict[ExportTable, int]:
-        """Return about how many rows each table has; a chunk has at most one vector."""
+        """Return the approximate number of rows of each table; a chunk has at most one vector."""
         cursor = await self._connection.execute(_COUNTS, self._parameters)
         entities, relations, chunks = (await cursor.fetchall())[0]
         return {
@@ -173,9 +173,14 @@ class Snapshot:
         """Yield the reader's entities by stored reference."""
         async for rows in self._batches(_ENTITIES, tuple):
             merged = [EntityId(row[0]) for row in rows if row[8]]
-            said = await merge_trees.descriptions(self._connection, self._reader, merged)
+            descriptions = await merge_trees.get_descriptions(
+                self._connection, self._reader, merged
+            )
             found = [_entity(row) for row in rows]
-            yield [replace(each, description=said.get(each.id, each.description)) for each in found]
+            yield [
+                replace(each, description=descriptions.get(each.id, each.description))
+                for each in found
+            ]
 
     def relations(self) -> AsyncIterator[list[ExportedRelation]]:
         """Yield the reader's relations by the references of source and target, then by predicate."""
@@ -186,20 +191,20 @@ class Snapshot:
         return self._batches(_CHUNKS, _passage)
 
     async def _batches(
-        self, query: LiteralString, made: Callable[[Row], T]
+        self, query: LiteralString, build: Callable[[Row], T]
     ) -> AsyncGenerator[list[T], None]:
-        # a cursor with a name stays on the server; without one, all rows would come at once
+        # A named cursor is on the server; an unnamed one would fetch all rows at once.
         async with self._connection.cursor(name="export") as cursor:
             await cursor.execute(query, self._parameters)
             while rows := await cursor.fetchmany(self._batch_size):
-                yield [made(row) for row in rows]
+                yield [build(row) for row in rows]
 
 
 @asynccontextmanager
 async def snapshot(
     database: Database, reader: Reader, *, batch_size: int
 ) -> AsyncGenerator[Snapshot, None]:
-    """Hold one snapshot of what the reader sees; raise `NotFound` when the project is gone."""
+    """Yield one snapshot of what the reader sees; raise `NotFound` if the project was deleted."""
     async with database.snapshot() as connection:
         found = await connection.execute(_PROJECT, {"project_id": reader.project_id})
         if await found.fetchone() is None:
@@ -210,7 +215,7 @@ async def snapshot(
 async def relations_page(
     database: Database, reader: Reader, after: RelationKey | None, *, limit: int
 ) -> list[ExportedRelation]:
-    """Return up to `limit` of the reader's relations in the order of an export, those after the key `after`."""
+    """Return up to `limit` of the reader's relations in export order, those after the key `after`."""
     rows = await database.rows(
         _RELATION_PAGE,
         {
@@ -229,7 +234,7 @@ async def relations_page(
 def _entity(row: Row) -> Entity:
     return Entity(
         id=EntityId(row[0]),
-        ref=shown_ref(row[1], row[3]),
+        ref=display_ref(row[1], row[3]),
         name=row[2],
         kind=row[3],
         description=_description(row[4]),
@@ -241,10 +246,10 @@ def _entity(row: Row) -> Entity:
 
 def _relation(row: Row) -> ExportedRelation:
     return ExportedRelation(
-        source=shown_ref(row[0], row[2]),
+        source=display_ref(row[0], row[2]),
         source_name=row[1],
         predicate=Predicate(row[3]),
-        target=shown_ref(row[4], row[6]),
+        target=display_ref(row[4], row[6]),
         target_name=row[5],
         keywords=_keywords(row[7]),
         description=_description(row[8]),
@@ -277,7 +282,7 @@ def _passage(row: Row) -> Passage:
 
 def _description(profiles: list[str]) -> str:
     return join_descriptions(
-        [said for text in profiles for said in text.split(DESCRIPTION_SEPARATOR)]
+        [part for text in profiles for part in text.split(DESCRIPTION_SEPARATOR)]
     )
 
 

@@ -1,28 +1,36 @@
-"""Is the database well?"""
+"""Checks of the database for `lightwell doctor`."""
 
 from psycopg import AsyncConnection
 
 from lightwell.domain.health import Check
-from lightwell.records.database import OLDEST, checked, pending_migrations
-from lightwell.records.errors import explained_errors
+from lightwell.records.database import (
+    MIN_SERVER_VERSION,
+    list_pending_migrations,
+    validate_conninfo,
+)
+from lightwell.records.errors import translate_errors
 
-_LETTERS = "SELECT datctype FROM pg_database WHERE datname = current_database()"
+_CTYPE = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
 
 
 async def examine_database(conninfo: str) -> list[Check]:
-    """Return what was found of version, pgvector, letters and migrations; raise `StoreFailed` without an answer."""
-    with explained_errors():
-        async with await AsyncConnection.connect(checked(conninfo), autocommit=True) as connection:
+    """Return the checks of version, pgvector, text encoding and migrations; raise `StoreFailed` if the server
+    does not answer.
+    """
+    with translate_errors():
+        async with await AsyncConnection.connect(
+            validate_conninfo(conninfo), autocommit=True
+        ) as connection:
             version = connection.info.server_version
             vector = await (await connection.execute(_EXTENSION)).fetchone()
-            letters = await (await connection.execute(_LETTERS)).fetchone()
-    pending = await pending_migrations(conninfo)
-    ctype = "" if letters is None else str(letters[0])
+            ctype_row = await (await connection.execute(_CTYPE)).fetchone()
+    pending = await list_pending_migrations(conninfo)
+    ctype = "" if ctype_row is None else str(ctype_row[0])
     return [
         _check(
             "PostgreSQL",
-            version >= OLDEST,
+            version >= MIN_SERVER_VERSION,
             f"version {version // 10000}",
             "Use PostgreSQL 16 or newer",
         ),
@@ -41,11 +49,13 @@ async def examine_database(conninfo: str) -> list[Check]:
         Check(
             name="schema",
             ok=True,
-            detail=f"{len(pending)} migrations come at the next start" if pending else "up to date",
+            detail=f"{len(pending)} migrations will be applied at the next start"
+            if pending
+            else "up to date",
             fix="",
         ),
     ]
 
 
-def _check(name: str, ok: bool, detail: str, mend: str) -> Check:  # noqa: FBT001 - a verdict, not an option
-    return Check(name=name, ok=ok, detail=detail, fix="" if ok else mend)
+def _check(name: str, ok: bool, detail: str, fix: str) -> Check:  # noqa: FBT001 - a verdict, not an option
+    return Check(name=name, ok=ok, detail=detail, fix="" if ok else fix)

@@ -1,4 +1,4 @@
-"""A whole project goes: every row of it, in one transaction, and then the tables of its vectors."""
+"""Deletion of a whole project: all its rows in one transaction. Its caller then drops the vector tables."""
 
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ProjectId, SpaceId
@@ -17,7 +17,7 @@ _SPACES = (
 # Jobs are locked before documents, here as by workers (records/locks.py).
 _JOBS = "SELECT FROM ingestion_jobs WHERE project_id = %(project_id)s ORDER BY id FOR UPDATE"
 
-# What is kept by access class has no key to the project itself; all else follows the project's row.
+# These tables refer to an access class, not to the project. All others are deleted by cascade.
 _OF_ITS_CLASSES = """
 DELETE FROM {table}
 WHERE class_id IN (SELECT class_id FROM access_classes WHERE project_id = %(project_id)s)
@@ -38,7 +38,7 @@ DELETE FROM tenants WHERE name = %(tenant)s
 
 
 async def find(database: Database, tenant: str, name: str) -> ProjectId:
-    """Return the id of a project that is there; raise `NotFound`."""
+    """Return the id of an existing project; raise `NotFound`."""
     rows = await database.rows(_FIND, {"tenant": tenant, "name": name})
     if not rows:
         raise NotFound(f"There is no project {name!r} of the tenant {tenant!r}")
@@ -47,7 +47,9 @@ async def find(database: Database, tenant: str, name: str) -> ProjectId:
 
 @repeatable
 async def delete(database: Database, tenant: str, name: str) -> list[SpaceId]:
-    """Delete a project with all that belongs to it, and return the spaces whose vectors have still to go; raise `NotFound`."""
+    """Delete a project with all its rows; return the embedding spaces whose vectors are still to be dropped.
+    Raises `NotFound`.
+    """
     facts = {"tenant": tenant, "name": name, "project_id": await find(database, tenant, name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)

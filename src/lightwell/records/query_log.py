@@ -1,4 +1,4 @@
-"""What was asked and how it went; people and questions only as hashes."""
+"""The query log: the metrics of each question. Users and questions are stored only as hashes."""
 
 import hashlib
 import time
@@ -19,7 +19,7 @@ from lightwell.records.database import Database, repeatable
 
 _log = logger(__name__)
 
-# A conversation is one session, known by a hash: what was said in it cannot be joined to.
+# A conversation is one session, known by a hash, so that the log cannot be joined with the conversation's messages.
 _SESSION = """
 INSERT INTO analytics_sessions (id, project_id, user_hash, conversation_hash, ended_at)
 VALUES (%(new_session)s, %(project_id)s, keyed_hash(%(project_id)s, %(user)s),
@@ -51,7 +51,7 @@ VALUES (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryLog:
-    """What a question leaves: how it went, how many citations its answer has, and of which documents."""
+    """What is logged of a question: its metrics, the number of citations, and the references of the documents."""
 
     id: QueryId
     question: str
@@ -64,7 +64,7 @@ class QueryLog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionContext:
-    """Who asked, when by the performance counter, and in which session or conversation, if in one."""
+    """The reader, the start by `time.perf_counter`, and the session or conversation of a question, if any."""
 
     reader: Reader
     started_at: float
@@ -73,7 +73,7 @@ class QuestionContext:
 
 
 def make_query_log(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
-    """Return what an answer or a list of statements leaves; its documents are also those that came nearest."""
+    """Return the log entry of an answer or a list of statements; its documents include those that came nearest."""
     cited = _cited(answer)
     return QueryLog(
         id=answer.query_id,
@@ -87,16 +87,16 @@ def make_query_log(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
 
 
 async def record(database: Database, context: QuestionContext, log: QueryLog) -> None:
-    """Write down how a question went; a question in no session or conversation has a session of its own.
+    """Log a question; a question outside a session or conversation gets a session of its own.
 
-    Where that fails, a warning is logged: the answer is there, and is not to be lost for it.
+    A failure is only logged as a warning: the answer must not be lost because of it.
     """
     try:
         await _record(database, context, log)
     except (StoreFailed, psycopg.Error) as error:
-        # a database's own message may quote a row
-        told = str(error) if isinstance(error, StoreFailed) else type(error).__name__
-        _log.warning("the query log was not written", query=str(log.id), error=told)
+        # A raw database message may quote a row, so only ours is logged.
+        reason = str(error) if isinstance(error, StoreFailed) else type(error).__name__
+        _log.warning("the query log was not written", query=str(log.id), error=reason)
 
 
 @repeatable
@@ -113,13 +113,13 @@ async def _record(database: Database, context: QuestionContext, log: QueryLog) -
         "classes": list(reader.classes),
         "refs": sorted(log.documents),
         "user": user_hash(reader),
-        "conversation": conversation and _keyed_hash(project_id, f"conversation {conversation}"),
-        "hash": _keyed_hash(project_id, log.question),
+        "conversation": conversation and _digest(project_id, f"conversation {conversation}"),
+        "hash": _digest(project_id, log.question),
         "strategy": log.strategy.value,
         "total_ms": round((time.perf_counter() - context.started_at) * 1000),
         "tokens": log.context_tokens,
         "citations": log.citations,
-        **_numbers(log.metrics),
+        **_metric_parameters(log.metrics),
     }
     async with database.relaxed_transaction() as connection:
         if context.session is None:
@@ -131,15 +131,15 @@ async def _record(database: Database, context: QuestionContext, log: QueryLog) -
 
 
 def user_hash(reader: Reader) -> str:
-    """Return the digest that stands for the asking user; for exactly these tags where no user is known.
+    """Return a digest of the asking user, or of the exact tags where no user is known.
 
-    It is stored keyed: `keyed_hash` in SQL.
+    It is guessable, so SQL stores `keyed_hash` of it.
     """
-    whom = f"user {reader.user}" if reader.user else " ".join(sorted(reader.tags))
-    return _keyed_hash(reader.project_id, whom)
+    identity = f"user {reader.user}" if reader.user else " ".join(sorted(reader.tags))
+    return _digest(reader.project_id, identity)
 
 
-def _numbers(metrics: Metrics) -> dict[str, object]:
+def _metric_parameters(metrics: Metrics) -> dict[str, object]:
     return {
         "met": metrics.rerank_top >= SUFFICIENT_RELEVANCE,
         "vector_ms": metrics.vector_ms,
@@ -170,6 +170,6 @@ def _cited(answer: Answer | Statements) -> list[Citation]:
     return [cited for each in answer.statements for cited in each.citations]
 
 
-def _keyed_hash(project_id: ProjectId, text: str) -> str:
-    """Return a digest of what is guessable, so that the text is not sent; `keyed_hash` in SQL makes it unguessable."""
+def _digest(project_id: ProjectId, text: str) -> str:
+    """Return a digest, so that the text is not sent; `keyed_hash` in SQL adds a secret key, so that it cannot be guessed."""
     return hashlib.sha256(f"{project_id}\n{text}".encode()).hexdigest()

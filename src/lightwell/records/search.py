@@ -1,4 +1,4 @@
-"""What retrieval reads: chunks by words, entities by name, statistics; all of it within the reader's classes."""
+"""What retrieval reads: full-text search, entities by name, statistics; all within the reader's classes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk, Locator
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
 from lightwell.records import chunk_layout
-from lightwell.records.database import Database, Row, array_of
+from lightwell.records.database import Database, Row, format_uuid_array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermStatistics:
-    """What BM25 needs of the reader's chunks: how many, their mean length in terms, each term's document frequency."""
+    """BM25's statistics of the reader's chunks: their number, mean length in terms, each term's document frequency."""
 
     chunks: int
     mean_length: float
@@ -21,9 +21,9 @@ class TermStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalHit:
-    """A chunk's length in terms and how often it has each of the question's terms, in their order, 0 to 8.
+    """A chunk's length in terms and its frequencies, 0 to 8, of the question's terms, in their order.
 
-    (`url`, `index`), where it stands, orders chunks alike everywhere; `title` is its document's.
+    (`url`, `index`) orders chunks the same way in every store; `title` is its document's.
     """
 
     chunk_id: ChunkId
@@ -43,7 +43,8 @@ class NamedEntity:
     chunks: int
 
 
-# The totals are the row without a term.
+# Statistics are stored per access class and summed over the reader's classes, so that scores do not depend on
+# documents that the reader may not see. The row without a term holds the totals.
 _STATISTICS = """
 SELECT NULL, coalesce(sum(chunks), 0), coalesce(sum(length), 0)::bigint FROM class_totals
 WHERE class_id = ANY(%(classes)s)
@@ -53,8 +54,8 @@ WHERE class_id = ANY(%(classes)s) AND term = ANY(%(terms)s)
 GROUP BY term
 """
 
-# BM25 with k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009), over the drawn chunks; most hold one term or two, and
-# whether a term is held costs a fraction of how often.
+# BM25 with k1 = 1.2, b = 0.75 (Robertson and Zaragoza 2009), over the chunks that match `match_query`. Most contain one
+# or two of the terms, and testing whether a term occurs is much cheaper than counting it.
 _BY_WORDS = """
 SELECT best.chunk_id, best.length, ARRAY(
     SELECT CASE WHEN best.terms @@ term THEN term_frequency(best.terms, term) ELSE 0 END
@@ -92,7 +93,7 @@ WHERE chunk_id = ANY(%(chunks)s::uuid[]) AND chunk_terms.class_id = ANY(%(classe
   AND (%(topic)s = '' OR chunk_terms.topic_tag = %(topic)s)
 """
 
-# A name counts only where one of the reader's chunks, or a word by hand that the reader sees, has it.
+# A name counts only if one of the reader's chunks, or a manual edit that the reader sees, uses it.
 _NAMED = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
@@ -135,7 +136,7 @@ WHERE chunk_id = ANY(%(chunks)s) AND chunk.class_id = ANY(%(classes)s) AND NOT i
 """
 
 
-async def term_statistics(
+async def get_term_statistics(
     database: Database, reader: Reader, terms: Sequence[str]
 ) -> TermStatistics:
     """Return the statistics of the reader's chunks for these terms."""
@@ -151,18 +152,18 @@ async def term_statistics(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LexicalQuery:
-    """A question to the full text: the terms with their weights, and the tsquery that draws the candidates."""
+    """A full-text query: terms with their weights, and the tsquery that selects the candidates."""
 
     weights: Mapping[str, float]
     mean_length: float
-    draw: str
+    match_query: str
     topic: str
 
 
-async def lexical_search(
+async def search_lexical(
     database: Database, reader: Reader, query: LexicalQuery, *, limit: int
 ) -> list[LexicalHit]:
-    """Return the reader's chunks that the question draws, best first by BM25 with its term weights."""
+    """Return the reader's chunks that match the query, best first by BM25 with its term weights."""
     rows = await database.rows(
         _BY_WORDS,
         {
@@ -170,7 +171,7 @@ async def lexical_search(
             "terms": [tsquery(term) for term in query.weights],
             "weights": list(query.weights.values()),
             "mean_length": query.mean_length,
-            "draw": query.draw,
+            "draw": query.match_query,
             "topic": query.topic,
             "limit": limit,
         },
@@ -178,7 +179,7 @@ async def lexical_search(
     return [_word_hit(row) for row in rows]
 
 
-async def term_frequencies(
+async def get_term_frequencies(
     database: Database,
     reader: Reader,
     chunks: Sequence[ChunkId],
@@ -186,12 +187,12 @@ async def term_frequencies(
     *,
     topic: str,
 ) -> list[LexicalHit]:
-    """Return the term frequencies of those given chunks that the reader sees and that are on the topic."""
+    """Return the term frequencies of those of the chunks that the reader sees and that are on the topic."""
     rows = await database.rows(
         _WORDS_OF,
         {
             "classes": list(reader.classes),
-            "chunks": array_of(chunks),
+            "chunks": format_uuid_array(chunks),
             "terms": [tsquery(term) for term in terms],
             "topic": topic,
         },
@@ -199,7 +200,7 @@ async def term_frequencies(
     return [_word_hit(row) for row in rows]
 
 
-async def entities_named(
+async def find_named_entities(
     database: Database, reader: Reader, names: Sequence[str]
 ) -> list[NamedEntity]:
     """Return the reader's entities with one of these normalised names."""
@@ -221,7 +222,7 @@ async def get_chunks(
 
 
 def tsquery(term: str) -> str:
-    """Return the term as a tsquery of one lexeme."""
+    """Return the term as a tsquery with one lexeme."""
     quoted = term.replace("\\", "\\\\").replace("'", "''")
     return f"'{quoted}'"
 

@@ -1,4 +1,4 @@
-"""The planner's statistics: they hold samples of the rows, also of rows that are gone."""
+"""Cleaning of the planner's statistics, which hold samples of rows, including deleted ones."""
 
 from psycopg import sql
 
@@ -9,7 +9,7 @@ SELECT pg_clear_attribute_stats(schemaname, tablename, attname, inherited)
 FROM pg_stats WHERE schemaname = current_schema() AND tablename = ANY(%(relations)s)
 """
 
-# Of these only, as somebody else's tables may stand beside ours.
+# Only our tables: the schema may hold other applications' tables, too.
 _OUR_RELATIONS = """
 SELECT table_.relname, index_.relname
 FROM pg_class AS table_ LEFT JOIN pg_index ON pg_index.indrelid = table_.oid
@@ -52,18 +52,18 @@ _TABLES_WITH_NAMES = (
     ),
     *("rag_queries", "retrieval_metrics", "analytics_sessions", "feedback_events"),
 )
-_CLEARS_STATISTICS = 180_000
-"""The first PostgreSQL that has a function for it; ANALYZE leaves the statistics of an empty table as they are."""
+_MIN_VERSION_TO_CLEAR = 180_000
+"""The first PostgreSQL version with a function for it; ANALYZE keeps the statistics of an empty table."""
 
 
 @repeatable
 async def refresh(database: Database) -> None:
-    """Replace the planner's statistics, which hold samples of what stood in the tables, and free the space of dead rows.
+    """Replace the planner's statistics, so that they hold no sample of deleted rows, and vacuum the tables.
 
-    A PostgreSQL before 18 keeps those of a table that is empty now.
+    PostgreSQL before version 18 keeps the statistics of tables that are empty now.
     """
     async with database.transaction() as connection:
-        if connection.info.server_version >= _CLEARS_STATISTICS:
+        if connection.info.server_version >= _MIN_VERSION_TO_CLEAR:
             tables = {"tables": list(_TABLES_WITH_NAMES)}
             rows = await (await connection.execute(_OUR_RELATIONS, tables)).fetchall()
             names = {name for row in rows for name in row if name}

@@ -110,7 +110,7 @@ async def complete_scores(
     lack_words = [chunk for chunk in results.ranks if chunk not in results.words]
     lack_meaning = [chunk for chunk in results.ranks if chunk not in results.similarities]
     hits, similarities = await asyncio.gather(
-        search.term_frequencies(
+        search.get_term_frequencies(
             stores.database, reader, lack_words, query.terms, topic=query.question.topic
         ),
         stores.vectors.similarities(stores.space.id, query.vector, reader, lack_meaning),
@@ -147,13 +147,13 @@ async def _lexical(
     draw = _lexical_query(query.statistics, query.terms)
     if not draw:
         return []
-    hits = await search.lexical_search(
+    hits = await search.search_lexical(
         stores.database,
         reader,
         LexicalQuery(
             weights=query.weights,
             mean_length=query.statistics.mean_length,
-            draw=draw,
+            match_query=draw,
             topic=query.question.topic,
         ),
         limit=MAX_FOUND,
@@ -239,7 +239,7 @@ async def _mentioning(
 
 _CHANNELS: Mapping[Channel, Search] = {
     Channel.DENSE: _dense,
-    Channel.WORDS: _lexical,
+    Channel.LEXICAL: _lexical,
     Channel.ENTITIES: _from_entities,
     Channel.RELATIONS: _from_relations,
     Channel.LINKS: _from_links,

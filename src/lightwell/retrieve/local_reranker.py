@@ -16,7 +16,7 @@ from lightwell.ports import Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import Floats, title_terms
 from lightwell.text.terms import terms
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 MAX_COMPARED = 8
 """Units of a passage that are compared with the question: those with most of its terms."""
@@ -52,7 +52,9 @@ async def rerank_locally(
 ) -> tuple[Evidence, ...]:
     """Return the evidence in the same order, each with its highlights and the relevance that they give it."""
     parts = _units([entry.chunk for entry in evidence], query.weights)
-    vectors = await embedder.documents([_embedding_text(part) for part in parts]) if parts else None
+    vectors = (
+        await embedder.embed_documents([_embedding_text(part) for part in parts]) if parts else None
+    )
     similarities: list[float] = (
         [] if vectors is None else np.asarray(vectors @ query.vector, float).tolist()
     )
@@ -95,7 +97,7 @@ def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
     return np.array(
         [
             math.log(own / (1 - own)),
-            max((each.cover for each in entry.highlights), default=0.0),
+            max((each.coverage for each in entry.highlights), default=0.0),
             max((each.similarity for each in entry.highlights), default=0.0),
             len(title & query.weights.keys()) / max(len(title), 1),
             _missing_names(query, entry.chunk),
@@ -107,7 +109,7 @@ def _highlight(part: _Unit, similarity: float) -> Highlight:
     return Highlight(
         start=part.start,
         end=part.end,
-        cover=round(part.cover, 6),
+        coverage=round(part.cover, 6),
         similarity=round(max(0.0, similarity), 6),
     )
 
@@ -137,7 +139,7 @@ def _units(chunks: Sequence[Chunk], weights: Mapping[str, float]) -> list[_Unit]
 def _units_of(chunk: Chunk, place: int, weights: Mapping[str, float]) -> list[_Unit]:
     title = title_terms(chunk.title)
     found: dict[str, _Unit] = {}
-    for unit in units(chunk.text):
+    for unit in split_into_units(chunk.text):
         text = chunk.text[unit.start : unit.end]
         own = frozenset(terms(text))
         if len(own) >= _SHORTEST and text not in found:
@@ -167,4 +169,4 @@ def _embedding_text(part: _Unit) -> str:
 
 
 def _best(highlights: Sequence[Highlight]) -> list[Highlight]:
-    return sorted(highlights, key=lambda each: (-each.worth, each.start))
+    return sorted(highlights, key=lambda each: (-each.score, each.start))

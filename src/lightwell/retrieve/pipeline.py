@@ -102,7 +102,7 @@ class Retriever:
             analysis=query.analysis,
             weights=query.weights,
             evidence=evidence,
-            best=max((entry.relevance for entry in evidence), default=0.0),
+            best_relevance=max((entry.relevance for entry in evidence), default=0.0),
             metrics=make_metrics(timer, results, neighbourhood, evidence),
             entities=things,
             relations=relations,
@@ -122,8 +122,8 @@ class Retriever:
         database = self.stores.database
         vector, statistics, found, extracted = await asyncio.gather(
             self._embed_question(question.text, until),
-            search.term_statistics(database, reader, terms),
-            search.entities_named(database, reader, analysis.candidate_names),
+            search.get_term_statistics(database, reader, terms),
+            search.find_named_entities(database, reader, analysis.candidate_names),
             self._keywords(question, analysis, until),
         )
         low, high = await self._keyword_vectors(extracted.keywords, vector)
@@ -143,7 +143,7 @@ class Retriever:
     async def _embed_question(self, text: str, until: float | None) -> Vectors:
         try:
             async with asyncio.timeout_at(until):
-                return await self.embedder.query(text)
+                return await self.embedder.embed_query(text)
         except TimeoutError:
             raise ModelFailed(
                 f"The embedding model {self.embedder.model} did not answer in time;"
@@ -171,8 +171,8 @@ class Retriever:
             return vector, vector
         low, high = ", ".join(keywords.low), ", ".join(keywords.high)
         return (
-            await self.embedder.query(low) if low else vector,
-            await self.embedder.query(high) if high else vector,
+            await self.embedder.embed_query(low) if low else vector,
+            await self.embedder.embed_query(high) if high else vector,
         )
 
     async def _neighbourhood(

@@ -9,7 +9,7 @@ from lightwell.domain.errors import ModelFailed
 from lightwell.domain.fences import fence
 from lightwell.domain.keywords import rule_keywords
 from lightwell.domain.query_names import keyword_names, proper_name_terms
-from lightwell.domain.questions import LONGEST_QUESTION
+from lightwell.domain.questions import MAX_QUESTION_LENGTH
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
 from lightwell.text.terms import terms, words
@@ -92,7 +92,7 @@ def _parse_reply(reply: str) -> str:
 
 def _is_faithful(said: str, message: str, shown: str) -> bool:
     """Return whether this is one message that asks the same and adds no name that the conversation lacks."""
-    if not said or len(said) > LONGEST_QUESTION or "\n" in said:
+    if not said or len(said) > MAX_QUESTION_LENGTH or "\n" in said:
         return False
     if said.count("?") > max(1, message.count("?")) or ("?" in message and "?" not in said):
         return False
@@ -122,7 +122,7 @@ def _complete_by_rules(message: str, conversation: Sequence[Message]) -> str:
         added.extend(rule_keywords(full).high)
     new = [each for each in dict.fromkeys(added) if not held.issuperset(terms(each))]
     completed = f"{message.strip()} ({', '.join(new[:_MAX_ADDED])})" if new else message
-    return completed if len(completed) <= LONGEST_QUESTION else message
+    return completed if len(completed) <= MAX_QUESTION_LENGTH else message
 
 
 def _content(text: str) -> frozenset[str]:

@@ -50,7 +50,7 @@ async def rerank(
         _log.warning("the order before reranking stands: the reranker failed", error=str(error))
         return RerankResult(evidence=tuple(before), note=UNANSWERED)
     after = (
-        replace(before[one.place], relevance=round(one.relevance, 6), new_rank=rank)
+        replace(before[one.index], relevance=round(one.relevance, 6), new_rank=rank)
         for rank, one in enumerate(found)
     )
     return RerankResult(evidence=tuple(entry for entry in after if entry.relevance >= min_score))

@@ -157,7 +157,7 @@ class FakeEndpoint:
 
     def _vectors(self, body: Body, behaviour: Behaviour) -> object:
         texts = cast("list[str]", body["input"])
-        vectors = asyncio.run(self._embedder.documents(texts)) * 3
+        vectors = asyncio.run(self._embedder.embed_documents(texts)) * 3
         data = [
             {
                 "index": index,

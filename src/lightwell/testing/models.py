@@ -24,13 +24,13 @@ class HashEmbedder:
     def __init__(self, dimension: int = 64) -> None:
         self.dimension = dimension
 
-    async def documents(self, texts: Sequence[str]) -> Vectors:
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order."""
         if not texts:
             return np.empty((0, self.dimension), np.float32)
         return np.stack([self._vector(text) for text in texts])
 
-    async def query(self, text: str) -> Vectors:
+    async def embed_query(self, text: str) -> Vectors:
         """Return the question's unit vector, shape (1, dimension)."""
         return self._vector(text)[np.newaxis]
 

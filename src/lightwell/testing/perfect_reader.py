@@ -20,7 +20,7 @@ from lightwell.evaluation.jsonl import parse_line, read_lines
 from lightwell.ports import Message
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 NOT_ANSWERABLE = "INSUFFICIENT"
 
@@ -87,7 +87,7 @@ def _sentences(sent: str) -> Iterator[Cited]:
     """Yield the units of each passage that was sent, then each two that follow one another."""
     for match in _PASSAGE.finditer(sent):
         number, text = int(match[1]), match[3]
-        parts = units(text)
+        parts = split_into_units(text)
         for part in parts:
             yield _plain(text[part.start : part.end]), number
         for one, following in pairwise(parts):

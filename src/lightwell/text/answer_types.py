@@ -113,7 +113,9 @@ def expected_answer(question: str) -> ExpectedAnswer:
     kinds = frozenset(kind for kind, pattern in _PATTERNS if pattern.search(question))
     if not kinds and _ANY_NAME.search(question):
         kinds = frozenset({AnswerType.NAME})
-    counted = {unit for match in _COUNTED.finditer(question) for unit in facts.units(match[1])}
+    counted = {
+        unit for match in _COUNTED.finditer(question) for unit in facts.possible_units(match[1])
+    }
     if counted & _PEOPLE:
         counted |= _PEOPLE
     asked = [units for pattern, units in _UNITS_ASKED if pattern.search(question)]
@@ -122,7 +124,7 @@ def expected_answer(question: str) -> ExpectedAnswer:
         counts=bool(counted),
         units=frozenset(counted) or frozenset[str]().union(*asked[:1]),
         terms=frozenset(terms(question)),
-        figures=frozenset(figure.value for figure in facts.figures(question)),
+        figures=frozenset(figure.value for figure in facts.find_figures(question)),
         dates=_dates(question),
     )
 
@@ -166,7 +168,7 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
                 for figure, _ in facts.facts_with_context(text)
             )
         case AnswerType.NAME:
-            return any(not name & expected.terms for name in facts.names(text))
+            return any(not name & expected.terms for name in facts.find_names(text))
         case AnswerType.ADDRESS:
             return _ADDRESS.search(text) is not None
         case AnswerType.PERSON:

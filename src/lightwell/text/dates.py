@@ -1,12 +1,12 @@
-"""The day that a sentence is about, as it names it itself."""
+"""The first date in a sentence."""
 
 from datetime import UTC, datetime
 
 from lightwell.text import facts
 
 
-def first_date(text: str) -> datetime | None:
-    """Return the first day, or month, of a year that the text names, at its beginning in UTC; None for none."""
+def find_first_date(text: str) -> datetime | None:
+    """Return the first day or month with a year that the text names, its beginning in UTC; None for none."""
     for day in facts.find_dates(text):
         try:
             return datetime(day.year, day.month, day.day or 1, tzinfo=UTC)

@@ -1,6 +1,6 @@
-"""What a statement may not change of what it quotes: its figures, its names, and what is denied.
+"""Facts of a sentence that a statement must not change: figures, dates, proper names, negation.
 
-Words of English, German and French are known; the rest is the same everywhere.
+The word lists cover English, German and French; the rest is independent of language.
 """
 
 import re
@@ -13,7 +13,7 @@ from lightwell.text.terms import STOP_WORDS, terms, words
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A number with what it counts: `18`, `percent`; `unit` is "" where the text does not say."""
+    """A number with its unit: `18`, `percent`; `unit` is "" where the text names none."""
 
     value: str
     unit: str
@@ -21,7 +21,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialDate:
-    """A date as far as a text names it; 0 stands for what it leaves open."""
+    """A date as far as a text names it; 0 for a part that is missing."""
 
     year: int
     month: int
@@ -71,12 +71,12 @@ _NAMED_DATE = re.compile(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{_WEEKDAY})\b")
 
 
 def find_dates(text: str) -> tuple[PartialDate, ...]:
-    """Return the dates of the calendar that a text names, in order."""
+    """Return the calendar dates that a text names, in order."""
     return tuple(_day(match) for match in _DATE.finditer(text))
 
 
 def find_date_texts(text: str) -> tuple[str, ...]:
-    """Return the dates, quarters and days of the week that a text names, as written there, each once, in order."""
+    """Return the dates, quarters and weekdays that a text names, verbatim, each once, in order."""
     found = [match.span() for match in _DATE.finditer(text)]
     apart = _NAMED_DATE.finditer(_DATE.sub(_blank, text))
     found = sorted([*found, *(match.span() for match in apart)])
@@ -114,7 +114,7 @@ _UNITS = {
     for name in names.split()
 }
 _KNOWN_UNITS = frozenset(_UNITS.values())
-_OF_A_DATE = "date"
+_DATE_UNIT = "date"
 _SCALES = {
     name: scale
     for scale, names in {
@@ -152,42 +152,43 @@ _TOKEN = re.compile(
 _IDENTIFIER = re.compile(r"\b[^\W\d_]\w*(?:[-./:]\w+)*")
 _GROUPED = re.compile(r"-?\d{1,3}(?:([., \u00a0\u202f’'])\d{3})(?:\1\d{3})*")
 _GROUPING = re.compile(r"[., \u00a0\u202f’']")
-_LOOK_AHEAD = 3
-_BEFORE, _BEHIND = 4, 3
-_NEAR = 300
-"""Characters within which the words beside a figure are looked for."""
+_MAX_WORDS_TO_UNIT = 3
+_WORDS_BEFORE, _WORDS_AFTER = 4, 3
+_CONTEXT_SIZE = 300
+"""Characters around a figure in which context words are searched."""
 
 
-def figures(text: str) -> frozenset[Figure]:
-    """Return the numbers of a text with what they count; dates and identifiers such as `ENG-42` are none.
+def find_figures(text: str) -> frozenset[Figure]:
+    """Return the numbers in a text with their units, also small numbers in words and the years of dates.
 
-    Small numbers in words count as well, and the years of dates.
+    Other numbers in dates, and those in identifiers such as `ENG-42`, do not count.
     """
-    years = {Figure(value=str(day.year), unit=_OF_A_DATE) for day in find_dates(text) if day.year}
+    years = {Figure(value=str(day.year), unit=_DATE_UNIT) for day in find_dates(text) if day.year}
     return frozenset(years.union(figure for _, figure in _figures(text)))
 
 
-def units(word: str) -> frozenset[str]:
-    """Return what a figure would count that stands before this word; nothing for a word that says nothing."""
+def possible_units(word: str) -> frozenset[str]:
+    """Return the units that a figure before this word may have; none for a stop word."""
     return frozenset({_UNITS.get(word.casefold()) or next(iter(terms(word)), "")} - {""})
 
 
 def facts_with_context(text: str) -> list[tuple[Figure | PartialDate, frozenset[str]]]:
-    """Return each figure and date of a text with the terms that stand beside it, units and numbers left out."""
+    """Return each figure and date of a text with the terms around it."""
     found: list[tuple[int, Figure | PartialDate]] = [*_figures(text)]
     found.extend((match.start(), _day(match)) for match in _DATE.finditer(text))
-    return [(each, _beside(text, start)) for start, each in sorted(found, key=lambda one: one[0])]
+    return [(each, _context(text, start)) for start, each in sorted(found, key=lambda one: one[0])]
 
 
-def _beside(text: str, start: int) -> frozenset[str]:
-    before, behind = text[max(0, start - _NEAR) : start], text[start : start + _NEAR]
-    near = [*words(before)[-_BEFORE:], *words(behind)[: _BEHIND + 1]]
+def _context(text: str, start: int) -> frozenset[str]:
+    before = text[max(0, start - _CONTEXT_SIZE) : start]
+    behind = text[start : start + _CONTEXT_SIZE]
+    near = [*words(before)[-_WORDS_BEFORE:], *words(behind)[: _WORDS_AFTER + 1]]
     bare = [word for word in near if word not in _UNITS and word not in _MONTHS and word.isalpha()]
     return frozenset(terms(" ".join(bare)))
 
 
 def may_be_equal(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
-    """Return whether two may be the same: equal numbers that do not count different things, dates without a difference."""
+    """Return whether two facts may be equal: no differing unit or date part."""
     match one, other:
         case Figure(), Figure():
             return one.value == other.value and _may_count_same_unit(one.unit, other.unit)
@@ -199,7 +200,7 @@ def may_be_equal(one: Figure | PartialDate, other: Figure | PartialDate) -> bool
 
 
 def conflict(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
-    """Return whether two stand in each other's place: different numbers of one thing, or different dates."""
+    """Return whether two facts contradict: another number with one unit, or another date."""
     match one, other:
         case Figure(), Figure():
             return bool(one.unit) and one.unit == other.unit and one.value != other.value
@@ -210,21 +211,21 @@ def conflict(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
 
 
 def count_same_unit(one: Figure | PartialDate, other: Figure | PartialDate) -> bool:
-    """Return whether two figures are said to count the same, as far as they say what; dates always do."""
+    """Return whether two figures may have one unit; dates always do."""
     if not isinstance(one, Figure) or not isinstance(other, Figure):
         return True
     return one.unit == other.unit or not one.unit or not other.unit
 
 
 def _may_count_same_unit(one: str, other: str) -> bool:
-    if _OF_A_DATE in (one, other):
+    if _DATE_UNIT in (one, other):
         return one not in _KNOWN_UNITS and other not in _KNOWN_UNITS
     known = one in _KNOWN_UNITS or other in _KNOWN_UNITS
     return one == other or not one or not other or not known
 
 
 def _figures(text: str) -> list[tuple[int, Figure]]:
-    """Return each figure with the place where it begins."""
+    """Return each figure with its start offset."""
     plain = _IDENTIFIER.sub(_without_number, _DATE.sub(_blank, text))
     matches = [match for match in _TOKEN.finditer(plain) if match.lastgroup != "gap"]
     tokens = [(match.lastgroup or "", match[0].casefold()) for match in matches]
@@ -245,7 +246,7 @@ def _without_number(match: re.Match[str]) -> str:
 
 def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
     kind, text = tokens[place]
-    after = tokens[place + 1 : place + 2 + _LOOK_AHEAD]
+    after = tokens[place + 1 : place + 2 + _MAX_WORDS_TO_UNIT]
     number = text if kind == "number" else _NUMBER_WORDS.get(text, "")
     if not number and text in _ONE and after and after[0][1] in _UNITS:
         number = "1"
@@ -254,7 +255,7 @@ def _figure(tokens: Sequence[tuple[str, str]], place: int) -> Iterable[Figure]:
     scale = _SCALES.get(after[0][1], 1) if after else 1
     before = tokens[place - 1][1] if place else ""
     currency = _UNITS.get(before, "") if before in "€$£" else ""
-    unit = currency or _unit(after[1:] if scale > 1 else after[:_LOOK_AHEAD])
+    unit = currency or _unit(after[1:] if scale > 1 else after[:_MAX_WORDS_TO_UNIT])
     yield Figure(value=_value(number, scale), unit=unit)
 
 
@@ -290,11 +291,11 @@ _NO_NAMES = frozenset(
 )
 
 
-def names(text: str, known: Collection[str] = ()) -> tuple[frozenset[str], ...]:
-    """Return the terms of each proper name that the text holds, in order.
+def find_names(text: str, known: Collection[str] = ()) -> tuple[frozenset[str], ...]:
+    """Return the terms of each proper name in the text, in order.
 
-    A name is a run of words with a capital, an identifier or an address. The first word of a sentence has a capital
-    anyway: it counts when it is one of the `known` terms, or written as no common word is.
+    A name is a run of capitalised words, an identifier or an address. The first word of a sentence counts only
+    if it is one of the `known` terms, or has further capitals.
     """
     found: list[list[str]] = []
     end = -1
@@ -324,14 +325,14 @@ def _is_name(word: str, known: Collection[str], *, is_first: bool) -> bool:
     return any(term in known for term in terms(word))
 
 
-# ── what is denied ────────────────────────────────────────────────────────────────────────────────────
+# ── negation ─────────────────────────────────────────────────────────────────────────────────────────
 
-_CUES = frozenset(
+_NEGATIONS = frozenset(
     """not no never none nobody nothing neither nor without cannot nicht kein keine keinen keinem keiner keines nie niemals
     niemand ohne pas jamais aucun aucune sans ni""".split()
 )
-_TRAILING_CUES = frozenset({"nicht", "nie", "niemals"})
-_NO_DENIAL = frozenset({"only", "just", "merely", "nur", "seulement"})
+_TRAILING_NEGATIONS = frozenset({"nicht", "nie", "niemals"})
+_NOT_NEGATED = frozenset({"only", "just", "merely", "nur", "seulement"})
 _FILLERS = frozenset({"longer", "yet", "ever", "mehr", "plus", "wird", "werden", "ist", "sind"})
 _CLAUSE = re.compile(
     r"[.;:!?](?=\s|$)|[()|\n–—]|,\s|\s(?:and|but|und|aber|sondern|et|mais)\s", re.IGNORECASE
@@ -340,58 +341,60 @@ _CLAUSE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """The terms of a clause, and those that a `not` or its like stands at."""
+    """The terms of a clause, and those that a negation applies to."""
 
     terms: frozenset[str]
-    denied: frozenset[str]
-    denies: bool
+    negated_terms: frozenset[str]
+    is_negated: bool
 
 
-def clauses(text: str) -> tuple[Clause, ...]:
-    """Return the clauses of a text that say something, in order."""
+def split_into_clauses(text: str) -> tuple[Clause, ...]:
+    """Return the clauses of a text that contain terms, in order."""
     return tuple(clause for part in _CLAUSE.split(text) if (clause := _clause(words(part))).terms)
 
 
 def has_negation(text: str) -> bool:
-    """Return whether a text denies something, if only by a word such as `nothing`."""
-    return _clause(words(text)).denies
+    """Return whether a text contains a negation, such as `not` or `nothing`."""
+    return _clause(words(text)).is_negated
 
 
 def differ_in_negation(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
-    """Return whether one text denies what the other affirms, in as many words."""
-    return _denies_what_is_said(one, other) or _denies_what_is_said(other, one)
+    """Return whether one text negates a term that the other affirms."""
+    return _negates_affirmed_term(one, other) or _negates_affirmed_term(other, one)
 
 
-def _denies_what_is_said(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
-    denied = frozenset[str]().union(*(clause.denied for clause in one))
-    affirmed = frozenset[str]().union(*(clause.terms for clause in one if not clause.denies))
+def _negates_affirmed_term(one: Sequence[Clause], other: Sequence[Clause]) -> bool:
+    denied = frozenset[str]().union(*(clause.negated_terms for clause in one))
+    affirmed = frozenset[str]().union(*(clause.terms for clause in one if not clause.is_negated))
     for term in denied - affirmed:
-        saying = [clause for clause in other if term in clause.terms]
-        if saying and not any(clause.denies for clause in saying):
+        containing = [clause for clause in other if term in clause.terms]
+        if containing and not any(clause.is_negated for clause in containing):
             return True
     return False
 
 
-def _clause(said: Sequence[str]) -> Clause:
-    content = [next(iter(terms(word)), "") if word not in _CUES else "" for word in said]
+def _clause(tokens: Sequence[str]) -> Clause:
+    content = [next(iter(terms(word)), "") if word not in _NEGATIONS else "" for word in tokens]
     denied: set[str] = set()
-    denies = False
-    for place, word in enumerate(said):
-        if not (word in _CUES or word.endswith("n't")):
+    negated = False
+    for place, word in enumerate(tokens):
+        if not (word in _NEGATIONS or word.endswith("n't")):
             continue
-        if said[place + 1 : place + 2] and said[place + 1] in _NO_DENIAL:
+        if tokens[place + 1 : place + 2] and tokens[place + 1] in _NOT_NEGATED:
             continue
-        denies = True
-        denied.update(_next_content(content[place + 1 :], said[place + 1 :]))
-        if word in _TRAILING_CUES:
-            denied.update(_next_content(content[:place][::-1], said[:place][::-1]))
+        negated = True
+        denied.update(_next_content(content[place + 1 :], tokens[place + 1 :]))
+        if word in _TRAILING_NEGATIONS:
+            denied.update(_next_content(content[:place][::-1], tokens[:place][::-1]))
     return Clause(
-        terms=frozenset(term for term in content if term), denied=frozenset(denied), denies=denies
+        terms=frozenset(term for term in content if term),
+        negated_terms=frozenset(denied),
+        is_negated=negated,
     )
 
 
-def _next_content(content: Sequence[str], said: Sequence[str]) -> list[str]:
+def _next_content(content: Sequence[str], tokens: Sequence[str]) -> list[str]:
     found = (
-        term for term, word in zip(content, said, strict=True) if term and word not in _FILLERS
+        term for term, word in zip(content, tokens, strict=True) if term and word not in _FILLERS
     )
     return list(found)[:1]

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from lightwell.text.base64_text import decoded_base64
-from lightwell.text.lookalikes import as_read
+from lightwell.text.base64_text import decode_base64_runs
+from lightwell.text.lookalikes import normalize_lookalikes
 
 _BEGINS = r"(?:^|[.!?:;,*(\[\"“„«»–—-]\s*|\b(?:and|then|please|now|must|should|und|bitte|dann|jetzt|et)\s+)"
 _RULES = r"(?:instructions?|rules?|prompts?|guidelines?|directives?|safeguards?|restrictions?|permissions|policies|orders)"
@@ -136,7 +136,9 @@ def _injection_blocks(text: str) -> tuple[tuple[int, int], ...]:
 
 
 def _is_order(block: str) -> bool:
-    return any(_is_instruction(_normalize_block(text)) for text in (block, *decoded_base64(block)))
+    return any(
+        _is_instruction(_normalize_block(text)) for text in (block, *decode_base64_runs(block))
+    )
 
 
 def _is_instruction(said: str) -> bool:
@@ -146,7 +148,7 @@ def _is_instruction(said: str) -> bool:
 
 def _normalize_block(block: str) -> str:
     """Return a block on one line, without the marks of quoting and without what its sentences only mention."""
-    read = as_read(block)
+    read = normalize_lookalikes(block)
     said = " ".join(_QUOTE_MARKS.sub("", line, count=1).strip() for line in read.splitlines())
     return _MENTIONED.sub(r"\1", " ".join(said.split()))
 

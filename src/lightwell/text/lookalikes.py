@@ -1,4 +1,4 @@
-"""Letters that look like others, and signs that nobody sees: a text as a person reads it."""
+"""Normalisation of look-alike letters and invisible characters: the text as a person reads it."""
 
 import unicodedata
 
@@ -10,7 +10,7 @@ _LOOKALIKES = {
     "armenian": ("օսոհցԼ", "ouhhgL"),
     "latin": ("ıɑɡɩʟɴʀꞮ", "iagiLNRI"),
 }
-_UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+_INVISIBLE = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _FOLDED = str.maketrans(
     {
         **{
@@ -18,22 +18,23 @@ _FOLDED = str.maketrans(
             for ours, theirs in _LOOKALIKES.values()
             for own, other in zip(ours, theirs, strict=True)
         },
-        **dict.fromkeys(_UNSEEN, ""),
+        **dict.fromkeys(_INVISIBLE, ""),
     }
 )
 
 
-def as_read(text: str) -> str:
-    """Return the text in NFKC without format characters, with Cyrillic, Greek and other look-alikes as Latin letters.
+def normalize_lookalikes(text: str) -> str:
+    """Return the text in NFKC without format characters, with Cyrillic, Greek and other look-alikes as Latin
+    letters.
 
-    Only for looking for Latin words: a Russian or Greek word comes out as nonsense.
+    Use it only to search for Latin words: Russian or Greek words become nonsense.
     """
     if text.isascii():
         return text
     composed = unicodedata.normalize("NFKC", text)
-    seen = (sign for sign in composed if not _is_unseen(sign))
-    return "".join(seen).translate(_FOLDED)
+    visible = (sign for sign in composed if not _is_invisible(sign))
+    return "".join(visible).translate(_FOLDED)
 
 
-def _is_unseen(sign: str) -> bool:
+def _is_invisible(sign: str) -> bool:
     return unicodedata.category(sign) == "Cf" or "\ufe00" <= sign <= "\ufe0f"

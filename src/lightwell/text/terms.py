@@ -1,4 +1,4 @@
-"""The words of the full-text channel: one analysis for documents and questions alike."""
+"""Text analysis for full-text search: the same for documents and questions."""
 
 import re
 import unicodedata
@@ -8,14 +8,14 @@ from typing import Protocol, cast
 
 import Stemmer
 
-MAX_COUNTED = 8
-"""A term's frequency within a chunk is counted up to here; beyond, BM25's curve is flat."""
+MAX_TERM_FREQUENCY = 8
+"""The highest term frequency that is stored; beyond it, BM25's curve is nearly flat."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _CJK = re.compile(r"[぀-ヿ㐀-鿿가-힯豈-﫿]")
-_LONGEST_TERM = 60
-_KEPT_STEMS = 100_000  # four times as fast as the stemmer's own cache
+_MAX_TERM_LENGTH = 60
+_STEM_CACHE_SIZE = 100_000  # four times as fast as the stemmer's own cache
 
 STOP_WORDS = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between both
@@ -36,29 +36,30 @@ def _stemmer() -> _Stemmer:
     return cast("_Stemmer", Stemmer.Stemmer("english", maxCacheSize=0))
 
 
-@lru_cache(maxsize=_KEPT_STEMS)
+@lru_cache(maxsize=_STEM_CACHE_SIZE)
 def _stem(word: str) -> str:
     return _stemmer().stemWord(word)
 
 
 def words(text: str) -> list[str]:
-    """Return the words in order, folded: NFKC, lower case, no accents.
+    """Return the words in order, folded: NFKC, lower case, without accents.
 
-    `LiHua` is two words, and runs of CJK are pairs of signs.
+    `LiHua` becomes two words, and a run of CJK characters becomes overlapping pairs.
     """
-    parted = _CAMEL.sub(" ", text)
+    separated = _CAMEL.sub(" ", text)
     if text.isascii():
         return [
-            word.removesuffix("'s")[:_LONGEST_TERM] for word in _WORD.findall(parted.casefold())
+            word.removesuffix("'s")[:_MAX_TERM_LENGTH]
+            for word in _WORD.findall(separated.casefold())
         ]
-    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", parted).casefold())
-    bare = "".join(sign for sign in folded if not unicodedata.combining(sign))
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", separated).casefold())
+    unaccented = "".join(sign for sign in folded if not unicodedata.combining(sign))
     found: list[str] = []
-    for word in _WORD.findall(bare):
+    for word in _WORD.findall(unaccented):
         if _CJK.search(word):
             found.extend(_pairs(word))
         else:
-            found.append(word.replace("’", "'").removesuffix("'s")[:_LONGEST_TERM])
+            found.append(word.replace("’", "'").removesuffix("'s")[:_MAX_TERM_LENGTH])
     return found
 
 
@@ -67,9 +68,9 @@ def terms(text: str) -> list[str]:
     return [_stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
-def frequencies(text: str) -> dict[str, int]:
-    """Return how often each term occurs in the text, counted up to eight."""
-    return {term: min(count, MAX_COUNTED) for term, count in Counter(terms(text)).items()}
+def count_terms(text: str) -> dict[str, int]:
+    """Return the frequency of each term in the text, at most eight."""
+    return {term: min(count, MAX_TERM_FREQUENCY) for term, count in Counter(terms(text)).items()}
 
 
 def _pairs(run: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tokens as models count them."""
+"""Token counts."""
 
 from functools import cache
 from typing import Protocol, cast

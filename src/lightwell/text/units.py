@@ -1,4 +1,4 @@
-"""What can be quoted: sentences, list items and table rows, each with what it stands under."""
+"""Quotable units of a text: sentences, list items and table rows, each with its context."""
 
 import re
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from lightwell.text.terms import STOP_WORDS
 _BREAK = re.compile(r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|$))|(?<=\|)\n|\n[ \t]*\n")
 _RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
 _HEADING = re.compile(r"#{1,6}\s+")
-_LEANS = re.compile(
+_PRONOUN = re.compile(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )
 _LINE = re.compile(r"[^\n]+")
 _OPENING = re.compile(r"[A-Z\d€$£¥]")
-_FULL = 0.7
-_LONGEST_CONTEXT = 300
-_KEPT = 256  # passages are read to be judged, and again to be quoted
+_FULL_LINE_SHARE = 0.7
+_MAX_CONTEXT_CHARACTERS = 300
+_CACHE_SIZE = 256  # a passage is split when it is scored, and again when it is quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
     """A part of a chunk that can be quoted: `text[start:end]`.
 
-    `context` is what one must know to read it: the heading and the table's head above it, the line that a list
-    belongs to, the sentence before it where it begins with a pronoun. It may be "".
+    `context` is what one needs to understand it: the heading and the table's header above it, the line that
+    introduces a list, the sentence before it if it begins with a pronoun. It may be "".
     """
 
     start: int
@@ -34,21 +34,21 @@ class Unit:
     context: str
 
 
-@lru_cache(maxsize=_KEPT)
-def units(text: str) -> tuple[Unit, ...]:
-    """Return the units in order, without the white space around them; rules and empty cells are left out."""
+@lru_cache(maxsize=_CACHE_SIZE)
+def split_into_units(text: str) -> tuple[Unit, ...]:
+    """Return the units in order, without surrounding white space, horizontal rules and empty cells."""
     found: list[Unit] = []
-    above = _Above()
+    above = _Context()
     for start, end in _spans(text):
         part = text[start:end]
-        found.append(Unit(start=start, end=end, context=above.of(part)[:_LONGEST_CONTEXT]))
+        found.append(Unit(start=start, end=end, context=above.of(part)[:_MAX_CONTEXT_CHARACTERS]))
         above.see(part)
     return tuple(found)
 
 
 @dataclass(slots=True)
-class _Above:
-    """What stands above the place where one reads."""
+class _Context:
+    """The headings and lines above the current position."""
 
     heading: str = ""
     table: str = ""
@@ -61,7 +61,7 @@ class _Above:
             near = self.table
         elif part[:1] in "-*+•" or part[:1].isdigit():
             near = self.lead
-        elif _LEANS.match(part):
+        elif _PRONOUN.match(part):
             near = self.before
         return " ".join(each for each in (self.heading, near) if each and each != part)
 
@@ -95,20 +95,20 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _row_ends(text: str) -> list[int]:
-    """Return where lines end that were not full: the rows of a table that lost its rules, not prose that was wrapped."""
+    """Return the ends of short lines: rows of a table that lost its rules, as opposed to wrapped prose."""
     lines = [(match.start(), match.end()) for match in _LINE.finditer(text)]
     longest = max((end - start for start, end in lines), default=0)
     return [
         end
         for (start, end), (begun, _) in pairwise(lines)
         if begun == end + 1
-        and end - start < _FULL * longest
+        and end - start < _FULL_LINE_SHARE * longest
         and _OPENING.match(text, begun)
-        and not _goes_on(text[start:end])
+        and not _continues(text[start:end])
     ]
 
 
-def _goes_on(line: str) -> bool:
-    """Return whether a line ends where no row does: with a small word, or a mark that more follows."""
+def _continues(line: str) -> bool:
+    """Return whether a line ends as no row does: with a stop word, or with punctuation that announces more."""
     last = line.rsplit(maxsplit=1)[-1:]
     return not last or last[0].casefold() in STOP_WORDS or last[0][-1] in ",;:–—-"

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from lightwell.domain.errors import StoreFailed
 from lightwell.records.database import Database, connect
-from lightwell.records.disk import full_disk, log_end
+from lightwell.records.disk import full_disk_message, log_size
 from lightwell.settings import Settings
 
 
@@ -18,7 +18,7 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
         return
     from lightwell.stores.embedded.server import run_server
 
-    server, logged = run_server(settings.data), log_end(settings.data)
+    server, logged = run_server(settings.data), log_size(settings.data)
     try:
         conninfo = await asyncio.to_thread(server.__enter__)
         try:
@@ -26,7 +26,7 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
         finally:
             await asyncio.to_thread(server.__exit__, None, None, None)
     except StoreFailed as error:
-        if full := full_disk(settings.data, logged):
+        if full := full_disk_message(settings.data, logged):
             raise StoreFailed(full) from error
         raise
 

@@ -48,7 +48,7 @@ def _failed_check(name: str, error: LightwellError) -> Check:
 
 async def _check_embedder(settings: Settings, stack: AsyncExitStack) -> str:
     embedder = await open_embedder(settings, stack, Meter())
-    await embedder.query("light")
+    await embedder.embed_query("light")
     return f"{embedder.model}, {embedder.dimension} dimensions"
 
 
@@ -67,7 +67,7 @@ async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
         return f"{settings.rerank}; no endpoint"
     asked, answer = "What is the capital of France?", "Paris is the capital of France."
     found = await reranker.rerank(asked, ["Soup is served at noon.", answer])
-    if found[0].place != 1:
+    if found[0].index != 1:
         raise Invalid(
             "The reranker ranked an irrelevant sentence above the answer: its scores are not usable."
             " vLLM needs the score template of a Qwen3-Reranker (--chat-template)"

@@ -49,9 +49,9 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack, meter: Meter)
     wanted = settings.embedding_dimension
     return openai_embedder.OpenAIEmbedder(
         connection,
-        openai_embedder.Space(
-            dimension=wanted or await openai_embedder.dimension_of(connection),
-            shortened=wanted > 0,
+        openai_embedder.EmbeddingOptions(
+            dimension=wanted or await openai_embedder.detect_dimension(connection),
+            is_shortened=wanted > 0,
             batch=settings.embedding_batch_size,
         ),
         meter,
@@ -124,7 +124,7 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
     )
     calibration = Calibration(a=settings.rerank_scale, b=settings.rerank_shift)
     return await stack.enter_async_context(
-        rerankers.reranker_request(endpoint, calibration=calibration, meter=meter)
+        rerankers.open_reranker(endpoint, calibration=calibration, meter=meter)
     )
 
 
@@ -148,7 +148,7 @@ def ingestion_models(
     from lightwell.models import limiter, openai_chat
 
     held = settings.extraction_form == "auto"
-    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION, holds_to_schema=held)
+    model = openai_chat.OpenAIChat(chat, priority=limiter.Priority.INGESTION, requires_schema=held)
     slots = settings.endpoint_concurrency + _AT_HAND
 
     def ask(operation: OperationType) -> CachedModel:

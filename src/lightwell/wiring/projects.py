@@ -44,8 +44,10 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
     are another model's.
     """
     settings, database = resources.settings, resources.database
-    project_id = await access_classes.project(database, settings.tenant, name or settings.project)
-    await cache.forget_expired(database, project_id)
+    project_id = await access_classes.get_or_create_project(
+        database, settings.tenant, name or settings.project
+    )
+    await cache.delete_expired(database, project_id)
     chat, meter = resources.chat, resources.meter
     models = ingestion_models(settings, database, project_id, chat, meter) if chat else None
     summaries = summarizer(settings, models) if models else None
@@ -152,7 +154,9 @@ async def delete_project(settings: Settings) -> None:
 
 
 async def _active_space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:
-    space = await embedding_spaces.active(database, project_id, embedder.model, embedder.dimension)
+    space = await embedding_spaces.get_or_create_active(
+        database, project_id, embedder.model, embedder.dimension
+    )
     if (space.model, space.dimension) != (embedder.model, embedder.dimension):
         raise Invalid(
             f"This project's vectors were made by {space.model} with {space.dimension} dimensions, and the settings"

@@ -19,7 +19,7 @@ from lightwell.answer.brief.subjects import (
 )
 from lightwell.answer.pipeline import EXTRACTS, note_of_fallback
 from lightwell.domain.access import Reader
-from lightwell.domain.briefs import Brief, BriefLine, checked_name
+from lightwell.domain.briefs import Brief, BriefLine, validate_name
 from lightwell.domain.candidates import MAX_CANDIDATES, Candidates
 from lightwell.domain.errors import ModelFailed, NotFound
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Confidence, Retrieval, confidence
@@ -51,12 +51,12 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
     Nobody is taken for somebody else: a name that no entity has exactly, but some nearly, leads to candidates, and so does
     one whose bearers have different e-mail addresses. `NAME <ADDRESS>`, also of a reference, picks one of these.
     """
-    asked, address = namesakes.parse_name_with_address(checked_name(name))
+    asked, address = namesakes.parse_name_with_address(validate_name(name))
     found = await entity_lookup.match_entities(library.database, library.reader, asked)
     meant = await possible_subjects(library.database, library.reader, found.entities, address)
     if not meant:
         raise NotFound(f"There is no entity {name!r} that you may see")
-    if len(meant) == 1 and (found.exactly or address is not None):
+    if len(meant) == 1 and (found.is_exact or address is not None):
         return await _brief(library, meant[0])
     several = await list_candidates(library.database, library.reader, meant[:MAX_CANDIDATES])
     return Candidates(name=name, candidates=several)
@@ -110,7 +110,7 @@ def _confidence(subject: Subject, relevance: float) -> Confidence:
 
 def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
     """Return what is heard with the relevance that each passage was found to have, 0 for those that were not found."""
-    known = {one.id: each.relevance for each in retrieval.evidence for one in each.published}
+    known = {one.id: each.relevance for each in retrieval.evidence for one in each.published_chunks}
 
     def judged(each: CandidateSentence) -> CandidateSentence:
         evidence = each.quote.evidence

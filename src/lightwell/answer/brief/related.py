@@ -54,11 +54,11 @@ async def find_related(
 ) -> RelatedEntities:
     """Return who is related to the entity or named with it in one breath, and what else it is linked and related to."""
     bonds: dict[EntityId, EntityRelation] = {}
-    for bond in await entity_passages.related_entities(database, reader, entity.id):
+    for bond in await entity_passages.list_related(database, reader, entity.id):
         bonds.setdefault(bond.entity.id, bond)
     chunks = [each.chunk.id for each in passages]
-    wanted = entity_passages.EntityFilter(kinds=_PERSONS, also=list(bonds))
-    counts = await entity_passages.co_mentioned(database, reader, entity.id, chunks, wanted)
+    wanted = entity_passages.EntityFilter(kinds=_PERSONS, extra_entities=list(bonds))
+    counts = await entity_passages.count_co_mentions(database, reader, entity.id, chunks, wanted)
     beside = await entities.get_many(
         database, reader, [each for each in counts if each not in bonds]
     )
@@ -104,7 +104,7 @@ async def _people_by_address(
         for each in related
         if "@" in each.name and each.kind in _PERSONS
     }
-    known = await search.entities_named(database, reader, sorted(set(spelled.values())))
+    known = await search.find_named_entities(database, reader, sorted(set(spelled.values())))
     seen = await entities.get_many(database, reader, [each.id for each in known])
     by_name = {each.name: seen[each.id] for each in known if each.id in seen}
     for each in related:

@@ -28,9 +28,9 @@ from lightwell.domain.fences import fence
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
 from lightwell.ports import ChatModel, Message
-from lightwell.text.dates import first_date
+from lightwell.text.dates import find_first_date
 from lightwell.text.tokens import token_count
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 MAX_REPLY_TOKENS = 800
 FEWEST_CITATIONS = 3
@@ -165,7 +165,7 @@ async def generate_lines(
                 part=part,
                 text=each.text,
                 quotes=each.quotes,
-                said_at=first_date(each.text) or dates[each.quotes[0].evidence.chunk.id],
+                said_at=find_first_date(each.text) or dates[each.quotes[0].evidence.chunk.id],
             )
             for each in generation.verify_reply(text, evidence, entity.name)[:_MAX_LINES]
         ]
@@ -248,7 +248,7 @@ def _candidates_in(
     passage: EntityPassage, entity_names: EntityNames, *, everywhere: bool
 ) -> Iterator[CandidateSentence]:
     chunk, entry = passage.chunk, _evidence(passage)
-    for unit in units(chunk.text):
+    for unit in split_into_units(chunk.text):
         text = chunk.text[unit.start : unit.end]
         start = chunk.locator.start + unit.start
         section = chunk.layout.locate(start, start + 1).section
@@ -256,7 +256,7 @@ def _candidates_in(
         if everywhere or entity_names.occur_in(f"{above} › {text}"):
             near = everywhere or entity_names.occur_in(" › ".join((*section, unit.context, text)))
             own = make_quote(entry, unit.start, unit.end, context=unit.context)
-            day, heads = first_date(text), is_heading(own)
+            day, heads = find_first_date(text), is_heading(own)
             news = near or (day is not None and not text.startswith("|"))
             yield CandidateSentence(
                 quote=own,
@@ -320,7 +320,7 @@ def _supported_description(
 
 def _sentences(description: str) -> Iterator[str]:
     for said in description.split(DESCRIPTION_SEPARATOR):
-        for unit in units(said):
+        for unit in split_into_units(said):
             yield said[unit.start : unit.end].rstrip(" .")
 
 

@@ -57,20 +57,20 @@ async def collect_passages(
     database: Database, reader: Reader, entity: Entity, retrieval: Retrieval | None = None
 ) -> Subject:
     """Return what names the entity, with what was found for its name where that says it in a longer one or a title."""
-    called = (entity.name, *await entities.aliases(database, reader, entity))
-    short = await entity_lookup.longer_names(database, reader, entity)
-    longer = [each.name for each in short.longer] if short.alone else []
+    called = (entity.name, *await entities.list_aliases(database, reader, entity))
+    short = await entity_lookup.find_longer_names(database, reader, entity)
+    longer = [each.name for each in short.longer] if short.alone_count else []
     parts = {
         part for name in called for own in namesakes.ascii_spellings(name) for part in own[1:][-1:]
     }
     parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
     also = (
-        await entity_passages.passages_with_address(database, reader, entity.id, sorted(parts))
+        await entity_passages.list_passages_with_address(database, reader, entity.id, sorted(parts))
         if parts
         else []
     )
     also += _chunks(retrieval) if retrieval else []
-    passages = await entity_passages.passages(database, reader, entity.id, CUES, also)
+    passages = await entity_passages.list_passages(database, reader, entity.id, CUES, also)
     told = selection.candidate_sentences(passages, entity_names(called, longer))
     spoken = {each.quote.evidence.chunk.id for each in told}
     return Subject(
@@ -82,7 +82,7 @@ async def collect_passages(
 
 
 def _chunks(retrieval: Retrieval) -> list[ChunkId]:
-    return [one.id for each in retrieval.evidence for one in each.published]
+    return [one.id for each in retrieval.evidence for one in each.published_chunks]
 
 
 def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
@@ -121,7 +121,7 @@ async def list_candidates(
 ) -> tuple[Candidate, ...]:
     """Return a candidate for each, with the fields in which they differ."""
     entity_ids = [each.entity.id for each in subjects]
-    known = await entity_passages.attributes(database, reader, entity_ids)
+    known = await entity_passages.get_attributes(database, reader, entity_ids)
     apart = [_distinguishing_fields(each, known.get(each.entity.id, {})) for each in subjects]
     same = {
         field

@@ -105,7 +105,7 @@ def collect_names(query: QueryAnalysis, sources: Sequence[Source]) -> frozenset[
     """Return the terms of all names that the question and the passages contain."""
     texts = [each.evidence.chunk.text for each in sources]
     texts.extend(_heading(each.evidence) for each in sources)
-    found = (name for text in texts for name in facts.names(text))
+    found = (name for text in texts for name in facts.find_names(text))
     return frozenset[str]().union(*query.names, *found)
 
 
@@ -163,9 +163,9 @@ def _claim(statement: str, known: frozenset[str]) -> _Claim:
         text=statement,
         content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
         figures=tuple(facts.facts_with_context(statement)),
-        names=facts.names(statement, known),
+        names=facts.find_names(statement, known),
         known=known,
-        clauses=facts.clauses(statement),
+        clauses=facts.split_into_clauses(statement),
     )
 
 
@@ -283,8 +283,8 @@ def _quote_with_figure(
 def _facts_of(quote: Quote) -> _QuoteFacts:
     text = _quote_in_context(quote)
     return _QuoteFacts(
-        figures=facts.figures(text).union(facts.find_dates(text)),
-        own=facts.figures(quote.text).union(facts.find_dates(quote.text)),
+        figures=facts.find_figures(text).union(facts.find_dates(text)),
+        own=facts.find_figures(quote.text).union(facts.find_dates(quote.text)),
         terms=quote.terms | frozenset(terms(text)),
     )
 
@@ -319,7 +319,7 @@ def _names_are_supported(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bo
     runs = [
         run
         for each in best_quotes
-        for run in facts.names(_quote_in_context(each.quote), claim.known)
+        for run in facts.find_names(_quote_in_context(each.quote), claim.known)
     ]
     if any(_is_partly_different(name, run) for name in wanted if not name <= said for run in runs):
         return False
@@ -350,15 +350,15 @@ def _is_free(name: frozenset[str], claim: _Claim, best_quotes: Sequence[_BestQuo
 
 def _has_other_names(claim: _Claim, quote: Quote) -> bool:
     mine = claim.content.union(*claim.names)
-    return any(not name & mine for name in facts.names(quote.text, claim.known))
+    return any(not name & mine for name in facts.find_names(quote.text, claim.known))
 
 
 def _is_negated_or_altered(claim: _Claim, quote: Quote) -> bool:
     """Return whether a quote denies what is claimed, or says it otherwise in a small word that matters."""
-    denial = facts.clauses(quote.text)
+    denial = facts.split_into_clauses(quote.text)
     if facts.differ_in_negation(claim.clauses, denial):
         return True
-    denies = any(each.denies for each in (*claim.clauses, *denial))
+    denies = any(each.is_negated for each in (*claim.clauses, *denial))
     return changes_modality(claim.text, f"{quote.context}\n{quote.text}", denies=denies)
 
 

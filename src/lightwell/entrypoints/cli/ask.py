@@ -130,7 +130,7 @@ def answer_question(  # noqa: PLR0913 - the options of a command are its argumen
 
 async def _answer(options: AskOptions, who: Sequence[str] | None) -> Report:
     """Report the answer; insufficient evidence is an answer too."""
-    options.request.question()  # raises `Invalid` before anything is opened
+    options.request.to_question()  # raises `Invalid` before anything is opened
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
         began = time.perf_counter()
@@ -141,7 +141,7 @@ async def _answer(options: AskOptions, who: Sequence[str] | None) -> Report:
 
 async def _list_statements(options: AskOptions, who: Sequence[str] | None) -> Report:
     """Report what the documents state, each with its citations and dates."""
-    options.request.question()
+    options.request.to_question()
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
         began = time.perf_counter()
@@ -156,7 +156,7 @@ async def _stream_answer(
     options: AskOptions, who: Sequence[str] | None, *, as_json: bool
 ) -> Report:
     """Print the answer as it comes, and report what is left to say; raise `ModelFailed` when its model does."""
-    options.request.question()
+    options.request.to_question()
     last: StreamChunk | None = None
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):

@@ -19,7 +19,7 @@ from lightwell.domain.chat import (
     ChatMessage,
     ChatTurn,
     chat_response_json,
-    conversation_id,
+    parse_conversation_id,
     user_message,
 )
 from lightwell.domain.questions import Mode
@@ -135,7 +135,7 @@ async def show_conversation(
 ) -> Report:
     """Show the latest messages of one of your conversations."""
     async with open_as(who) as (kb, reader):
-        held = await kb.conversation(reader, conversation_id(conversation))
+        held = await kb.conversation(reader, parse_conversation_id(conversation))
     messages = [{"role": each.role.value, "content": each.content} for each in held]
     return Report(
         document={"conversationId": conversation, "messages": messages},
@@ -191,7 +191,7 @@ async def _chat_interactively(options: ChatOptions, who: Sequence[str] | None) -
 async def _delete(name: str, who: Sequence[str] | None) -> Report:
     """Delete one conversation."""
     async with open_as(who) as (kb, reader):
-        await kb.forget(reader, conversation_id(name))
+        await kb.forget(reader, parse_conversation_id(name))
     return Report(document={"forgotten": name}, text=Text(f"Forgotten: {name}"))
 
 
@@ -199,7 +199,7 @@ async def _turn(
     kb: "KnowledgeBase", reader: Reader, message: str, options: ChatOptions
 ) -> ChatTurn:
     """Return the response; print its notes on stderr, since the keys of a chat response have no place for them."""
-    own = conversation_id(options.conversation) if options.conversation else None
+    own = parse_conversation_id(options.conversation) if options.conversation else None
     turn = await kb.chat(message, reader, conversation=own, topic=options.topic, mode=options.mode)
     for note in turn.notes:
         typer.echo(clean(f"Note: {note}"), err=True)

@@ -8,7 +8,14 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 import lightwell.entrypoints.cli.json_output as json_output
-from lightwell.domain.usage import NO_USAGE, OperationType, Price, TokenSummary, TokenUsage, summary
+from lightwell.domain.usage import (
+    NO_USAGE,
+    OperationType,
+    Price,
+    TokenSummary,
+    TokenUsage,
+    summarize_usage,
+)
 from lightwell.entrypoints.cli.console import count_of, fields
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -60,21 +67,21 @@ NOTHING = Costs(summary=NO_USAGE, price=None)
 def actual_costs(usages: Iterable[TokenUsage], settings: "Settings") -> Costs:
     """Return what these calls cost; embeddings and reranking have other prices, which no setting names."""
     paid = list(usages)
-    by_chat = summary(
+    by_chat = summarize_usage(
         each
         for each in paid
         if each.operation_type is not OperationType.RERANK
         and each.model_name != settings.embedding_model
     )
     sent, written = by_chat.total_input_tokens, by_chat.total_output_tokens
-    return Costs(summary=summary(paid), price=price_of(settings).of(sent, written))
+    return Costs(summary=summarize_usage(paid), price=price_of(settings).cost(sent, written))
 
 
 def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, which: str) -> Report:
     """Report what was estimated, over all paths; `which` says of what kind the documents are."""
     sent = sum(each.input_tokens for each in estimates)
     said = sum(each.output_tokens for each in estimates)
-    costs = price_of(settings).of(sent, said)
+    costs = price_of(settings).cost(sent, said)
     counts = {
         "documents": sum(each.documents for each in estimates),
         "unreadable": sum(each.unreadable for each in estimates),

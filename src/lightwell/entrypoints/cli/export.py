@@ -18,7 +18,7 @@ from lightwell.domain.exports import (
     ExportFormat,
     ExportProgress,
     ExportTable,
-    export_format,
+    parse_export_format,
 )
 from lightwell.entrypoints.cli.console import clean, count_of, errors_console
 from lightwell.entrypoints.cli.execution import Report
@@ -81,7 +81,7 @@ class ExportOptions:
         if not (self.format or suffix):
             raise Invalid(f"Say the format: --format, or a PATH that ends in {_ENDINGS}")
         return ExportConfig(
-            format=export_format(self.format or suffix),
+            format=parse_export_format(self.format or suffix),
             output_path=self.path,
             include_entities=self.entities,
             include_relations=self.relations,

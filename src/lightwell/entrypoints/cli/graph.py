@@ -9,7 +9,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.json_output as json_output
 from lightwell.domain.exports import ExportedRelation
-from lightwell.domain.graph import Entity, EntityDetails, Relation, relation_key
+from lightwell.domain.graph import Entity, EntityDetails, Relation, parse_relation_key
 from lightwell.entrypoints.cli.console import clean, dim, fields, new_table
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import Work, command, new_group
@@ -134,7 +134,7 @@ async def list_entities_of(
 
 async def _list_relations(who: Sequence[str] | None, *, after: str, limit: int) -> Report:
     """Report a page of the reader's relations."""
-    behind = relation_key(after) if after else None
+    behind = parse_relation_key(after) if after else None
     async with open_as(who) as (kb, reader):
         held = [each async for each in kb.graph.relations(reader, after=behind, limit=limit + 1)]
     page = held[:limit]

@@ -7,7 +7,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from lightwell.domain.graph import ManualEdit, Predicate, RelationMention, relation_key
+from lightwell.domain.graph import ManualEdit, Predicate, RelationMention, parse_relation_key
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
@@ -267,7 +267,7 @@ async def _delete(name: str, who: Sequence[str] | None) -> Report:
 
 async def _delete_relations(keys: Sequence[str], who: Sequence[str] | None) -> Report:
     """Hide relations, and report what they were."""
-    wanted = [relation_key(key) for key in keys]
+    wanted = [parse_relation_key(key) for key in keys]
     async with open_as(who) as (kb, reader):
         were = await kb.graph.delete_relations(reader, wanted)
     lines = [f"Deleted: {each.source} {each.predicate.value} {each.target}." for each in were]

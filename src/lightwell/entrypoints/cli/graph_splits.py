@@ -10,7 +10,7 @@ from rich.text import Text
 import lightwell.entrypoints.cli.json_output as json_output
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import SplitId
-from lightwell.domain.splits import StandingSplit
+from lightwell.domain.splits import ActiveSplit
 from lightwell.entrypoints.cli.console import clean, count_of, dim, new_table
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
@@ -125,7 +125,7 @@ async def list_splits(
             clean(", ".join(each.names)),
             clean(each.part),
             clean("\n".join(each.urls)),
-            f"{each.made_at:%Y-%m-%d %H:%M}",
+            f"{each.split_at:%Y-%m-%d %H:%M}",
             str(each.split_id),
         )
     more = [dim(f"There are more: --after {following}")] if following else []
@@ -135,14 +135,14 @@ async def list_splits(
     )
 
 
-def _standing(held: StandingSplit) -> json_output.Json:
+def _standing(held: ActiveSplit) -> json_output.Json:
     return {
         "splitId": str(held.split_id),
         "part": held.part,
         "names": list(held.names),
         "documents": list(held.urls),
         "passages": held.passages,
-        "madeAt": held.made_at.isoformat(),
+        "madeAt": held.split_at.isoformat(),
     }
 
 

@@ -107,8 +107,8 @@ def retrieval(retrieval: Retrieval, *, milliseconds: int) -> Json:
         "queryId": str(retrieval.query_id),
         "query": retrieval.question.text,
         "mode": retrieval.question.mode.value,
-        "hasInsufficientEvidence": not retrieval.is_enough,
-        "relevance": round(retrieval.best, 4),
+        "hasInsufficientEvidence": not retrieval.is_sufficient,
+        "relevance": round(retrieval.best_relevance, 4),
         "threshold": SUFFICIENT_RELEVANCE,
         "results": [_evidence(rank, each) for rank, each in enumerate(retrieval.evidence, start=1)],
         "entities": [_entity(each) for each in retrieval.entities],
@@ -244,7 +244,7 @@ def _evidence(rank: int, evidence: Evidence) -> Json:
         "newRank": evidence.new_rank,
         "chunkRefs": [each.ref for each in evidence.members] or [evidence.chunk.ref],
         "locator": _locator(evidence.chunk.locator),
-        "metadata": _chunk(evidence.chunk, evidence.published),
+        "metadata": _chunk(evidence.chunk, evidence.published_chunks),
     }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lightwell.domain.access import Reader, Tags, tags_of
+from lightwell.domain.access import Reader, Tags, parse_tags
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.entrypoints.cli.console import clean
 
@@ -67,12 +67,12 @@ def parse_reader_tags(words: Sequence[str] | None) -> Tags:
         raise Invalid(
             "Say who asks: --as team:sales (an access tag); several by commas or by repeating it"
         )
-    return tags_of(found)
+    return parse_tags(found)
 
 
 def parse_document_tags(words: Sequence[str] | None) -> Tags:
     """Return the tags that these words of `--acl` name, none for none; raise `Invalid` for what is no tag."""
-    return tags_of(_split(words))
+    return parse_tags(_split(words))
 
 
 async def get_reader(kb: "KnowledgeBase", tags: Tags) -> Reader:

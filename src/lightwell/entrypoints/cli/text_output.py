@@ -81,7 +81,7 @@ def retrieval(retrieval: Retrieval) -> RenderableType:
             " ".join(clean(best.snippet).split()),
         )
     doubt = "None of these passages reaches the threshold of 0.60 for an answer."
-    lines = [*retrieval.notes, *(() if retrieval.is_enough else (doubt,))]
+    lines = [*retrieval.notes, *(() if retrieval.is_sufficient else (doubt,))]
     return Group(table, *map(dim, lines), *ambiguous_names(retrieval.ambiguous_names))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from lightwell.domain.errors import SchemaDeclined
+from lightwell.domain.errors import SchemaUnsupported
 from lightwell.domain.graph import (
     Extraction,
     Mention,
@@ -165,7 +165,7 @@ class LLMExtractor:
         request, *fallback = self._requests(kind, chunk, build_messages)
         try:
             return await self._model.reply(request, or_kept=fallback)
-        except SchemaDeclined:
+        except SchemaUnsupported:
             if not fallback:
                 raise
         return await self._model.reply(fallback[0])

@@ -16,7 +16,7 @@ from lightwell.ingest.extract.patterns import (
     find_speaker,
 )
 from lightwell.ports import ExtractionInput
-from lightwell.text.sentences import sentences_of
+from lightwell.text.sentences import split_sentences
 
 MAX_MENTIONS = 40
 MAX_RELATION_MENTIONS = 12
@@ -137,7 +137,7 @@ def _mentions_by_sentence(prose: str) -> Iterator[list[_NamedMention]]:
         bare = _LINE_MARKS.sub("", _without_markup(line))
         who = find_speaker(bare)
         first = [_mention_of_pattern(who)] if who else []
-        for sentence in sentences_of(bare[who.end :] if who else bare):
+        for sentence in split_sentences(bare[who.end :] if who else bare):
             yield [*first, *_mentions_in_sentence(sentence)]
             first = []
 

@@ -1,4 +1,4 @@
-"""Chunks on their way in: staged under class 0, with the vectors computed for them so far."""
+"""Chunks during ingestion: staged under access class 0, with the vectors computed so far."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from lightwell.records.database import Connection, Database, Row, copy_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StagedChunk:
-    """A chunk that nobody sees yet; `hash` is the SHA-256 of what is embedded for it."""
+    """A chunk that no reader sees yet; `hash` is the SHA-256 of the text that is embedded for it."""
 
     id: ChunkId
     document_id: DocumentId
@@ -27,7 +27,7 @@ class StagedChunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexChange:
-    """A chunk that moved to another access class, or is gone (None), since its copies in the indexes were written."""
+    """A chunk that moved to another access class, or was deleted (None), since the indexes were updated."""
 
     chunk_id: ChunkId
     id: int
@@ -38,7 +38,9 @@ _COLUMNS = """document_chunks (
     chunk_id, chunk_ref, document_id, chunk_index, chunk_text, chunk_hash, token_count, start_offset, end_offset,
     page_number, last_page, section_path, layout, has_code, has_formula, has_table, language)"""
 
-_EMPTY = "DELETE FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id = 0"
+_DELETE_STAGED = (
+    "DELETE FROM document_chunks WHERE document_id = ANY(%(documents)s) AND class_id = 0"
+)
 
 _STAGED = """
 SELECT chunk_id, document_id, chunk_hash, chunk_index, chunk_text, token_count, start_offset, end_offset,
@@ -89,7 +91,7 @@ WHERE change.project_id = %(project_id)s
 ORDER BY change.chunk_id LIMIT %(limit)s
 """
 
-_SETTLED = """
+_DELETE_CHANGES = """
 WITH done AS (
     SELECT change.chunk_id
     FROM index_changes AS change
@@ -103,8 +105,8 @@ DELETE FROM index_changes USING done WHERE index_changes.chunk_id = done.chunk_i
 async def stage(
     connection: Connection, refs: Mapping[DocumentId, GlobalRef], chunks: Sequence[StagedChunk]
 ) -> None:
-    """Write these documents' chunks down where no reader looks; what was staged for them before goes."""
-    await connection.execute(_EMPTY, {"documents": list(refs)})
+    """Store these documents' chunks as staged, in place of chunks that were staged for them before."""
+    await connection.execute(_DELETE_STAGED, {"documents": list(refs)})
     await copy_rows(
         connection, _COLUMNS, (_row(chunk, refs[chunk.document_id]) for chunk in chunks)
     )
@@ -120,24 +122,24 @@ async def list_published(database: Database, documents: Sequence[DocumentId]) ->
     return [_staged(row) for row in await database.rows(_PUBLISHED, {"documents": list(documents)})]
 
 
-async def titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:
+async def get_titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:
     """Return the titles of these documents."""
     rows = await database.rows(_TITLES, {"documents": list(documents)})
     return {DocumentId(row[0]): row[1] for row in rows}
 
 
-async def chunks_with_vector(
+async def list_embedded(
     database: Database, space: SpaceId, chunks: Sequence[ChunkId]
 ) -> set[ChunkId]:
-    """Return those of the chunks whose vector is already there."""
+    """Return those of the chunks that have a staged vector."""
     rows = await database.rows(_EMBEDDED, {"space": space, "chunks": list(chunks)})
     return {ChunkId(row[0]) for row in rows}
 
 
-async def published_by_hash(
+async def find_published_by_hash(
     database: Database, project_id: ProjectId, hashes: Sequence[bytes]
 ) -> dict[bytes, ChunkId]:
-    """Return, for each hash the project has published, one chunk that has it: equal hash, equal text."""
+    """Return, for each hash with a published chunk in the project, one such chunk: equal hashes mean equal text."""
     rows = await database.rows(_SAME_HASH, {"project_id": project_id, "hashes": list(hashes)})
     return {bytes(row[0]): ChunkId(row[1]) for row in rows}
 
@@ -145,17 +147,17 @@ async def published_by_hash(
 async def stage_vectors(
     connection: Connection, space: SpaceId, vectors: Mapping[ChunkId, NDArray[np.float32]]
 ) -> None:
-    """Keep these vectors until their chunks are published."""
+    """Store these vectors until their chunks are published and indexed."""
     if vectors:
         halves = [HalfVector(vector) for vector in vectors.values()]
-        given = {"space": space, "chunks": list(vectors), "vectors": halves}
-        await connection.execute(_STAGE_VECTORS, given)
+        parameters = {"space": space, "chunks": list(vectors), "vectors": halves}
+        await connection.execute(_STAGE_VECTORS, parameters)
 
 
-async def published_vectors(
+async def list_published_vectors(
     database: Database, space: SpaceId, documents: Sequence[DocumentId]
 ) -> list[ChunkVector]:
-    """Return the kept vectors of chunks that are published by now."""
+    """Return the staged vectors of chunks that are published."""
     rows = await database.rows(_PUBLISHED_VECTORS, {"space": space, "documents": list(documents)})
     return [
         ChunkVector(
@@ -168,22 +170,22 @@ async def published_vectors(
 
 
 async def delete_staged_vectors(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Let go of the kept vectors of these documents."""
+    """Delete the staged vectors of these documents."""
     await connection.execute(_UNSTAGE_VECTORS, {"documents": list(documents)})
 
 
-async def index_changes(
+async def list_index_changes(
     database: Database, project_id: ProjectId, *, limit: int
 ) -> list[IndexChange]:
-    """Return up to `limit` changes that the indexes have still to follow."""
+    """Return up to `limit` changes that the indexes have not applied yet."""
     rows = await database.rows(_CHANGES, {"project_id": project_id, "limit": limit})
     return [IndexChange(chunk_id=ChunkId(row[0]), id=row[1], class_id=row[2]) for row in rows]
 
 
 async def delete_index_changes(database: Database, changes: Sequence[IndexChange]) -> None:
-    """Forget index changes that have been carried out; what changed again since is kept."""
+    """Delete index changes that have been applied; keep chunks that have changed again since."""
     await database.execute(
-        _SETTLED,
+        _DELETE_CHANGES,
         {
             "chunks": [change.chunk_id for change in changes],
             "changes": [change.id for change in changes],

@@ -1,4 +1,4 @@
-"""How much of what a reader sees there is: documents by state, chunks, entities and relations."""
+"""Counts of what a reader sees: documents by state, chunks, entities and relations."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ SELECT status, count(*) FROM source_documents
 WHERE class_id = ANY(%(classes)s) AND NOT is_deleted GROUP BY status ORDER BY status
 """
 
-_HELD = """
+_VISIBLE = """
 SELECT (SELECT coalesce(sum(chunks), 0) FROM class_totals WHERE class_id = ANY(%(classes)s)),
        entities, relations
 FROM graph_size(%(classes)s)
@@ -26,7 +26,7 @@ async def count_by_state(database: Database, reader: Reader) -> dict[DocumentSta
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreCounts:
-    """How much of what the reader sees there is."""
+    """How many chunks, entities and relations a reader sees."""
 
     chunks: int
     entities: int
@@ -35,6 +35,6 @@ class StoreCounts:
 
 async def count_visible(database: Database, reader: Reader) -> StoreCounts:
     """Return how many chunks, entities and relations the reader sees."""
-    rows = await database.rows(_HELD, {"classes": list(reader.classes)})
+    rows = await database.rows(_VISIBLE, {"classes": list(reader.classes)})
     chunks, entities, relations = rows[0]
     return StoreCounts(chunks=int(chunks), entities=entities, relations=relations)

@@ -1,18 +1,18 @@
-"""What a deletion will touch, and what is left of it afterwards."""
+"""What a deletion affects, before and after it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.entity_refs import shown_ref
+from lightwell.domain.entity_refs import display_ref
 from lightwell.domain.ids import ChunkId, DocumentId
 from lightwell.records.database import Connection, Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AffectedGraph:
-    """What the documents' chunks fed, of what the reader sees; `entities` are ids with references."""
+    """What the reader sees of the documents' chunks and their mentions; `entities` maps ids to references."""
 
     chunks: tuple[ChunkId, ...]
     entities: dict[UUID, str]
@@ -50,42 +50,46 @@ WHERE chunk.document_id = ANY(%(documents)s) AND mention.class_id = ANY(%(classe
 GROUP BY mention.relation_id
 """
 
-_LEFT = """
+_STILL_VISIBLE = """
 SELECT DISTINCT subject_id FROM profiles
 WHERE subject_id = ANY(%(subjects)s) AND class_id = ANY(%(classes)s)
 """
 
-_STANDING = """
+_URLS = """
 SELECT source_url FROM source_documents
 WHERE document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s) AND NOT is_deleted
 ORDER BY source_url
 """
 
 
-async def affected_by(
+async def find_affected(
     connection: Connection, reader: Reader, documents: Sequence[DocumentId]
 ) -> AffectedGraph:
-    """Return what these documents fed, before they go."""
+    """Return what depends on these documents, before they are deleted."""
     keys = {"documents": list(documents), "classes": list(reader.classes)}
     chunks = await (await connection.execute(_CHUNKS, keys)).fetchall()
     entities = await (await connection.execute(_ENTITIES, keys)).fetchall()
     relations = await (await connection.execute(_RELATIONS, keys)).fetchall()
     return AffectedGraph(
         chunks=tuple(ChunkId(row[0]) for row in chunks),
-        entities={row[0]: shown_ref(row[1], row[2]) for row in entities},
+        entities={row[0]: display_ref(row[1], row[2]) for row in entities},
         relations=tuple(row[0] for row in relations),
         mentions=sum(row[3] for row in entities),
         relation_mentions=sum(row[1] for row in relations),
     )
 
 
-async def still_visible(database: Database, reader: Reader, subjects: Sequence[UUID]) -> set[UUID]:
-    """Return those of the entities or relations of which something the reader sees still speaks."""
-    rows = await database.rows(_LEFT, {"subjects": list(subjects), "classes": list(reader.classes)})
+async def find_still_visible(
+    database: Database, reader: Reader, subjects: Sequence[UUID]
+) -> set[UUID]:
+    """Return those of the entities or relations that still have a profile which the reader sees."""
+    rows = await database.rows(
+        _STILL_VISIBLE, {"subjects": list(subjects), "classes": list(reader.classes)}
+    )
     return {row[0] for row in rows}
 
 
-async def chunks(
+async def list_chunks(
     database: Database, reader: Reader, documents: Sequence[DocumentId]
 ) -> list[ChunkId]:
     """Return the documents' chunks that the reader sees."""
@@ -98,4 +102,4 @@ async def list_urls(
 ) -> list[str]:
     """Return the URLs of those of the documents that the reader sees."""
     keys = {"documents": list(documents), "classes": list(reader.classes)}
-    return [row[0] for row in await database.rows(_STANDING, keys)]
+    return [row[0] for row in await database.rows(_URLS, keys)]

@@ -1,4 +1,4 @@
-"""Source documents: registered, listed, shown, moved to another access class, tombstoned."""
+"""Documents: registration, listing, change of access, deletion to a tombstone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lightwell.domain.documents import (
     Document,
     DocumentState,
     NewDocument,
-    estimated_chunks,
+    estimate_chunks,
 )
 from lightwell.domain.entity_refs import author_ref
 from lightwell.domain.errors import NotFound
@@ -25,12 +25,12 @@ from lightwell.domain.ids import (
 from lightwell.domain.jobs import QueuedJob
 from lightwell.records import access_classes, analytics, conversations
 from lightwell.records.database import Connection, Database, Row
-from lightwell.records.documents.publishing import reclassify, retire
+from lightwell.records.documents.publishing import reclassify, unpublish
 from lightwell.records.documents.registered import (
     check_url,
+    check_url_owner,
     document_ref,
     find_registered,
-    refuse_takeover,
 )
 from lightwell.records.graph.profiles import refresh_subjects
 from lightwell.records.locks import lock_project
@@ -63,14 +63,14 @@ SET source_url = %(url)s, title = %(title)s, format = %(format)s, topic_tag = %(
 WHERE document_id = %(id)s
 """
 
-# What a system deleted leaves its URL to the others.
+# The URL of a deleted document may be reused by another source system.
 _ADOPT = """
 UPDATE source_documents
 SET source_system = %(system)s, source_type = %(kind)s, source_id = %(source_id)s, global_ref = %(ref)s
 WHERE document_id = %(id)s AND source_system <> %(system)s
 """
 
-# An author whom only the document names stays.
+# The author is kept where only the document, not the source, names one.
 _DESCRIBE = """
 UPDATE source_documents
 SET metadata = %(metadata)s, raw_payload = %(raw_payload)s,
@@ -153,7 +153,7 @@ WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDocument:
-    """What a source has given before; `error` says why it could not be read, "" if it could."""
+    """What a source delivered before; `error` says why it could not be read, "" if it could."""
 
     id: DocumentId
     content_hash: str
@@ -162,12 +162,12 @@ class KnownDocument:
     metadata: Mapping[str, str]
 
 
-async def known_by_url(
+async def list_known(
     database: Database, project_id: ProjectId, system: str, scope: str
 ) -> dict[str, KnownDocument]:
-    """Return by URL, of those that begin with `scope`, what need not be read again while its hash is the same.
+    """Return by URL the documents under `scope` that need no new ingestion while their hash is the same.
 
-    A document that failed for another reason than its own content is left out, so that it is tried again.
+    A document that failed for a reason other than its content is left out, so that it is tried again.
     """
     rows = await database.rows(
         _KNOWN,
@@ -193,11 +193,11 @@ async def known_by_url(
 async def register(
     connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
 ) -> list[QueuedJob]:
-    """Write the documents down with a job each, in order; what is new of their access holds at once.
+    """Store the documents with a job each, in order; changed access tags take effect with the commit.
 
-    A document is the same one when its reference or its URL is; of several versions of one the last counts.
-    Unfinished jobs of an older version are cancelled. Others that register in this project wait for the end of the
-    transaction. Raises `Invalid` for a URL under which another source system has a document.
+    Two versions with equal reference or URL are one document, and the last one counts. Unfinished jobs of older
+    versions are cancelled. The project's publishing lock makes other registrations wait. Raises `Invalid` for a
+    URL that another source system uses.
     """
     for document in documents:
         check_url(document)
@@ -205,10 +205,10 @@ async def register(
     latest = _latest(documents)
     known = await find_registered(connection, project_id, latest)
     for document in latest:
-        refuse_takeover(document, known)
-    await end_jobs(connection, sorted({each.id for each in known.values()}))
+        check_url_owner(document, known)
+    await cancel_jobs(connection, sorted({each.id for each in known.values()}))
     classes = {
-        tags: await access_classes.class_of(connection, project_id, tags)
+        tags: await access_classes.get_or_create_class(connection, project_id, tags)
         for tags in dict.fromkeys(document.acl_tags for document in latest)
     }
     queued: list[QueuedJob] = []
@@ -223,7 +223,7 @@ async def register(
                 document_id=document_id,
                 url=document.url,
                 is_new=old is None,
-                estimated_chunks=estimated_chunks(document),
+                estimated_chunks=estimate_chunks(document),
             )
         )
         fields = _fields(project_id, document_id, document)
@@ -252,7 +252,7 @@ async def _write(
 
 
 def _latest(documents: Sequence[NewDocument]) -> list[NewDocument]:
-    """Return the last version of each document, in the order of these."""
+    """Return the last version of each document, in input order."""
     seen: set[str] = set()
     latest: list[NewDocument] = []
     for document in reversed(documents):
@@ -265,19 +265,19 @@ def _latest(documents: Sequence[NewDocument]) -> list[NewDocument]:
     return latest[::-1]
 
 
-async def end_jobs(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Cancel these documents' open jobs and let go of all bytes that their jobs keep."""
+async def cancel_jobs(connection: Connection, documents: Sequence[DocumentId]) -> None:
+    """Cancel these documents' open jobs and delete the bytes that their jobs keep."""
     keys = {"documents": list(documents)}
     await connection.execute(_CANCEL, keys)
     await connection.execute(_DROP_UPLOADS, keys)
 
 
-async def retag(
+async def change_access(
     connection: Connection, project_id: ProjectId, document_id: DocumentId, tags: Tags
 ) -> None:
-    """Give a document other tags; every read in PostgreSQL follows when the transaction commits."""
+    """Give a document other access tags; every query follows when the transaction commits."""
     await lock_project(connection, project_id)
-    class_id = await access_classes.class_of(connection, project_id, tags)
+    class_id = await access_classes.get_or_create_class(connection, project_id, tags)
     fields = {"id": document_id, "tags": sorted(tags), "class_id": class_id}
     await _move(connection, project_id, fields)
 
@@ -285,37 +285,37 @@ async def retag(
 async def _move(
     connection: Connection, project_id: ProjectId, fields: Mapping[str, object]
 ) -> None:
-    """Move a document and what it shows to another access class, unless it is there."""
+    """Move a document and what it shows to another access class, unless it has that class."""
     moved = await (await connection.execute(_RETAG, fields)).fetchone()
     if moved is not None:
         stale = await reclassify(connection, project_id, DocumentId(moved[0]), ClassId(moved[1]))
         await refresh_subjects(connection, project_id, stale)
 
 
-async def describe(
+async def update_metadata(
     connection: Connection, project_id: ProjectId, document_id: DocumentId, document: NewDocument
 ) -> None:
-    """Write down what the source says of a document besides its content, which is as it was."""
+    """Store what the source says of a document whose content has not changed."""
     await connection.execute(_DESCRIBE, _fields(project_id, document_id, document))
 
 
 async def mark_unavailable(database: Database, document_id: DocumentId, message: str) -> None:
-    """Mark a known document whose source can no longer hand it over; what is published stays."""
+    """Mark a document that its source cannot deliver any more; its published chunks stay."""
     await database.execute(_BREAK, {"id": document_id, "message": message})
 
 
 async def tombstone(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
 ) -> None:
-    """Empty these documents of all they said; only their references and URLs are left."""
+    """Delete the content of these documents; only their references and URLs remain."""
     ids = {"documents": list(documents)}
     await lock_project(connection, project_id)
-    await end_jobs(connection, documents)
-    stale = await retire(connection, project_id, documents, staged=True)
+    await cancel_jobs(connection, documents)
+    stale = await unpublish(connection, project_id, documents, staged=True)
     await refresh_subjects(connection, project_id, stale)
     await connection.execute(_TOMBSTONE, ids)
     await conversations.delete_exchanges_citing(connection, documents)
-    await analytics.forget_comments(connection, documents)
+    await analytics.delete_comments_citing(connection, documents)
 
 
 async def list_page(
@@ -327,21 +327,21 @@ async def list_page(
 
 
 async def get(database: Database, reader: Reader, name: str) -> Document:
-    """Return the reader's document with this id, reference or URL, or raise `NotFound`."""
+    """Return the reader's document with this id, reference or URL; raise `NotFound`."""
     rows = await database.rows(_SHOW, {"classes": list(reader.classes), "name": name})
     if not rows:
         raise NotFound(f"There is no document {name!r} that you may see")
     return _document(rows[0])
 
 
-async def published_ids(database: Database, reader: Reader) -> list[DocumentId]:
-    """Return the reader's documents that are read to their end, by URL."""
+async def list_published(database: Database, reader: Reader) -> list[DocumentId]:
+    """Return the reader's documents whose ingestion is complete, by URL."""
     parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
     return [DocumentId(row[0]) for row in await database.rows(_PUBLISHED, parameters)]
 
 
-async def text(database: Database, reader: Reader, document_id: DocumentId) -> str:
-    """Return the document's published text, or raise `NotFound`."""
+async def get_text(database: Database, reader: Reader, document_id: DocumentId) -> str:
+    """Return the document's published text; raise `NotFound`."""
     rows = await database.rows(_TEXT, {"classes": list(reader.classes), "id": document_id})
     if not rows:
         raise NotFound(f"There is no document {document_id} that you may see")

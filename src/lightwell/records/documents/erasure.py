@@ -1,6 +1,7 @@
-"""Hard deletion: asked for with the tombstone, in one transaction, and carried out in a second one.
+"""Hard deletion: requested together with the tombstone in one transaction, and carried out in a second one.
 
-Whoever dies in between leaves the request, and the next ingestion, correction or worker carries it out.
+If the process dies in between, the request remains, and the next ingestion, correction or worker carries it
+out.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.records import conversations, statistics
 from lightwell.records.database import Connection, Database, repeatable
 from lightwell.records.documents import documents, purge
-from lightwell.records.documents.publishing import retire
+from lightwell.records.documents.publishing import unpublish
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.llm_cache import cache
 from lightwell.records.locks import lock_project
@@ -22,7 +23,7 @@ _REQUESTED = """
 SELECT EXISTS (SELECT FROM source_documents WHERE project_id = %(project_id)s AND erase_requested AND is_deleted)
 """
 
-# One that was ingested again meanwhile is no tombstone any more.
+# A document that was ingested again meanwhile is not a tombstone any more.
 _TOMBSTONES = """
 SELECT document_id FROM source_documents WHERE project_id = %(project_id)s AND erase_requested AND is_deleted
 ORDER BY document_id FOR UPDATE
@@ -31,16 +32,16 @@ ORDER BY document_id FOR UPDATE
 _ERASE = "DELETE FROM source_documents WHERE document_id = ANY(%(documents)s)"
 
 
-async def tombstone(
+async def request(
     connection: Connection, project_id: ProjectId, document_ids: Sequence[DocumentId]
 ) -> None:
-    """Empty these documents of all they said, and have their references and URLs erased, should they not come back."""
+    """Delete the content of these documents and request the erasure of their references and URLs."""
     await documents.tombstone(connection, project_id, document_ids)
     await connection.execute(_REQUEST, {"documents": list(document_ids)})
 
 
 async def finish_requested(database: Database, project_id: ProjectId) -> None:
-    """Remove the tombstones whose erasure was requested, with all that only they had: references, URLs, jobs, names."""
+    """Remove the tombstones with a requested erasure and all that only they had: references, URLs, jobs, names."""
     if (await database.rows(_REQUESTED, {"project_id": project_id}))[0][0]:
         await _erase(database, project_id)
         await statistics.refresh(database)
@@ -51,11 +52,11 @@ async def _erase(database: Database, project_id: ProjectId) -> None:
     async with database.transaction() as connection:
         await lock_project(connection, project_id)
         rows = await (await connection.execute(_TOMBSTONES, {"project_id": project_id})).fetchall()
-        gone = [DocumentId(row[0]) for row in rows]
-        await conversations.forget_uncited(connection, project_id, gone)
-        await cache.forget_questions(connection, project_id)
-        await retire(connection, project_id, gone, staged=True)
-        await purge.forget_splits(connection, project_id, gone)
-        await connection.execute(_ERASE, {"documents": gone})
+        tombstones = [DocumentId(row[0]) for row in rows]
+        await conversations.delete_uncited_exchanges(connection, project_id, tombstones)
+        await cache.delete_keyword_replies(connection, project_id)
+        await unpublish(connection, project_id, tombstones, staged=True)
+        await purge.delete_splits_of(connection, project_id, tombstones)
+        await connection.execute(_ERASE, {"documents": tombstones})
         await refresh_all(connection, project_id)
         await purge.delete_unused_names(connection, project_id)

@@ -1,4 +1,4 @@
-"""Published chunks by name: by reference or id, or all of a document, as far as the reader sees them."""
+"""Published chunks by reference or id, or all of a document, as far as the reader sees them."""
 
 from collections.abc import Sequence
 
@@ -32,25 +32,27 @@ ORDER BY chunk.chunk_index LIMIT %(limit)s OFFSET %(after)s
 
 
 async def resolve_ids(database: Database, reader: Reader, names: Sequence[str]) -> list[ChunkId]:
-    """Return the reader's chunks with these references or ids, in order of arrival; raise `NotFound` for the first other."""
-    wanted = list(dict.fromkeys(name.strip() for name in names))
+    """Return the reader's chunks with these references or ids, in order of arrival; raise `NotFound` for the
+    first unknown one.
+    """
+    distinct_names = list(dict.fromkeys(name.strip() for name in names))
     rows = await database.rows(
         _NAMED,
         {
             "project_id": reader.project_id,
             "classes": list(reader.classes),
-            "names": wanted,
-            "documents": [name.rpartition("#")[0] for name in wanted],
+            "names": distinct_names,
+            "documents": [name.rpartition("#")[0] for name in distinct_names],
         },
     )
     known = {str(each) for row in rows for each in row}
-    for name in wanted:
+    for name in distinct_names:
         if name not in known:
             raise NotFound(f"There is no passage {name!r} that you may see")
     return [ChunkId(row[0]) for row in rows]
 
 
-async def access_tags(
+async def list_access_tags(
     database: Database, reader: Reader, chunks: Sequence[ChunkId]
 ) -> list[tuple[str, Tags]]:
     """Return the reference of each of these chunks that the reader sees, with the access tags of its document."""
@@ -58,10 +60,10 @@ async def access_tags(
     return [(row[0], frozenset(row[1])) for row in rows]
 
 
-async def list_of_document(
+async def list_by_document(
     database: Database, reader: Reader, document_id: DocumentId, *, after: int, limit: int
 ) -> list[ChunkId]:
-    """Return up to `limit` of the document's chunks by index, without the first `after` of them."""
+    """Return up to `limit` of the document's chunks by index, after skipping the first `after`."""
     rows = await database.rows(
         _OF_DOCUMENT,
         {

@@ -1,7 +1,7 @@
-"""How a document becomes visible, changes hands and goes: one transaction each.
+"""Publishing, change of access class, and removal of what a document shows: one transaction each.
 
-Publishing is one at a time per project (an advisory lock, held for some milliseconds), so the counts that
-full text needs are exact and two workers never wait for each other in a circle.
+Publishing is one at a time per project (an advisory lock, held for milliseconds). So the counts that full-text
+search needs are exact, and no two workers wait for each other in a cycle.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from lightwell.records.locks import PUBLISHING_LOCK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedText:
-    """What a document's row shows once it is published; `chunks` is how many it has."""
+    """What a document's row shows once it is published; `chunks` is the number of its chunks."""
 
     document_id: DocumentId
     text: str
@@ -58,6 +58,7 @@ JOIN document_chunks USING (chunk_id)
 JOIN source_documents AS document USING (document_id)
 """
 
+# Document frequencies and totals are kept per access class: a reader's BM25 statistics are sums over visible classes.
 _COUNT_TERMS = """
 INSERT INTO term_counts (class_id, term, chunks)
 SELECT chunk_terms.class_id, entry.lexeme, %(sign)s * count(*)
@@ -82,7 +83,7 @@ SET documents = class_totals.documents + excluded.documents,
     length = class_totals.length + excluded.length
 """
 
-_DROP_UNCOUNTED = """
+_DELETE_ZERO_COUNTS = """
 DELETE FROM term_counts
 USING (
     SELECT DISTINCT chunk_terms.class_id, entry.lexeme
@@ -125,7 +126,7 @@ ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + 
 RETURNING subject_id
 """
 
-_RETIRE_CHUNKS = """
+_DELETE_CHUNKS = """
 WITH gone AS (
     DELETE FROM document_chunks
     WHERE document_id = ANY(%(documents)s) AND (class_id <> 0 OR %(staged)s)
@@ -136,7 +137,7 @@ SELECT chunk_id, %(project_id)s FROM gone WHERE class_id <> 0 ORDER BY chunk_id
 ON CONFLICT (chunk_id) DO UPDATE SET change_id = DEFAULT
 """
 
-_UNSAY: tuple[LiteralString, ...] = (
+_DELETE_MENTIONS: tuple[LiteralString, ...] = (
     "DELETE FROM document_entity_mentions AS said USING document_chunks AS chunk"
     " WHERE said.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
     "DELETE FROM relation_mentions AS said USING document_chunks AS chunk"
@@ -170,13 +171,13 @@ async def publish(
     terms: Sequence[PublishedTerms],
     extractions: Mapping[ChunkId, Extraction],
 ) -> None:
-    """Replace what these documents showed by their staged chunks, with terms and mentions.
+    """Replace what these documents show by their staged chunks, with terms and mentions.
 
-    The old chunks go in the same transaction, so a reader sees the old version or the new one.
+    The old chunks are deleted in the same transaction, so a reader sees the old version or the new one.
     """
     async with connection.pipeline():
         ids = [document.document_id for document in documents]
-        known, _ = await _retire(connection, project_id, ids, staged=False)
+        names, _ = await _unpublish(connection, project_id, ids, staged=False)
         await connection.execute(_PUBLISH_CHUNKS, {"documents": ids})
         await connection.execute(
             _PUBLISH_DOCUMENTS,
@@ -195,11 +196,11 @@ async def publish(
                 "terms": [_tsvector(entry.frequencies) for entry in terms],
             },
         )
-        await mentions.write(connection, project_id, extractions)
+        await mentions.store(connection, project_id, extractions)
         await resolution.apply_splits(connection, ids)
         await _count(connection, project_id, ids, sign=1)
-        known |= await same_names.names_with_attributes(connection, ids)
-        await resolution.settle_bearers(connection, project_id, known)
+        names |= await same_names.list_names_with_attributes(connection, ids)
+        await resolution.update_bearers(connection, project_id, names)
 
 
 async def republish_extractions(
@@ -208,45 +209,46 @@ async def republish_extractions(
     documents: Sequence[DocumentId],
     extractions: Mapping[ChunkId, Extraction],
 ) -> None:
-    """Replace what these documents' published chunks say of entities and relations; the chunks stay as they are."""
+    """Replace the mentions of these documents' published chunks; the chunks stay as they are."""
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
         keys: dict[str, object] = {"documents": list(documents), "project_id": project_id}
-        known = await same_names.names_with_attributes(connection, documents)
+        names = await same_names.list_names_with_attributes(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": -1})
-        for statement in _UNSAY:
+        for statement in _DELETE_MENTIONS:
             await connection.execute(statement, keys)
-        await mentions.write(connection, project_id, extractions)
+        await mentions.store(connection, project_id, extractions)
         await resolution.apply_splits(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": 1})
-        known |= await same_names.names_with_attributes(connection, documents)
-        await resolution.settle_bearers(connection, project_id, known)
+        names |= await same_names.list_names_with_attributes(connection, documents)
+        await resolution.update_bearers(connection, project_id, names)
 
 
-async def retire(
+async def unpublish(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
 ) -> set[UUID]:
-    """Take away what these documents show, with its terms, mentions and counts; staged chunks on request.
+    """Delete the documents' published chunks, terms, mentions and counts, and with `staged` their staged
+    chunks.
 
     Returns the entities and relations whose profiles are stale now.
     """
-    known, stale = await _retire(connection, project_id, documents, staged=staged)
-    await resolution.settle_bearers(connection, project_id, known)
+    names, stale = await _unpublish(connection, project_id, documents, staged=staged)
+    await resolution.update_bearers(connection, project_id, names)
     return stale
 
 
-async def _retire(
+async def _unpublish(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId], *, staged: bool
 ) -> tuple[set[UUID], set[UUID]]:
-    """Return the names whose bearers have to be settled again, since the documents stated them, and the stale subjects."""
+    """Return the names whose bearers must be updated, because the documents stated them, and the stale subjects."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-    known = await same_names.names_with_attributes(connection, documents)
+    names = await same_names.list_names_with_attributes(connection, documents)
     stale = await _count(connection, project_id, documents, sign=-1)
-    await connection.execute(_DROP_UNCOUNTED, {"documents": list(documents)})
+    await connection.execute(_DELETE_ZERO_COUNTS, {"documents": list(documents)})
     await connection.execute(
-        _RETIRE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
+        _DELETE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
     )
-    return known, stale
+    return names, stale
 
 
 async def reclassify(
@@ -256,22 +258,22 @@ async def reclassify(
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
     documents = [document_id]
     stale = await _count(connection, project_id, documents, sign=-1)
-    await connection.execute(_DROP_UNCOUNTED, {"documents": documents})
+    await connection.execute(_DELETE_ZERO_COUNTS, {"documents": documents})
     for statement in _RECLASSIFY:
         await connection.execute(
             statement, {"documents": documents, "class_id": class_id, "project_id": project_id}
         )
     await resolution.resolve_documents(connection, documents)
     stale |= await _count(connection, project_id, documents, sign=1)
-    known = await same_names.names_with_attributes(connection, documents)
-    await resolution.settle_bearers(connection, project_id, known)
+    names = await same_names.list_names_with_attributes(connection, documents)
+    await resolution.update_bearers(connection, project_id, names)
     return stale
 
 
 async def mark_profiles_stale(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
 ) -> None:
-    """Have the profiles refreshed that these documents feed; their counts stay as they are."""
+    """Mark the profiles that use these documents for refresh; their counts do not change."""
     keys = {"documents": list(documents), "project_id": project_id, "sign": 0}
     await connection.execute(_STALE, keys)
 
@@ -287,7 +289,7 @@ async def _count(
 
 
 def _tsvector(frequencies: Mapping[str, int]) -> str:
-    """Return a tsvector's text in which a term's frequency is the number of its positions."""
+    """Return the text of a tsvector in which a term has as many positions as its frequency."""
     entries: list[str] = []
     for term, count in frequencies.items():
         quoted = term.replace("\\", "\\\\").replace("'", "''")

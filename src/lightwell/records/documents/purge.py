@@ -1,7 +1,8 @@
-"""What hard deletion takes besides documents: names that merges, splits and hidings keep, and that no document has any more.
+"""The second part of hard deletion: names that no document has any more, but merges, splits and hidden entities
+keep.
 
-A merge, or an entity deleted by hand, outlives its documents, so that their return changes nothing. After a hard
-deletion nobody is to find their names; only what people said in words of their own keeps one.
+A merge or a hidden entity outlives its documents, so that it applies again when they return. After a hard
+deletion nobody may find their names; only manual edits keep one.
 """
 
 from collections.abc import Sequence
@@ -21,14 +22,14 @@ _MENTIONED: LiteralString = """
             WHERE mention.named_as = {entity}.entity_id AND mention.entity_id IS DISTINCT FROM mention.named_as))
 """
 
-_HELD: LiteralString = """
+_IN_USE: LiteralString = """
 ({mentioned}
  OR NOT {entity}.entity_ref LIKE 'kg:entity:%%'
  OR EXISTS (SELECT FROM entity_edits AS edit WHERE edit.named_as = {entity}.entity_id)
  OR EXISTS (SELECT FROM entity_links AS link WHERE {entity}.entity_id IN (link.from_ref, link.to_ref)))
 """.replace("{mentioned}", _MENTIONED)
 
-_SHOW_RELATIONS: LiteralString = """
+_UNHIDE_RELATIONS: LiteralString = """
 UPDATE relations SET hidden_for = NULL
 WHERE project_id = %(project_id)s AND hidden_for IS NOT NULL
   AND NOT EXISTS (SELECT FROM relation_mentions AS mention
@@ -39,14 +40,14 @@ WHERE project_id = %(project_id)s AND hidden_for IS NOT NULL
 RETURNING source_id, target_id
 """
 
-_SHOW_ENTITIES: LiteralString = """
+_UNHIDE_ENTITIES: LiteralString = """
 UPDATE entities SET hidden_for = NULL
 WHERE project_id = %(project_id)s AND hidden_for IS NOT NULL AND NOT {held}
 RETURNING entity_id
-""".replace("{held}", _HELD.replace("{entity}", "entities"))
+""".replace("{held}", _IN_USE.replace("{entity}", "entities"))
 
-# What stood for an end of a relation by hand that is there no more.
-_DROP_WORDLESS: LiteralString = """
+# An edit without content marks an end of a manually created relation; it goes with that relation.
+_DELETE_EMPTY_EDITS: LiteralString = """
 DELETE FROM entity_edits AS edit USING entities AS entity
 WHERE entity.entity_id = edit.named_as AND entity.project_id = %(project_id)s
   AND edit.name IS NULL AND edit.entity_kind IS NULL AND edit.description IS NULL
@@ -57,12 +58,12 @@ WHERE entity.entity_id = edit.named_as AND entity.project_id = %(project_id)s
 RETURNING edit.named_as
 """.replace("{mentioned}", _MENTIONED.replace("{entity}", "entity"))
 
-# A split of a name that no document has any more, or all of whose documents were erased, moves nothing.
+# A split is useless if no document has its name any more, or if all its documents were erased.
 _DROP_SPLIT_PASSAGES: LiteralString = """
 DELETE FROM split_passages AS passage USING entities AS entity
 WHERE entity.entity_id = passage.source_id AND entity.project_id = %(project_id)s AND NOT {held}
 RETURNING passage.source_id
-""".replace("{held}", _HELD.replace("{entity}", "entity"))
+""".replace("{held}", _IN_USE.replace("{entity}", "entity"))
 
 _DROP_SPLITS: LiteralString = """
 DELETE FROM entity_splits AS split
@@ -71,7 +72,7 @@ WHERE split.project_id = %(project_id)s
 RETURNING split.part_id
 """
 
-# A merge of which one side has no name any more says nothing to anybody.
+# A merge is useless if one of its sides has no name any more.
 _DROP_MERGES: LiteralString = """
 WITH gone AS (
     DELETE FROM merged_entities AS source USING entities AS entity, entity_merges AS merge
@@ -80,7 +81,7 @@ WITH gone AS (
     RETURNING source.source_id, merge.target_id
 )
 SELECT source_id, target_id FROM gone
-""".replace("{held}", _HELD.replace("{entity}", "entity"))
+""".replace("{held}", _IN_USE.replace("{entity}", "entity"))
 
 _DROP_TARGETS: LiteralString = """
 WITH gone AS (
@@ -92,9 +93,9 @@ WITH gone AS (
 )
 SELECT gone.target_id, coalesce(source.source_id, gone.target_id)
 FROM gone LEFT JOIN merged_entities AS source USING (merge_id)
-""".replace("{held}", _HELD.replace("{entity}", "entity"))
+""".replace("{held}", _IN_USE.replace("{entity}", "entity"))
 
-# What only their splits held is looked at once more.
+# Refresh checks again whether anything still uses these entities.
 _FORGET_SPLITS = """
 WITH gone AS (
     DELETE FROM split_passages WHERE document_id = ANY(%(documents)s) RETURNING split_id, source_id
@@ -106,10 +107,10 @@ SELECT entity_id, 0, %(project_id)s, 'entity', 0 FROM (
 ON CONFLICT (subject_id, class_id) DO NOTHING
 """
 
-_FACTS = (
-    _SHOW_RELATIONS,
-    _SHOW_ENTITIES,
-    _DROP_WORDLESS,
+_STATEMENTS = (
+    _UNHIDE_RELATIONS,
+    _UNHIDE_ENTITIES,
+    _DELETE_EMPTY_EDITS,
     _DROP_SPLIT_PASSAGES,
     _DROP_SPLITS,
     _DROP_MERGES,
@@ -117,23 +118,23 @@ _FACTS = (
 )
 
 
-async def forget_splits(
+async def delete_splits_of(
     connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
 ) -> None:
-    """Drop what splits say of these documents; refresh has to follow."""
+    """Delete what splits record of these documents; the caller must refresh profiles afterwards."""
     facts = {"project_id": project_id, "documents": list(documents)}
     await connection.execute(_FORGET_SPLITS, facts)
 
 
 async def delete_unused_names(connection: Connection, project_id: ProjectId) -> None:
-    """Drop merges, splits and hidings of names that no document has any more and nobody's own words keep, and these names.
+    """Delete merges, splits and hidden entities whose names no document and no manual edit uses any more.
 
-    Refresh must have followed the documents that went.
+    Refresh must have run after the documents were deleted.
     """
     facts = {"project_id": project_id}
     await connection.execute(PUBLISHING_LOCK, facts)
     touched: set[UUID] = set()
-    for statement in _FACTS:
+    for statement in _STATEMENTS:
         cursor = await connection.execute(statement, facts)
         touched.update(each for row in await cursor.fetchall() for each in row)
     if touched:

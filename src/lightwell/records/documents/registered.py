@@ -1,4 +1,4 @@
-"""Which documents are registered, and which source system owns a URL."""
+"""Lookup of registered documents, and the check which source system owns a URL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId, global_ref
 from lightwell.records.database import Connection
 
-LONGEST_URL = 2000
-"""Bytes. PostgreSQL's B-tree indexes take 2,704 for a whole entry."""
+MAX_URL_BYTES = 2000
+"""PostgreSQL's B-tree indexes take 2,704 bytes for a whole entry."""
 
 _FIND = """
 SELECT document_id, source_url, global_ref, source_system, is_deleted FROM source_documents
@@ -27,7 +27,7 @@ class KnownDocument:
 async def find_registered(
     connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
 ) -> dict[str, KnownDocument]:
-    """Return those documents that are registered, by URL and by reference."""
+    """Return those of the documents that are registered, by URL and by reference."""
     names = {
         "project_id": project_id,
         "urls": [document.url for document in documents],
@@ -44,14 +44,18 @@ async def find_registered(
 def check_url(document: NewDocument) -> None:
     """Raise `Invalid` for a URL that is too long for the indexes on it."""
     size = len(document.url.encode())
-    if size > LONGEST_URL:
+    if size > MAX_URL_BYTES:
         raise Invalid(
-            f"its URL has {size:,} bytes, and at most {LONGEST_URL:,} are allowed; shorten its path"
+            f"its URL has {size:,} bytes, and at most {MAX_URL_BYTES:,} are allowed; shorten its path"
         )
 
 
-def refuse_takeover(document: NewDocument, known: Mapping[str, KnownDocument]) -> None:
-    """Raise `Invalid` where the URL belongs to another system, or belonged to one and the document has a row of its own."""
+def check_url_owner(document: NewDocument, known: Mapping[str, KnownDocument]) -> None:
+    """Raise `Invalid` if another system has a document with this URL.
+
+    The URL of another system's deleted document may be reused, unless the new document has a row of its own
+    already.
+    """
     owner = known.get(document.url)
     if owner is None or owner.system == document.system:
         return
@@ -63,6 +67,6 @@ def refuse_takeover(document: NewDocument, known: Mapping[str, KnownDocument]) -
 
 
 def document_ref(document: NewDocument, document_id: DocumentId | None = None) -> GlobalRef:
-    """Return the document's reference; a file has its document's id, so that two folders may hold one name."""
+    """Return the document's reference. For a file it contains the document's id, so that two folders may hold one name."""
     own = document.source_id if document.system != "file" else str(document_id)
     return global_ref(document.system, document.kind, own)

@@ -1,4 +1,4 @@
-"""A document whose file has another path now, and which stays the same document."""
+"""Renamed files: a document that has another path now, and stays the same document."""
 
 from psycopg.types.json import Jsonb
 
@@ -8,7 +8,7 @@ from lightwell.records.database import Connection
 from lightwell.records.documents.publishing import mark_profiles_stale
 from lightwell.records.locks import lock_project
 
-# Equal tags: nobody gets a document that they could not see before, nor learns from its id that there was one.
+# Tags must be equal: nobody may get a document that they could not see before, or learn from its id that it existed.
 _RENAME = """
 UPDATE source_documents AS document
 SET source_url = %(url)s, source_id = %(source_id)s, raw_payload = %(raw_payload)s
@@ -27,8 +27,8 @@ async def rename(
 ) -> str | None:
     """Give a published document another URL, and return its title.
 
-    Returns None, and changes nothing, unless system, content, format and access tags are equal and no other document, not
-    even a deleted one, has or had the new URL.
+    Returns None and changes nothing unless system, content, format and access tags are equal and no other
+    document, not even a deleted one, has or had the new URL.
     """
     await lock_project(connection, project_id)
     fields = {

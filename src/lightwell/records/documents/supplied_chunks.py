@@ -1,4 +1,4 @@
-"""Hand-made chunks of a document on their way in, in the place of those that cutting would make."""
+"""Chunks that the caller supplies for a document, instead of those that chunking would make."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ SELECT %(job)s, project_id, document_id, 'embed', 25, %(chunks)s, %(embedded)s
 FROM source_documents WHERE document_id = %(document)s
 """
 
-# Without a content hash, the next sync of the source finds the document changed and reads it anew.
+# Without a content hash, the next sync of the source treats the document as changed and ingests it again.
 _PENDING = """
 UPDATE source_documents SET status = 'pending', content_hash = '', error_code = '', error_message = ''
 WHERE document_id = %(document)s
@@ -34,7 +34,7 @@ async def enqueue(
     chunks: Sequence[StagedChunk],
     vectors: tuple[SpaceId, Mapping[ChunkId, NDArray[np.float32]]],
 ) -> None:
-    """Write the chunks and the vectors down where no reader looks, with the job that publishes them."""
+    """Stage the chunks and their vectors, with the job that publishes them."""
     await lock_project(connection, project_id)
     keys = {
         "document": document.id,
@@ -42,7 +42,7 @@ async def enqueue(
         "chunks": len(chunks),
         "embedded": len(vectors[1]),
     }
-    await documents.end_jobs(connection, [document.id])
+    await documents.cancel_jobs(connection, [document.id])
     await connection.execute(_PENDING, keys)
     await staging.stage(connection, {document.id: document.ref}, chunks)
     await staging.stage_vectors(connection, *vectors)

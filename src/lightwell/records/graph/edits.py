@@ -1,6 +1,8 @@
-"""A person's word about entities and relations: written down in one access class, and kept whatever texts say.
+"""Manual edits of entities and relations. An edit belongs to one access class and overrides what documents
+state.
 
-Deleting by hand hides what texts say from all classes that meet the person's tags, and leaves other classes alone.
+Deleting an entity by hand hides what documents state of it in all classes that share a tag with the person;
+other classes are not affected.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +19,7 @@ from lightwell.records.graph.entities import ResolvedName
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.locks import PUBLISHING_LOCK
 
-_MAKE = """
+_CREATE_ENTITY = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
 ON CONFLICT (project_id, entity_ref)
@@ -31,7 +33,7 @@ SELECT profile.display_name, profile.entity_kind FROM profiles AS profile
 WHERE profile.subject_id = %(named_as)s AND profile.class_id = %(class_id)s
 """
 
-_SAY = """
+_STORE_EDIT = """
 INSERT INTO entity_edits AS edit (
     named_as, class_id, name, entity_kind, description, source_ids, known_name, known_kind, normalized_name, said_by)
 VALUES (%(named_as)s, %(class_id)s, nullif(%(name)s, ''), nullif(%(kind)s, ''), nullif(%(description)s, ''),
@@ -44,11 +46,11 @@ SET name = coalesce(excluded.name, edit.name), entity_kind = coalesce(excluded.e
     said_by = excluded.said_by, said_at = now()
 """
 
-_TAKE_BACK = """
+_DELETE_EDITS = """
 DELETE FROM entity_edits WHERE entity_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s)
 """
 
-_TAKE_BACK_RELATIONS = """
+_DELETE_RELATION_EDITS = """
 DELETE FROM relation_edits USING relations AS relation
 WHERE relation.relation_id = relation_edits.relation_id AND relation_edits.class_id = ANY(%(classes)s)
   AND (relation.source_id = ANY(%(entities)s) OR relation.target_id = ANY(%(entities)s))
@@ -61,7 +63,7 @@ WHERE entity_id = ANY(%(entities)s)
               WHERE mention.entity_id = entities.entity_id AND mention.class_id = ANY(%(classes)s))
 """
 
-# What was merged with it, as the reader was told, was deleted with it.
+# A deletion includes the entities that were merged with it, by merges that apply to the reader.
 _HIDDEN = """
 WITH RECURSIVE told AS MATERIALIZED (
     SELECT source.source_id, merge.target_id
@@ -93,13 +95,13 @@ ORDER BY named.normalized_name = %(name)s DESC, named.entity_ref COLLATE "C"
                         AND mention.entity_id IS NULL AND mention.class_id = ANY(%(classes)s)))""",
 )
 
-_SHOW = """
+_UNHIDE = """
 UPDATE entities SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
                                   FROM unnest(hidden_for) AS tag WHERE tag <> ALL(%(tags)s))
 WHERE entity_id = ANY(%(entities)s)
 """
 
-_RELATE = """
+_CREATE_RELATION = """
 INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
 VALUES (relation_key(%(project_id)s, %(source)s, %(target)s, %(predicate)s), %(project_id)s, %(source)s, %(target)s,
         %(predicate)s)
@@ -109,7 +111,7 @@ DO UPDATE SET hidden_for = (SELECT nullif(array_agg(tag ORDER BY tag), '{}')
 RETURNING relation_id
 """
 
-_SAY_RELATED = """
+_STORE_RELATION_EDIT = """
 INSERT INTO relation_edits (stated_as, class_id, keywords, description, weight, comparison, use_case, said_by)
 VALUES (%(relation)s, %(class_id)s, %(keywords)s, %(description)s, %(weight)s, %(comparison)s, %(use_case)s, %(by)s)
 ON CONFLICT (stated_as, class_id) DO UPDATE
@@ -125,7 +127,7 @@ WHERE source_id = ANY((SELECT with_merged(%(sources)s, %(classes)s))::uuid[])
   AND EXISTS (SELECT FROM profiles WHERE subject_id = relation_id AND class_id = ANY(%(classes)s))
 """
 
-_UNRELATE = """
+_DELETE_EDITS_OF_RELATION = """
 DELETE FROM relation_edits WHERE relation_id = ANY(%(relations)s) AND class_id = ANY(%(classes)s)
 """
 
@@ -141,7 +143,7 @@ WHERE relation_id = ANY(%(relations)s)
 async def create(
     database: Database, reader: Reader, manual_edit: ManualEdit, tags: Tags
 ) -> EntityId:
-    """Make an entity of a person's word, seen by those who share one of the tags; return its id."""
+    """Create an entity by hand, visible to readers who share one of the tags; return its id."""
     facts: dict[str, object] = {
         "project_id": reader.project_id,
         "ref": text_ref(manual_edit.name),
@@ -150,11 +152,11 @@ async def create(
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        made = await (await connection.execute(_MAKE, facts)).fetchone()
-        assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
-        named_as = EntityId(made[0])
+        row = await (await connection.execute(_CREATE_ENTITY, facts)).fetchone()
+        assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
+        named_as = EntityId(row[0])
         await _write_edit(connection, reader, named_as, (manual_edit, manual_edit), tags)
-        await _follow(connection, reader, [named_as])
+        await _update_derived(connection, reader, [named_as])
     return named_as
 
 
@@ -166,51 +168,55 @@ async def edit_entity(
     words: tuple[ManualEdit, ManualEdit],
     audiences: Sequence[Tags],
 ) -> None:
-    """Write down for each audience what a person says of an entity, and what the person knows where that says nothing."""
+    """Store a manual edit of an entity for each audience.
+
+    `words` are the edit, and the name and kind that the person sees, for classes that do not know the entity
+    yet.
+    """
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
         for tags in audiences:
             await _write_edit(connection, reader, named_as, words, tags)
-        await _follow(connection, reader, [named_as])
+        await _update_derived(connection, reader, [named_as])
 
 
 @repeatable
 async def delete(database: Database, reader: Reader, entity_id: EntityId) -> None:
-    """Take back what people said of an entity in the reader's classes, and hide what texts say there."""
+    """Delete the manual edits of an entity in the reader's classes, and hide there what documents state of it."""
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
-        grouped = await merge_trees.members(connection, reader, [entity_id])
+        grouped = await merge_trees.list_members(connection, reader, [entity_id])
         members = grouped.get(entity_id, [entity_id])
-        facts = {**_reading(reader), "entities": members}
-        for statement in (_HIDE, _TAKE_BACK_RELATIONS, _TAKE_BACK):
+        facts = {**_parameters(reader), "entities": members}
+        for statement in (_HIDE, _DELETE_RELATION_EDITS, _DELETE_EDITS):
             await connection.execute(statement, facts)
-        await _follow(connection, reader, members)
+        await _update_derived(connection, reader, members)
 
 
 @repeatable
 async def restore(database: Database, reader: Reader, name: str) -> EntityId:
-    """Show again what was deleted by hand; raise `NotFound` when nothing hidden is called so."""
-    facts = {**_reading(reader), "name": normalize_name(name)}
+    """Unhide an entity that was deleted by hand; raise `NotFound` if no hidden entity has this name."""
+    facts = {**_parameters(reader), "name": normalize_name(name)}
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
         hidden = await (await connection.execute(_HIDDEN, facts)).fetchall()
         if not hidden:
             raise NotFound(f"There is no deleted entity {name!r} that you may see")
         ids = [EntityId(row[0]) for row in hidden]
-        await connection.execute(_SHOW, {**facts, "entities": ids})
-        await _follow(connection, reader, ids)
+        await connection.execute(_UNHIDE, {**facts, "entities": ids})
+        await _update_derived(connection, reader, ids)
     return ids[0]
 
 
 @repeatable
-async def relate(
+async def create_relation(
     database: Database,
     reader: Reader,
     ends: Mapping[EntityId, ManualEdit],
     relation_mention: RelationMention,
     audiences: Sequence[Tags],
 ) -> None:
-    """Write down for each audience that the first end is related to the second; `ends`: how the person knows them."""
+    """Store for each audience that the first end is related to the second; `ends` maps each to what the person sees of it."""
     source, target = ends
     facts: dict[str, object] = {
         "project_id": reader.project_id,
@@ -227,27 +233,29 @@ async def relate(
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        made = await (await connection.execute(_RELATE, facts)).fetchone()
-        assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
-        facts["relation"] = made[0]
+        row = await (await connection.execute(_CREATE_RELATION, facts)).fetchone()
+        assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
+        facts["relation"] = row[0]
         for tags in audiences:
             for end, known in ends.items():
                 await _write_edit(connection, reader, end, (ManualEdit(), known), tags)
-            facts["class_id"] = await access_classes.class_of(connection, reader.project_id, tags)
-            await connection.execute(_SAY_RELATED, facts)
-        await _follow(connection, reader, list(ends))
+            facts["class_id"] = await access_classes.get_or_create_class(
+                connection, reader.project_id, tags
+            )
+            await connection.execute(_STORE_RELATION_EDIT, facts)
+        await _update_derived(connection, reader, list(ends))
 
 
 @repeatable
 async def hide_relation(
     database: Database, reader: Reader, source: ResolvedName, target: ResolvedName, predicate: str
 ) -> None:
-    """Take back what people said of a relation in the reader's classes, and hide what texts say there.
+    """Delete the manual edits of a relation in the reader's classes, and hide there what documents state of it.
 
-    Raises `NotFound` when the reader sees no such relation.
+    Raises `NotFound` if the reader sees no such relation.
     """
     facts: dict[str, object] = {
-        **_reading(reader),
+        **_parameters(reader),
         "sources": [source.entity_id],
         "targets": [target.entity_id],
         "predicate": predicate,
@@ -258,9 +266,9 @@ async def hide_relation(
         if not found:
             raise NotFound(f"There is no relation {predicate} between these two that you may see")
         facts["relations"] = [row[0] for row in found]
-        for statement in (_HIDE_RELATION, _UNRELATE):
+        for statement in (_HIDE_RELATION, _DELETE_EDITS_OF_RELATION):
             await connection.execute(statement, facts)
-        await _follow(connection, reader, [EntityId(row[1]) for row in found])
+        await _update_derived(connection, reader, [EntityId(row[1]) for row in found])
 
 
 async def _write_edit(
@@ -270,36 +278,40 @@ async def _write_edit(
     words: tuple[ManualEdit, ManualEdit],
     tags: Tags,
 ) -> None:
-    """Write a word down with what its class calls the entity, or else, where it names it first, what the person does."""
-    said, known = words
-    class_id = await access_classes.class_of(connection, reader.project_id, tags)
-    place: dict[str, object] = {"named_as": named_as, "class_id": class_id}
-    here = await (await connection.execute(_HERE, place)).fetchone()
-    if here and said == ManualEdit():
+    """Store an edit with the name and kind that its class knows, or, if the class does not know the entity,
+    those that the person sees.
+    """
+    edit, known = words
+    class_id = await access_classes.get_or_create_class(connection, reader.project_id, tags)
+    key: dict[str, object] = {"named_as": named_as, "class_id": class_id}
+    known_in_class = await (await connection.execute(_HERE, key)).fetchone()
+    if known_in_class and edit == ManualEdit():
         return
-    known_name, known_kind = here or (said.name or known.name, said.kind or known.kind)
+    known_name, known_kind = known_in_class or (edit.name or known.name, edit.kind or known.kind)
     await connection.execute(
-        _SAY,
+        _STORE_EDIT,
         {
-            **place,
-            "name": said.name,
-            "kind": said.kind,
-            "description": said.description,
-            "sources": list(said.sources),
+            **key,
+            "name": edit.name,
+            "kind": edit.kind,
+            "description": edit.description,
+            "sources": list(edit.sources),
             "known_name": known_name,
             "known_kind": known_kind,
-            "normalized": normalize_name(said.name or known_name),
+            "normalized": normalize_name(edit.name or known_name),
             "by": sorted(reader.tags),
         },
     )
 
 
-async def _follow(connection: Connection, reader: Reader, entities: Sequence[EntityId]) -> None:
+async def _update_derived(
+    connection: Connection, reader: Reader, entities: Sequence[EntityId]
+) -> None:
     await resolution.resolve(connection, reader.project_id, entities)
     await refresh_all(connection, reader.project_id)
 
 
-def _reading(reader: Reader) -> dict[str, object]:
+def _parameters(reader: Reader) -> dict[str, object]:
     return {
         "project_id": reader.project_id,
         "classes": list(reader.classes),

@@ -1,8 +1,8 @@
-"""Entities and relations as one reader sees them: the profiles of the reader's classes, brought together.
+"""Entities and relations as one reader sees them: the profiles of the reader's classes, combined.
 
-A merged entity is shown as what it was merged into, to those who were told of the merge. A person's word stands before
-what texts say; else the entity's own name before an alias, and the commoner one first.
-No order depends on an id.
+A merged entity is shown as its merge target, to readers to whom the merge applies. Manual edits come before
+what documents state; then the entity's own name before an alias, and the more frequent one first. No order
+depends on an id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.entity_refs import shown_ref, stored_ref
+from lightwell.domain.entity_refs import display_ref, stored_ref
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
     DESCRIPTION_SEPARATOR,
@@ -30,13 +30,13 @@ MAX_RELATIONS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedName:
-    """What a reader's name for an entity leads to: whose name it is, and what that stands for since merges."""
+    """The entity that a reader's name refers to: the named one, and the one that it was merged into."""
 
     named_as: EntityId
     entity_id: EntityId
 
 
-_CALLED = """
+_FIND_BY_NAME = """
 WITH called AS (
     SELECT entity.entity_id AS named_as FROM entities AS entity
     WHERE entity.project_id = %(project_id)s
@@ -115,7 +115,7 @@ _ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_
     profile.entity_kind COLLATE "C\""""
 
 _LIST = _SEEN.replace("{order}", _ORDER).replace("{where}", "true")
-_THESE = _SEEN.replace("{order}", _ORDER).replace(
+_BY_ID = _SEEN.replace("{order}", _ORDER).replace(
     "{where}", "profile.subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])"
 )
 
@@ -205,7 +205,7 @@ _RELATION = _RELATED.replace(
     AND relation.predicate = %(predicate)s""",
 )
 
-_THESE_RELATIONS = _RELATED.replace(
+_RELATIONS_BY_ID = _RELATED.replace(
     "{where}",
     "relation.relation_id = ANY((SELECT with_merged_relations(%(relations)s, %(classes)s))::uuid[])",
 )
@@ -214,17 +214,17 @@ _THESE_RELATIONS = _RELATED.replace(
 async def resolve_name(database: Database, reader: Reader, name: str) -> ResolvedName:
     """Return the reader's entity with this name, reference or id.
 
-    Raises `NotFound`, and `Invalid` naming the references when several are called so.
+    Raises `NotFound`, and `Invalid` with the references if several entities have the name.
     """
     system, _, rest = name.strip().partition(":")
-    bare = rest.partition(":")[2] if system == "kg" else name
-    is_of_bearer = system == "kg" and bare.endswith(">")
+    bare_name = rest.partition(":")[2] if system == "kg" else name
+    is_of_bearer = system == "kg" and bare_name.endswith(">")
     rows = await database.rows(
-        _CALLED,
+        _FIND_BY_NAME,
         {
             "project_id": reader.project_id,
             "classes": list(reader.classes),
-            "name": normalize_name(bare),
+            "name": normalize_name(bare_name),
             "ref": stored_ref(name.strip()) if is_of_bearer or system != "kg" else "",
             "id": _uuid(name),
         },
@@ -234,12 +234,12 @@ async def resolve_name(database: Database, reader: Reader, name: str) -> Resolve
     if len({row[1] for row in rows}) > 1:
         found = await get_many(database, reader, [EntityId(row[1]) for row in rows])
         which = ", ".join(f"{each.ref} ({each.id})" for each in found.values())
-        raise Invalid(f"Several entities are called {name!r}; name one by its id: {which}")
+        raise Invalid(f"Several entities are called {name!r}; use the id of one of them: {which}")
     return ResolvedName(named_as=EntityId(rows[0][0]), entity_id=EntityId(rows[0][1]))
 
 
 async def list_page(database: Database, reader: Reader, *, after: str, limit: int) -> list[Entity]:
-    """Return the reader's entities by the last part of their references, those after the reference `after`."""
+    """Return the reader's entities by reference, those after the reference `after`."""
     rows = await database.rows(
         _LIST, {**_parameters(reader), "after": stored_ref(after) if after else "", "limit": limit}
     )
@@ -249,10 +249,10 @@ async def list_page(database: Database, reader: Reader, *, after: str, limit: in
 async def get_many(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> dict[EntityId, Entity]:
-    """Return those of the entities that the reader sees, each as what it stands for since merges."""
+    """Return those of the entities that the reader sees, each as the entity that it was merged into."""
     wanted = set(entities)
     rows = await database.rows(
-        _THESE, {**_parameters(reader), "after": "", "limit": None, "entities": list(wanted)}
+        _BY_ID, {**_parameters(reader), "after": "", "limit": None, "entities": list(wanted)}
     )
     found = await _entities(database, reader, rows)
     return {
@@ -271,27 +271,27 @@ async def get(database: Database, reader: Reader, entity_id: EntityId) -> Entity
     return found[entity_id]
 
 
-async def aliases(database: Database, reader: Reader, entity: Entity) -> tuple[str, ...]:
-    """Return the other names under which the reader's texts, and people's words, have it."""
+async def list_aliases(database: Database, reader: Reader, entity: Entity) -> tuple[str, ...]:
+    """Return the other names that the reader's documents and manual edits use for the entity."""
     rows = await database.rows(_ALIASES, {"entities": [entity.id], "classes": list(reader.classes)})
     return tuple(row[0] for row in rows if normalize_name(row[0]) != normalize_name(entity.name))
 
 
-async def relations(
+async def list_relations(
     database: Database, reader: Reader, entity_id: EntityId
 ) -> tuple[Relation, ...]:
-    """Return up to 200 of the entity's relations whose ends the reader sees, the weightiest first."""
+    """Return up to 200 of the entity's relations with ends that the reader sees, by descending weight."""
     rows = await database.rows(_RELATIONS, {**_parameters(reader), "entities": [entity_id]})
     return tuple((await _related(database, reader, rows))[:MAX_RELATIONS])
 
 
-async def relation(
+async def get_relation(
     database: Database,
     reader: Reader,
     ends: tuple[EntityId, EntityId],
     predicate: Predicate,
 ) -> Relation | None:
-    """Return the relation from the first to the second as the reader sees it."""
+    """Return the relation from the first end to the second as the reader sees it, None if there is none."""
     key = {"sources": [ends[0]], "targets": [ends[1]], "predicate": predicate.value}
     rows = await database.rows(_RELATION, {**_parameters(reader), **key})
     return next(iter(await _related(database, reader, rows)), None)
@@ -300,9 +300,9 @@ async def relation(
 async def get_relations(
     database: Database, reader: Reader, relation_ids: Sequence[RelationId]
 ) -> list[Relation]:
-    """Return those of the relations whose ends the reader sees, the weightiest first."""
+    """Return those of the relations whose ends the reader sees, by descending weight."""
     rows = await database.rows(
-        _THESE_RELATIONS, {**_parameters(reader), "relations": list(relation_ids)}
+        _RELATIONS_BY_ID, {**_parameters(reader), "relations": list(relation_ids)}
     )
     return await _related(database, reader, rows)
 
@@ -310,13 +310,13 @@ async def get_relations(
 async def _entities(
     database: Database, reader: Reader, rows: Sequence[Row]
 ) -> dict[EntityId, Entity]:
-    """Return the entities of these rows; of merged ones the descriptions are brought together merge by merge."""
+    """Return the entities of these rows; the descriptions of merged ones are combined merge by merge."""
     found = {EntityId(row[0]): _entity(row) for row in rows}
     merged = [EntityId(row[0]) for row in rows if len(row[8]) > 1]
     if merged:
         async with database.transaction() as connection:
-            said = await merge_trees.descriptions(connection, reader, merged)
-        found |= {each: replace(found[each], description=text) for each, text in said.items()}
+            combined = await merge_trees.get_descriptions(connection, reader, merged)
+        found |= {each: replace(found[each], description=text) for each, text in combined.items()}
     return found
 
 
@@ -338,7 +338,7 @@ def _parameters(reader: Reader) -> dict[str, object]:
 def _entity(row: Row) -> Entity:
     return Entity(
         id=EntityId(row[0]),
-        ref=shown_ref(row[1], row[3]),
+        ref=display_ref(row[1], row[3]),
         name=row[2],
         kind=row[3],
         description=_join_descriptions(row[4]),
@@ -371,9 +371,9 @@ def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
 
 
 def _join_descriptions(descriptions: Sequence[str]) -> str:
-    """Join what the classes say, each saying once: one class's profile may repeat another's."""
+    """Join the descriptions of the classes, each part once: profiles of two classes may contain the same part."""
     return join_descriptions(
-        [said for each in descriptions for said in each.split(DESCRIPTION_SEPARATOR)]
+        [part for each in descriptions for part in each.split(DESCRIPTION_SEPARATOR)]
     )
 
 

@@ -1,6 +1,6 @@
-"""Which entities fit a name: the one that has it, those it may be short for, those that are nearly called so.
+"""Which entities a name may mean: an exact match, longer names that contain it, then similar names.
 
-All of it is filtered by the reader inside its own query, and no order depends on an id.
+Every query is filtered by the reader's classes, and no order depends on an id.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,19 @@ from lightwell.domain.ids import EntityId
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
 
-MIN_LIKENESS = 0.45
-"""The trigram similarity from which a name nearly fits."""
+MIN_SIMILARITY = 0.45
+"""The trigram similarity from which a name counts as similar."""
 
 _MAX_LONGER = 40
-_SAID_BY_RULES = "name"
-"""The kind of what texts name without saying what it is: it may be of any other."""
+_UNKNOWN_KIND = "name"
+"""The kind that rule extraction gives when the text does not tell it: it may be any other."""
 
-TITLES = ["document", "work", "term", "domain"]
-"""Kinds that come after the others where a name nearly fits: what is called so rather than what it is about."""
+TITLE_KINDS = ["document", "work", "term", "domain"]
+"""Kinds that rank after the others for similar names: titles and terms rather than persons and things."""
 
-# A name counts where one of the reader's chunks, or a word by hand that the reader sees, has it. `fit` is 3 for an
-# id, 2 for a reference, 1 for the name, and below 1 how nearly it fits.
-_FITTING = """
+# A name counts only if one of the reader's chunks, or a manual edit that the reader sees, uses it. `fit` is 2 for a
+# reference, 1 for the exact name, and below 1 the similarity of the name.
+_MATCHING = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), asked AS (
@@ -64,7 +64,7 @@ LIMIT %(most)s
 """
 
 _EXACT = (
-    _FITTING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
+    _MATCHING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
     .replace("{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)")
     .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
     .replace("{having}", "true")
@@ -72,13 +72,13 @@ _EXACT = (
 
 _HOLDS = "string_to_array(normalized_name, ' ') @> %(words)s::text[]"
 
-_IS_LONGER = """({name} LIKE %(longest)s AND {name} <> %(name)s
+_CONTAINS_NAME = """({name} LIKE %(longest)s AND {name} <> %(name)s
     AND string_to_array({name}, ' ') @> %(words)s::text[]
     AND NOT EXISTS (SELECT FROM unnest(string_to_array({name}, ' ')) AS word
                     WHERE word <> ALL(%(words)s) AND word ~ '[0-9@]'))"""
 
-_NEAR = (
-    _FITTING.replace(
+_SIMILAR = (
+    _MATCHING.replace(
         "{where}",
         f"(normalized_name LIKE %(longest)s OR normalized_name %% %(name)s)"
         f" AND ({_HOLDS} OR similarity(normalized_name, %(name)s) >= %(least)s)",
@@ -95,10 +95,10 @@ _NEAR = (
     .replace("{having}", "true")
 )
 
-# A longer name holds the name as whole words, and no figure beside it: "Tarn 4" is a Tarn, not something else.
+# A longer name contains the name as whole words and no further number: "Tarn 4" is a kind of "Tarn", not a longer name.
 _LONGER = (
-    _FITTING.replace("{where}", _IS_LONGER.replace("{name}", "normalized_name"))
-    .replace("{where_by_hand}", _IS_LONGER.replace("{name}", "edit.normalized_name"))
+    _MATCHING.replace("{where}", _CONTAINS_NAME.replace("{name}", "normalized_name"))
+    .replace("{where_by_hand}", _CONTAINS_NAME.replace("{name}", "edit.normalized_name"))
     .replace("{fit}", "0.99")
     .replace("{having}", "NOT bool_and(profile.entity_kind = ANY(%(titles)s))")
 )
@@ -113,8 +113,8 @@ SELECT (SELECT count(DISTINCT chunk_id) FROM document_entity_mentions AS mention
         WHERE entity_id = ANY((SELECT with_merged(%(longer)s, %(classes)s))::uuid[]) AND class_id = ANY(%(classes)s))
 """
 
-# "Nordwind Energie GmbH", where all that says it says "Nordwind Energie", too.
-_ONLY_BESIDE = """
+# A longer name is a variant if every chunk that has it also has the shorter one: "Nordwind Energie GmbH".
+_VARIANTS = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 ), pair AS MATERIALIZED (
@@ -133,7 +133,7 @@ WHERE EXISTS (SELECT FROM document_entity_mentions
                         AND beside.entity_id = ANY(pair.shorter_ones)))
 """
 
-_SHOWN = """
+_VISIBLE = """
 SELECT subject_id FROM profiles JOIN entities ON entity_id = subject_id
 WHERE subject_id = %(id)s::uuid AND subject = 'entity' AND project_id = %(project_id)s
   AND class_id = ANY(%(classes)s) LIMIT 1
@@ -142,62 +142,69 @@ WHERE subject_id = %(id)s::uuid AND subject = 'entity' AND project_id = %(projec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityMatches:
-    """The reader's entities that fit a name, at most ten, the likeliest first; `exactly` is whether by their own names."""
+    """The reader's entities that a name may mean, at most ten, the likeliest first; `is_exact` for matches of
+    the name itself.
+    """
 
     entities: tuple[Entity, ...]
-    exactly: bool
+    is_exact: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongerNames:
-    """What a name is short for, the most named first; `alone` counts the passages that say it without any of these."""
+    """Entities whose names contain a name, by descending frequency; `alone_count` passages have the name
+    without any of them.
+    """
 
     longer: tuple[Entity, ...]
-    alone: int
+    alone_count: int
 
 
 async def match_entities(database: Database, reader: Reader, name: str) -> EntityMatches:
-    """Return which entities fit a name, a reference or an id.
+    """Return the entities that a name, a reference or an id may mean.
 
-    An id or a reference fits exactly one. A name that is short for several others fits these, and last the one that it
-    is by itself where something says it alone; short for a single one and never said alone, it fits that. Names that
-    nearly fit are looked for where none fits.
+    An id or a reference matches one entity. If several longer names contain the name, they come first, then its
+    exact match if any passage uses it alone. If one longer name contains it and no passage uses it alone, that
+    entity is the match. Similar names are searched only if no name matches.
     """
     keys = _parameters(reader, name)
-    if keys["id"] and (rows := await database.rows(_SHOWN, keys)):
-        return await _these(database, reader, [EntityId(rows[0][0])], exactly=True)
+    if keys["id"] and (rows := await database.rows(_VISIBLE, keys)):
+        return await _load_matches(database, reader, [EntityId(rows[0][0])], exactly=True)
     rows = await database.rows(_EXACT, keys)
     found = [EntityId(row[0]) for row in rows if row[1] == rows[0][1]]
     if found:
-        exact = await _these(database, reader, found, exactly=True)
+        exact = await _load_matches(database, reader, found, exactly=True)
         by_reference = rows[0][1] > 1
         return exact if by_reference else await _plain_or_longer(database, reader, exact)
     if not keys["name"]:
-        return EntityMatches(entities=(), exactly=False)
-    near = [EntityId(row[0]) for row in await database.rows(_NEAR, keys)]
-    return await _these(database, reader, near, exactly=False)
+        return EntityMatches(entities=(), is_exact=False)
+    near = [EntityId(row[0]) for row in await database.rows(_SIMILAR, keys)]
+    return await _load_matches(database, reader, near, exactly=False)
 
 
-async def longer_names(database: Database, reader: Reader, entity: Entity) -> LongerNames:
-    """Return which longer names of like kind this entity's name is short for, none where it stands for itself.
+async def find_longer_names(database: Database, reader: Reader, entity: Entity) -> LongerNames:
+    """Return the entities of a compatible kind whose longer names contain this entity's name.
 
-    It stands for itself where at least as many passages say it alone as say one of the longer ones: a company beside its
-    products. `Tarn 4` is no other thing than `Tarn`, and no title, heading or domain makes a name short.
+    None are returned if at least as many passages use the name alone as use a longer one: then it stands for
+    itself, as a company beside its products. `Tarn 4` does not count as longer than `Tarn`; nor do titles,
+    headings and domains.
     """
-    nothing = LongerNames(longer=(), alone=0)
+    no_names = LongerNames(longer=(), alone_count=0)
     keys = {**_parameters(reader, entity.name), "most": _MAX_LONGER}
     ids = [EntityId(row[0]) for row in await database.rows(_LONGER, keys)] if keys["name"] else []
-    seen = await entities.get_many(database, reader, ids)
-    like = [seen[each] for each in ids if each in seen and each != entity.id]
-    like = [each for each in like if _are_alike(each.kind, entity.kind)]
-    if not like:
-        return nothing
-    counted = {"entities": [entity.id], "longer": [each.id for each in like]}
+    visible = await entities.get_many(database, reader, ids)
+    compatible = [visible[each] for each in ids if each in visible and each != entity.id]
+    compatible = [each for each in compatible if _are_compatible_kinds(each.kind, entity.kind)]
+    if not compatible:
+        return no_names
+    counted = {"entities": [entity.id], "longer": [each.id for each in compatible]}
     rows = await database.rows(_COUNTS, {**keys, **counted})
     alone, beside = rows[0]
     if alone >= beside:
-        return nothing
-    return LongerNames(longer=await _without_variants(database, reader, like), alone=alone)
+        return no_names
+    return LongerNames(
+        longer=await _without_variants(database, reader, compatible), alone_count=alone
+    )
 
 
 async def _plain_or_longer(
@@ -205,21 +212,22 @@ async def _plain_or_longer(
 ) -> EntityMatches:
     if len(exact.entities) != 1:
         return exact
-    short = await longer_names(database, reader, exact.entities[0])
+    short = await find_longer_names(database, reader, exact.entities[0])
     if not short.longer:
         return exact
-    itself = exact.entities if short.alone else ()
+    itself = exact.entities if short.alone_count else ()
     return EntityMatches(
-        entities=(*short.longer[: MAX_CANDIDATES - len(itself)], *itself), exactly=True
+        entities=(*short.longer[: MAX_CANDIDATES - len(itself)], *itself), is_exact=True
     )
 
 
 async def _without_variants(
     database: Database, reader: Reader, entities: Sequence[Entity]
 ) -> tuple[Entity, ...]:
-    """Return the entities, the most named first, without other ways to say one of them.
+    """Return the entities, by descending frequency, without variants of another one.
 
-    These are names that begin with it and stand only beside it, and rarer ones that end in it: `CALL NOTES Castell Water`.
+    Variants are names that begin with another name and only occur in chunks that have it, and rarer names that
+    end in another name: `CALL NOTES Castell Water`.
     """
     named = [f" {normalize_name(each.name)} " for each in entities]
     pairs = [
@@ -229,7 +237,7 @@ async def _without_variants(
         if name != part and name.startswith(part)
     ]
     rows = await database.rows(
-        _ONLY_BESIDE,
+        _VARIANTS,
         {
             "longer": [longer for longer, _ in pairs],
             "shorter": [shorter for _, shorter in pairs],
@@ -245,17 +253,17 @@ async def _without_variants(
     )
 
 
-async def _these(
+async def _load_matches(
     database: Database, reader: Reader, entity_ids: Sequence[EntityId], *, exactly: bool
 ) -> EntityMatches:
-    seen = await entities.get_many(database, reader, entity_ids)
+    visible = await entities.get_many(database, reader, entity_ids)
     return EntityMatches(
-        entities=tuple(seen[each] for each in entity_ids if each in seen), exactly=exactly
+        entities=tuple(visible[each] for each in entity_ids if each in visible), is_exact=exactly
     )
 
 
-def _are_alike(one: str, other: str) -> bool:
-    return one == other or _SAID_BY_RULES in (one, other)
+def _are_compatible_kinds(one: str, other: str) -> bool:
+    return one == other or _UNKNOWN_KIND in (one, other)
 
 
 def _parameters(reader: Reader, name: str) -> dict[str, object]:
@@ -272,8 +280,8 @@ def _parameters(reader: Reader, name: str) -> dict[str, object]:
         "id": _uuid(name),
         "words": words,
         "longest": f"%{escaped}%",
-        "least": MIN_LIKENESS,
-        "titles": TITLES,
+        "least": MIN_SIMILARITY,
+        "titles": TITLE_KINDS,
         "most": MAX_CANDIDATES,
     }
 

@@ -1,6 +1,6 @@
-"""What a brief reads of one entity: what speaks of it, who and what is tied to it.
+"""What a brief reads about one entity: passages about it, and related entities.
 
-All of it is filtered by the reader inside its own query, and no order depends on an id.
+Every query is filtered by the reader's classes, and no order depends on an id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
 
-_NEWEST, _OFTENEST, _OPEN, _LOOKED_THROUGH = 24, 12, 24, 500
-_MAX_TIED = 60
-_MAX_ADDRESSED = 40
-# The day in a document's name or title, else when it was changed: a copied folder keeps names, not times.
+_NEWEST, _MOST_FREQUENT, _OPEN, _MAX_SEARCHED = 24, 12, 24, 500
+_MAX_RELATED = 60
+_MAX_WITH_ADDRESS = 40
+# The date in a document's name or title, else its last change: copying a folder keeps names, but not times.
 _SAID_AT = """
 CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz ELSE document.updated_at END
 """
@@ -32,7 +32,7 @@ _DAY = (
     "|August|September|October|November|December) (?:19|20)[0-9]{2}))(?:[^0-9]|$)"
 )
 
-# The newest, those that name it most often, and the newest of those that speak of something open.
+# The newest passages, those that mention the entity most often, and the newest with a cue for an open issue.
 _PASSAGES = f"""
 WITH spoken AS (
     SELECT chunk.chunk_id, mention.often, {_SAID_AT} AS said_at, document.source_url, chunk.chunk_index
@@ -70,7 +70,7 @@ WHERE placed.newest <= %(newest)s OR placed.oftenest <= %(oftenest)s OR open.pla
 ORDER BY placed.newest
 """  # noqa: S608 - only our own words
 
-# Two passages of each address that stands beside the name.
+# Two passages for each e-mail address that occurs in a chunk with the entity.
 _ADDRESSED = """
 SELECT chunk_id FROM (
     SELECT chunk.chunk_id, address.normalized_name,
@@ -104,7 +104,7 @@ WHERE subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
 ORDER BY mention_count DESC, attributes::text COLLATE "C"
 """
 
-_TOGETHER = """
+_CO_MENTIONS = """
 SELECT entity.entity_id, count(DISTINCT mention.chunk_id)
 FROM document_entity_mentions AS mention
 LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = mention.entity_id
@@ -165,7 +165,7 @@ LIMIT %(most)s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityRelation:
-    """A confirmed link or a relation to another entity; `type` is a link's type or a predicate."""
+    """A confirmed link or a relation to another entity; `type` is the link's type or the predicate."""
 
     entity: Entity
     type: str
@@ -175,22 +175,23 @@ class EntityRelation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityFilter:
-    """Entities of these kinds, and `also` these."""
+    """Selects entities of these kinds, and `extra_entities` of any kind."""
 
     kinds: Sequence[str]
-    also: Sequence[EntityId]
+    extra_entities: Sequence[EntityId]
 
 
-async def passages(
+async def list_passages(
     database: Database,
     reader: Reader,
     entity: EntityId,
     cues: Sequence[str],
-    also: Sequence[ChunkId] = (),
+    extra_chunks: Sequence[ChunkId] = (),
 ) -> tuple[EntityPassage, ...]:
-    """Return up to sixty of the reader's passages that name the entity, and those of `also`, the newest first.
+    """Return up to sixty of the reader's passages that mention the entity, and `extra_chunks`, the newest
+    first.
 
-    `cues` are the terms by which those are found that say what is open.
+    `cues` are terms that indicate an open issue.
     """
     rows = await database.rows(
         _PASSAGES,
@@ -200,10 +201,10 @@ async def passages(
             "day": _DAY,
             "cues": " | ".join(search.tsquery(term) for term in cues),
             "newest": _NEWEST,
-            "oftenest": _OFTENEST,
+            "oftenest": _MOST_FREQUENT,
             "open": _OPEN,
-            "looked_through": _LOOKED_THROUGH,
-            "also": list(also),
+            "looked_through": _MAX_SEARCHED,
+            "also": list(extra_chunks),
         },
     )
     chunks = await search.get_chunks(database, reader, [ChunkId(row[0]) for row in rows])
@@ -214,10 +215,10 @@ async def passages(
     )
 
 
-async def passages_with_address(
+async def list_passages_with_address(
     database: Database, reader: Reader, entity: EntityId, parts: Sequence[str]
 ) -> list[ChunkId]:
-    """Return up to forty of the reader's passages that name the entity and an e-mail address with one of these parts."""
+    """Return up to forty of the reader's passages with the entity and an e-mail address that contains one of these parts."""
     rows = await database.rows(
         _ADDRESSED,
         {
@@ -225,14 +226,14 @@ async def passages_with_address(
             "entities": [entity],
             "classes": list(reader.classes),
             "like": [f"%{part}%@%" for part in parts],
-            "most": _MAX_ADDRESSED,
+            "most": _MAX_WITH_ADDRESS,
         },
     )
     return [ChunkId(row[0]) for row in rows]
 
 
 async def find_addresses(database: Database, reader: Reader, begin: Sequence[str]) -> list[str]:
-    """Return the e-mail addresses in the reader's passages whose names before the @ are among these."""
+    """Return the e-mail addresses in the reader's passages whose part before the @ is one of these."""
     rows = await database.rows(
         _WITH_ADDRESS,
         {
@@ -244,47 +245,49 @@ async def find_addresses(database: Database, reader: Reader, begin: Sequence[str
     return [row[0] for row in rows]
 
 
-async def attributes(
+async def get_attributes(
     database: Database, reader: Reader, entity_ids: Sequence[EntityId]
 ) -> dict[EntityId, dict[str, str]]:
-    """Return what the reader's profiles say of each entity beside its name and kind."""
+    """Return the attributes of each entity in the reader's profiles."""
     rows = await database.rows(
         _ATTRIBUTES, {"entities": list(entity_ids), "classes": list(reader.classes)}
     )
     found: dict[EntityId, dict[str, str]] = {}
-    for entity, given in rows:
-        said = {key: str(value) for key, value in cast("Mapping[str, object]", given).items()}
-        found[EntityId(entity)] = said | found.get(EntityId(entity), {})
+    for entity, attributes in rows:
+        values = {
+            key: str(value) for key, value in cast("Mapping[str, object]", attributes).items()
+        }
+        found[EntityId(entity)] = values | found.get(EntityId(entity), {})
     return found
 
 
-async def co_mentioned(
+async def count_co_mentions(
     database: Database,
     reader: Reader,
     entity: EntityId,
     chunks: Sequence[ChunkId],
     entity_filter: EntityFilter,
 ) -> dict[EntityId, int]:
-    """Return which of the wanted entities the chunks name, and how many of these do, most first."""
+    """Return the selected entities that these chunks mention, each with the number of such chunks, most first."""
     rows = await database.rows(
-        _TOGETHER,
+        _CO_MENTIONS,
         {
             "entities": [entity],
             "chunks": list(chunks),
             "kinds": list(entity_filter.kinds),
-            "also": list(entity_filter.also),
+            "also": list(entity_filter.extra_entities),
             "classes": list(reader.classes),
-            "most": _MAX_TIED,
+            "most": _MAX_RELATED,
         },
     )
     return {EntityId(row[0]): row[1] for row in rows}
 
 
-async def related_entities(
+async def list_related(
     database: Database, reader: Reader, entity: EntityId
 ) -> list[EntityRelation]:
-    """Return what the entity is linked and related to, of what the reader sees: links first, then by weight."""
-    keys = {"entities": [entity], "classes": list(reader.classes), "most": _MAX_TIED}
+    """Return the entity's links and relations that the reader sees: links first, then relations by weight."""
+    keys = {"entities": [entity], "classes": list(reader.classes), "most": _MAX_RELATED}
     links = await database.rows(_LINKS, keys)
     relations = await database.rows(_RELATIONS, keys)
     rows = [*((row, 0) for row in links), *((row, 1) for row in relations)]
@@ -296,7 +299,7 @@ async def related_entities(
             entity=ends[row[0]],
             type=row[1],
             description=join_descriptions(
-                [said for text in row[2] for said in text.split(DESCRIPTION_SEPARATOR)]
+                [part for text in row[2] for part in text.split(DESCRIPTION_SEPARATOR)]
             ),
             weight=row[3],
         )

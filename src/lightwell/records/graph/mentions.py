@@ -1,4 +1,4 @@
-"""Mentions and statements, the graph's truth: what each chunk says, written down in the transaction that shows it."""
+"""Storage of mentions and relation mentions, in the transaction that publishes their chunks."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from lightwell.domain.graph import Extraction, normalize_name
 from lightwell.domain.ids import ChunkId, ProjectId
 from lightwell.records.database import Connection
 
-# Rows are made in the order of their keys: two that make the same names do not wait in a circle.
+# Rows are inserted in the order of their keys, so that two transactions with the same names do not deadlock.
 _ENTITIES = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 SELECT keyed_id(project.id_key, given.entity_ref), project.project_id, given.entity_ref, given.normalized_name
@@ -77,26 +77,26 @@ ORDER BY 1, 2, given.weight DESC, given.description
 """
 
 
-async def write(
+async def store(
     connection: Connection, project_id: ProjectId, extractions: Mapping[ChunkId, Extraction]
 ) -> None:
-    """Write down what these chunks say; what people deleted by hand stays hidden."""
+    """Store the mentions of these chunks. Mentions of entities that people deleted by hand stay hidden."""
     await _write_mentions(connection, project_id, extractions)
-    await _write_statements(connection, project_id, extractions)
+    await _write_relation_mentions(connection, project_id, extractions)
 
 
 async def _write_mentions(
     connection: Connection, project_id: ProjectId, extractions: Mapping[ChunkId, Extraction]
 ) -> None:
-    given = [
+    rows = [
         (chunk_id, mention)
         for chunk_id, extraction in extractions.items()
         for mention in extraction.mentions
         if normalize_name(mention.name)
     ]
-    refs = [text_ref(mention.name) for _, mention in given]
+    refs = [text_ref(mention.name) for _, mention in rows]
     distinct = {
-        ref: normalize_name(mention.name) for ref, (_, mention) in zip(refs, given, strict=True)
+        ref: normalize_name(mention.name) for ref, (_, mention) in zip(refs, rows, strict=True)
     }
     await connection.execute(
         _ENTITIES,
@@ -110,44 +110,44 @@ async def _write_mentions(
         _MENTIONS,
         {
             "project_id": project_id,
-            "chunks": [chunk_id for chunk_id, _ in given],
+            "chunks": [chunk_id for chunk_id, _ in rows],
             "refs": refs,
-            "names": [mention.name for _, mention in given],
-            "kinds": [mention.kind for _, mention in given],
-            "descriptions": [mention.description for _, mention in given],
-            "types": [mention.type.value for _, mention in given],
-            "confidences": [mention.confidence for _, mention in given],
-            "frequencies": [mention.count for _, mention in given],
-            "attributes": [Jsonb(dict(m.attributes)) if m.attributes else None for _, m in given],
+            "names": [mention.name for _, mention in rows],
+            "kinds": [mention.kind for _, mention in rows],
+            "descriptions": [mention.description for _, mention in rows],
+            "types": [mention.type.value for _, mention in rows],
+            "confidences": [mention.confidence for _, mention in rows],
+            "frequencies": [mention.count for _, mention in rows],
+            "attributes": [Jsonb(dict(m.attributes)) if m.attributes else None for _, m in rows],
         },
     )
 
 
-async def _write_statements(
+async def _write_relation_mentions(
     connection: Connection, project_id: ProjectId, extractions: Mapping[ChunkId, Extraction]
 ) -> None:
-    given = [
-        (chunk_id, statement)
+    rows = [
+        (chunk_id, relation_mention)
         for chunk_id, extraction in extractions.items()
-        for statement in extraction.relation_mentions
+        for relation_mention in extraction.relation_mentions
     ]
     ends: dict[str, object] = {
         "project_id": project_id,
-        "sources": [text_ref(statement.subject) for _, statement in given],
-        "targets": [text_ref(statement.object) for _, statement in given],
-        "predicates": [statement.predicate.value for _, statement in given],
+        "sources": [text_ref(relation_mention.subject) for _, relation_mention in rows],
+        "targets": [text_ref(relation_mention.object) for _, relation_mention in rows],
+        "predicates": [relation_mention.predicate.value for _, relation_mention in rows],
     }
     await connection.execute(_RELATIONS, ends)
     await connection.execute(
         _RELATION_MENTIONS,
         {
-            "chunks": [chunk_id for chunk_id, _ in given],
-            "keywords": [statement.keywords for _, statement in given],
-            "descriptions": [statement.description for _, statement in given],
-            "weights": [statement.weight for _, statement in given],
-            "confidences": [statement.confidence for _, statement in given],
-            "comparisons": [statement.comparison for _, statement in given],
-            "use_cases": [statement.use_case for _, statement in given],
+            "chunks": [chunk_id for chunk_id, _ in rows],
+            "keywords": [relation_mention.keywords for _, relation_mention in rows],
+            "descriptions": [relation_mention.description for _, relation_mention in rows],
+            "weights": [relation_mention.weight for _, relation_mention in rows],
+            "confidences": [relation_mention.confidence for _, relation_mention in rows],
+            "comparisons": [relation_mention.comparison for _, relation_mention in rows],
+            "use_cases": [relation_mention.use_case for _, relation_mention in rows],
             **ends,
         },
     )

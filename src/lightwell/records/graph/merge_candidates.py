@@ -1,4 +1,4 @@
-"""What speaks for two entities being one, as one reader sees it, and the pairs that people have turned down."""
+"""Evidence that two entities are one, as one reader sees it, and the pairs that people rejected."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from lightwell.records.database import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSubject:
-    """An entity to find partners for; `name` is "" where the reader has heard of it by an alias only."""
+    """An entity to find duplicates of; `name` is "" if the reader knows only an alias of it."""
 
     id: EntityId
     name: str
@@ -19,7 +19,7 @@ class MergeSubject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeEvidence:
-    """One thing that speaks for two entities being one; `value` is the shared value, the alias, or the similarity."""
+    """One indication that two entities are one; `value` is the shared value, the alias, or the similarity."""
 
     one: EntityId
     other: EntityId
@@ -27,14 +27,15 @@ class MergeEvidence:
     value: str
 
 
-# Everywhere `merged` is what stands for what in the reader's eyes; who was not told of a merge sees two.
+# In all queries, `merged` maps entities to their merge targets for this reader. Readers to whom a merge does not apply
+# see two entities.
 _MERGED = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
 )
 """
 
-_LOOKED_AT = f"""
+_SUBJECTS = f"""
 {_MERGED}
 SELECT entity.entity_id,
        CASE WHEN bool_or(profile.entity_ref IS NULL AND profile.subject_id = entity.entity_id)
@@ -71,13 +72,13 @@ UNION ALL
 SELECT merged.root_id, merged.entity_id FROM merged JOIN {given} ON {one} = merged.root_id
 """
 
-# Who is related to the same others, these being related to at most a hundred, and is called nearly the same. Names
-# with different numbers in them name different things.
-_NEAR = f"""
+# Entities with a similar name and a common neighbour that has at most a hundred neighbours. Names with different
+# numbers in them denote different things.
+_SIMILAR_NAMES = f"""
 {_MERGED}, given AS (
     SELECT * FROM unnest(%(ids)s::uuid[], %(names)s::text[]) AS given (entity_id, name)
 ), whole AS (
-    {_WHOLE.replace("{one}", "given.entity_id").replace("{given}", "given")}
+    {_WHOLE.replace("{one}", "given.entity_id").replace("{values}", "given")}
 ), step AS MATERIALIZED (
     {_RELATED}
 ), via AS MATERIALIZED (
@@ -86,7 +87,7 @@ _NEAR = f"""
     SELECT via.entity_id AS via, array_agg(near.other) AS others
     FROM via
     CROSS JOIN LATERAL (
-        WITH whole AS ({_WHOLE.replace("{one}", "via.entity_id").replace("{given}", "(SELECT) AS itself")})
+        WITH whole AS ({_WHOLE.replace("{one}", "via.entity_id").replace("{values}", "(SELECT) AS itself")})
         {_RELATED} LIMIT 101
     ) AS near
     GROUP BY via.entity_id HAVING count(*) <= 100
@@ -138,12 +139,12 @@ _NEIGHBOURS = f"""
 {_MERGED}, given AS (
     SELECT unnest(%(ids)s::uuid[]) AS entity_id
 ), whole AS (
-    {_WHOLE.replace("{one}", "given.entity_id").replace("{given}", "given")}
+    {_WHOLE.replace("{one}", "given.entity_id").replace("{values}", "given")}
 )
 {_RELATED}
 """
 
-# A rejection concerns those who see both of the two where the person who made it saw them.
+# A rejection applies to readers who share a class with each of the two entities in which its author saw it.
 _REJECTED = """
 SELECT given.one, given.other FROM unnest(%(ones)s::text[], %(others)s::text[]) AS given (one, other)
 JOIN rejected_merges AS rejected USING (one, other)
@@ -153,7 +154,7 @@ WHERE rejected.project_id = %(project_id)s
 
 _NAMES = f"""
 {_MERGED}, whole AS (
-    {_WHOLE.replace("{one}", "given.entity_id").replace("{given}", "unnest(%(ids)s::uuid[]) AS given (entity_id)")}
+    {_WHOLE.replace("{one}", "given.entity_id").replace("{values}", "unnest(%(ids)s::uuid[]) AS given (entity_id)")}
 )
 SELECT whole.root_id, keyed_hash(entity.project_id, encode(sha256(convert_to(entity.entity_ref, 'UTF8')), 'hex')),
        ARRAY(SELECT profile.class_id FROM profiles AS profile
@@ -174,24 +175,24 @@ SET one_classes = rejected.one_classes || excluded.one_classes,
 """
 
 
-async def merge_subjects(
-    database: Database, reader: Reader, about: EntityId | None, *, most: int
+async def list_merge_subjects(
+    database: Database, reader: Reader, about: EntityId | None, *, limit: int
 ) -> list[MergeSubject]:
-    """Return this entity, or the reader's entities that were spoken of last."""
-    rows = await database.rows(_LOOKED_AT, {**_reading(reader), "about": about, "most": most})
+    """Return this entity, or the reader's entities that were mentioned last."""
+    rows = await database.rows(_SUBJECTS, {**_parameters(reader), "about": about, "most": limit})
     return [
         MergeSubject(id=EntityId(row[0]), name=row[1], attributes=_merge_attributes(row[2] or []))
         for row in rows
     ]
 
 
-async def near_names(
+async def find_similar_names(
     database: Database, reader: Reader, entities: Sequence[MergeSubject]
 ) -> list[MergeEvidence]:
-    """Return who has a name near to that of one of the entities, and a neighbour that is also theirs."""
+    """Return entities with a similar name and a common neighbour."""
     named = [each for each in entities if each.name]
     facts = {"ids": [each.id for each in named], "names": [each.name for each in named]}
-    rows = await database.rows(_NEAR, {**_reading(reader), **facts})
+    rows = await database.rows(_SIMILAR_NAMES, {**_parameters(reader), **facts})
     return [
         MergeEvidence(
             one=EntityId(one), other=EntityId(other), field="name", value=f"{similarity:.2f}"
@@ -200,57 +201,57 @@ async def near_names(
     ]
 
 
-async def same_attributes(
+async def find_same_attributes(
     database: Database, reader: Reader, entities: Sequence[MergeSubject]
 ) -> list[MergeEvidence]:
-    """Return who has the same e-mail address or domain as one of the entities."""
-    given = [
+    """Return entities with the same e-mail address or domain."""
+    values = [
         (each.id, field, each.attributes[field].lower())
         for each in entities
         for field in ("email", "domain")
         if each.attributes.get(field)
     ]
     facts = {
-        "ids": [row[0] for row in given],
-        "fields": [row[1] for row in given],
-        "values": [row[2] for row in given],
+        "ids": [row[0] for row in values],
+        "fields": [row[1] for row in values],
+        "values": [row[2] for row in values],
     }
-    return _signs(await database.rows(_SAME, {**_reading(reader), **facts}))
+    return _evidence(await database.rows(_SAME, {**_parameters(reader), **facts}))
 
 
-async def entities_named(
+async def find_alias_matches(
     database: Database, reader: Reader, names: Iterable[tuple[EntityId, str]]
 ) -> list[MergeEvidence]:
-    """Return which entities have one of these normalised names, each an alias of another entity."""
-    given = list(names)
-    facts = {"ids": [row[0] for row in given], "names": [row[1] for row in given]}
-    return _signs(await database.rows(_ALIASES, {**_reading(reader), **facts}))
+    """Return entities with one of these normalised names, each an alias of another entity."""
+    values = list(names)
+    facts = {"ids": [row[0] for row in values], "names": [row[1] for row in values]}
+    return _evidence(await database.rows(_ALIASES, {**_parameters(reader), **facts}))
 
 
-async def neighbours(
+async def list_neighbours(
     database: Database, reader: Reader, entities: Iterable[EntityId]
 ) -> dict[EntityId, set[EntityId]]:
-    """Return to which entities these are related, by relations that the reader sees."""
+    """Return the entities that these are related to, by relations that the reader sees."""
     found: dict[EntityId, set[EntityId]] = {}
-    facts = {**_reading(reader), "ids": list(entities)}
+    facts = {**_parameters(reader), "ids": list(entities)}
     for one, other in await database.rows(_NEIGHBOURS, facts):
         found.setdefault(EntityId(one), set()).add(EntityId(other))
     return found
 
 
-async def rejected_pairs(
+async def list_rejected_pairs(
     database: Database, reader: Reader, pairs: Sequence[tuple[EntityId, EntityId]]
 ) -> set[tuple[EntityId, EntityId]]:
-    """Return which of the pairs people have turned down, under any of the names that the reader has for them."""
+    """Return which of the pairs people rejected, under any of the names that the reader has for them."""
     names = await _names(database, reader, {entity for pair in pairs for entity in pair})
     keys = {(one.hash, other.hash): pair for pair in pairs for one, other in _pairs(names, pair)}
     facts = {"ones": [key[0] for key in keys], "others": [key[1] for key in keys]}
-    rows = await database.rows(_REJECTED, {**_reading(reader), **facts})
+    rows = await database.rows(_REJECTED, {**_parameters(reader), **facts})
     return {keys[(row[0], row[1])] for row in rows}
 
 
 async def reject(database: Database, reader: Reader, pair: tuple[EntityId, EntityId]) -> None:
-    """Remember that these are two things, whatever becomes of their documents, for those who see both."""
+    """Store that these are two entities, for readers who see both, even if their documents are deleted and return."""
     names = _pairs(await _names(database, reader, pair), pair)
     await database.execute(
         _REJECT,
@@ -267,7 +268,7 @@ async def reject(database: Database, reader: Reader, pair: tuple[EntityId, Entit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Name:
-    """A name of an entity, as the hash of its reference, and in which of the reader's classes it is known."""
+    """A name of an entity as the hash of its reference, and the reader's classes that know it."""
 
     hash: str
     classes: tuple[int, ...]
@@ -298,12 +299,12 @@ def _merge_attributes(attributes: Sequence[Mapping[str, str]]) -> dict[str, str]
     return {field: value for each in attributes for field, value in each.items()}
 
 
-def _signs(rows: Sequence[tuple[EntityId, EntityId, str, str]]) -> list[MergeEvidence]:
+def _evidence(rows: Sequence[tuple[EntityId, EntityId, str, str]]) -> list[MergeEvidence]:
     return [
         MergeEvidence(one=one, other=other, field=field, value=value)
         for one, other, field, value in rows
     ]
 
 
-def _reading(reader: Reader) -> dict[str, object]:
+def _parameters(reader: Reader) -> dict[str, object]:
     return {"project_id": reader.project_id, "classes": list(reader.classes)}

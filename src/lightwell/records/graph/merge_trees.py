@@ -1,6 +1,6 @@
-"""What merged entities are said to be: each class's descriptions brought together, merge by merge, in one reader's eyes.
+"""Descriptions of merged entities: each class's descriptions, combined merge by merge, for one reader.
 
-Nothing of this is stored but what a model summarised: a reader who was not told of a merge has another tree.
+Only summaries by a model are stored, because readers to whom different merges apply have different trees.
 """
 
 import hashlib
@@ -44,17 +44,17 @@ WHERE root_id = ANY(%(roots)s) GROUP BY root_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassDescription:
-    """What one class says of one entity by itself; `first` is its oldest source, None for a person's word alone."""
+    """What one class states of one entity by itself; `oldest_source` is None if only a manual edit does."""
 
     name: str
     descriptions: tuple[str, ...]
     by_hand: bool
-    first: UUID | None
+    oldest_source: UUID | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """A merge that the reader has been told of; `summaries` by the entities whose descriptions they replace."""
+    """A merge that applies to the reader; `summaries` by the set of entities whose descriptions each replaces."""
 
     merge_id: UUID
     strategy: MergeStrategy
@@ -64,15 +64,15 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeTree:
-    """One class's words about an entity and all that was merged into it; `merges` by target, the earliest first."""
+    """One class's descriptions of an entity and of all that was merged into it; `merges` by target, earliest first."""
 
     root: UUID
-    said: Mapping[UUID, ClassDescription]
+    own_descriptions: Mapping[UUID, ClassDescription]
     merges: Mapping[UUID, Sequence[Merge]]
 
     def describe(self, entity: UUID) -> tuple[str, ...]:
-        """Return the descriptions of the entity and of what was merged into it; a person's word stands for all."""
-        own = self.said.get(entity)
+        """Return the descriptions of the entity and of what was merged into it; a manual edit replaces all of them."""
+        own = self.own_descriptions.get(entity)
         if own is not None and own.by_hand:
             return own.descriptions
         parts = own.descriptions if own else ()
@@ -80,36 +80,38 @@ class MergeTree:
         for merge in self.merges.get(entity, ()):
             members = members.union(*(self.members(source) for source in merge.sources))
             summary = merge.summaries.get(members)
-            brought = [parts, *(self.describe(source) for source in merge.sources)]
+            parts_to_combine = [parts, *(self.describe(source) for source in merge.sources)]
             parts = (
-                (summary,) if summary is not None else combine_descriptions(merge.strategy, brought)
+                (summary,)
+                if summary is not None
+                else combine_descriptions(merge.strategy, parts_to_combine)
             )
         return parts
 
     def members(self, entity: UUID) -> frozenset[UUID]:
-        """Return which of the entity and those merged into it the class describes."""
+        """Return which of the entity and those merged into it have a description in the class."""
         sources = (source for merge in self.merges.get(entity, ()) for source in merge.sources)
         return self._own(entity).union(*(self.members(source) for source in sources))
 
     def is_by_hand(self) -> bool:
-        """Return whether a person's word stands for all that the class says."""
-        own = self.said.get(self.root)
+        """Return whether a manual edit replaces all that the class states."""
+        own = self.own_descriptions.get(self.root)
         return own is not None and own.by_hand
 
     def _own(self, entity: UUID) -> frozenset[UUID]:
-        own = self.said.get(entity)
+        own = self.own_descriptions.get(entity)
         return frozenset([entity]) if own is not None and any(own.descriptions) else frozenset()
 
 
 def described_entities(tree: MergeTree) -> frozenset[UUID]:
-    """Return which of the tree's entities the class describes."""
+    """Return which of the tree's entities have a description in the class."""
     return tree.members(tree.root)
 
 
-def inputs_hash(trees: Iterable[MergeTree]) -> str:
-    """Return the hash of what a class says of what these trees describe; `records/graph/profile_edits.py` computes the same."""
+def hash_inputs(trees: Iterable[MergeTree]) -> str:
+    """Return a hash of the descriptions in these trees; the SQL in `records/graph/profile_edits.py` computes the same."""
     lines = {
-        each: f"{each}={DESCRIPTION_SEPARATOR.join(tree.said[each].descriptions)}"
+        each: f"{each}={DESCRIPTION_SEPARATOR.join(tree.own_descriptions[each].descriptions)}"
         for tree in trees
         for each in described_entities(tree)
     }
@@ -118,7 +120,7 @@ def inputs_hash(trees: Iterable[MergeTree]) -> str:
 
 @dataclass(slots=True)
 class _Forest:
-    """Merges laid one upon the other in their order; one that closes a circle changes nothing."""
+    """Applies merges in their order; a merge that would close a cycle has no effect."""
 
     into: dict[UUID, UUID] = field(default_factory=dict[UUID, UUID])
     merges: dict[UUID, list[Merge]] = field(default_factory=dict[UUID, list[Merge]])
@@ -135,28 +137,28 @@ class _Forest:
         )
         if sources:
             self.into.update(dict.fromkeys(sources, root))
-            kept = Merge(
+            merge_of_roots = Merge(
                 merge_id=merge.merge_id,
                 strategy=merge.strategy,
                 sources=sources,
                 summaries=merge.summaries,
             )
-            self.merges.setdefault(root, []).append(kept)
+            self.merges.setdefault(root, []).append(merge_of_roots)
 
 
-async def members(
+async def list_members(
     connection: Connection, reader: Reader, roots: Sequence[EntityId]
 ) -> dict[EntityId, list[EntityId]]:
-    """Return, for those of the entities that others stand for in the reader's eyes, themselves and these others."""
+    """Return, for those of the entities that are merge targets for the reader, themselves and the merged entities."""
     parameters = {"roots": list(roots), "classes": list(reader.classes)}
     rows = await (await connection.execute(_MEMBERS, parameters)).fetchall()
     return {EntityId(root): [EntityId(root), *map(EntityId, others)] for root, others in rows}
 
 
-async def merge_trees(
+async def load_merge_trees(
     connection: Connection, reader: Reader, groups: Sequence[Sequence[EntityId]]
 ) -> list[dict[ClassId, MergeTree]]:
-    """Return, for each group of merged entities, what each of the reader's classes says of it."""
+    """Return, for each group of merged entities, one tree per access class of the reader."""
     entities = [each for group in groups for each in group]
     if not entities:
         return []
@@ -164,23 +166,23 @@ async def merge_trees(
     merges = await (await connection.execute(_MERGES, keys)).fetchall()
     profiles = await (await connection.execute(_PROFILES, keys)).fetchall()
     summaries = await (await connection.execute(_SUMMARIES, keys)).fetchall()
-    said: dict[UUID, dict[ClassId, ClassDescription]] = {}
+    by_subject: dict[UUID, dict[ClassId, ClassDescription]] = {}
     for class_id, subject_id, name, description, by_hand, first in profiles:
-        said.setdefault(subject_id, {})[ClassId(class_id)] = ClassDescription(
+        by_subject.setdefault(subject_id, {})[ClassId(class_id)] = ClassDescription(
             name=name,
             descriptions=tuple(description.split(DESCRIPTION_SEPARATOR)) if description else (),
             by_hand=by_hand,
-            first=first,
+            oldest_source=first,
         )
-    return [_by_class(group, said, merges, summaries) for group in groups]
+    return [_by_class(group, by_subject, merges, summaries) for group in groups]
 
 
-async def descriptions(
+async def get_descriptions(
     connection: Connection, reader: Reader, roots: Sequence[EntityId]
 ) -> dict[EntityId, str]:
-    """Return the descriptions of those of the entities that others stand for in the reader's eyes."""
-    grouped = await members(connection, reader, roots)
-    found = await merge_trees(connection, reader, list(grouped.values()))
+    """Return the combined descriptions of those of the entities that are merge targets for the reader."""
+    grouped = await list_members(connection, reader, roots)
+    found = await load_merge_trees(connection, reader, list(grouped.values()))
     return {
         root: _join_descriptions(by_class) for root, by_class in zip(grouped, found, strict=True)
     }
@@ -188,17 +190,17 @@ async def descriptions(
 
 def _by_class(
     group: Sequence[EntityId],
-    said: Mapping[UUID, Mapping[ClassId, ClassDescription]],
+    by_subject: Mapping[UUID, Mapping[ClassId, ClassDescription]],
     merges: Sequence[Row],
     summaries: Sequence[Row],
 ) -> dict[ClassId, MergeTree]:
-    classes = sorted({class_id for each in group for class_id in said.get(each, {})})
+    classes = sorted({class_id for each in group for class_id in by_subject.get(each, {})})
     own = [row for row in merges if row[2] in set(group)]
     found: dict[ClassId, MergeTree] = {}
     for class_id in classes:
         forest = _Forest()
         for merge_id, strategy, target, sources in own:
-            kept = {
+            class_summaries = {
                 frozenset(row[2]): row[3]
                 for row in summaries
                 if (row[0], row[1]) == (merge_id, class_id)
@@ -207,29 +209,40 @@ def _by_class(
                 merge_id=merge_id,
                 strategy=MergeStrategy(strategy),
                 sources=tuple(sources),
-                summaries=kept,
+                summaries=class_summaries,
             )
             forest.add(merge, target)
         found[class_id] = MergeTree(
             root=forest.root(group[0]),
-            said={each: said[each][class_id] for each in group if class_id in said.get(each, {})},
+            own_descriptions={
+                each: by_subject[each][class_id]
+                for each in group
+                if class_id in by_subject.get(each, {})
+            },
             merges=forest.merges,
         )
     return found
 
 
 def _join_descriptions(by_class: Mapping[ClassId, MergeTree]) -> str:
-    """Join what the classes say: what people said where they did, else all of it, the oldest first."""
-    words = [tree for tree in by_class.values() if tree.is_by_hand()]
+    """Join the descriptions of the classes, oldest first; only manual edits if any class has one."""
+    by_hand_trees = [tree for tree in by_class.values() if tree.is_by_hand()]
     texts = sorted(
         (_age_key(tree), join_descriptions(tree.describe(tree.root)))
-        for tree in words or by_class.values()
+        for tree in by_hand_trees or by_class.values()
     )
     return join_descriptions(
-        [said for _, text in texts for said in text.split(DESCRIPTION_SEPARATOR)]
+        [part for _, text in texts for part in text.split(DESCRIPTION_SEPARATOR)]
     )
 
 
 def _age_key(tree: MergeTree) -> str:
-    """Return a key by which the class whose words came first is first, and a person's word last."""
-    return min((str(said.first) for said in tree.said.values() if said.first), default="~")
+    """Return a sort key: the class with the oldest source first, a manual edit last."""
+    return min(
+        (
+            str(by_subject.oldest_source)
+            for by_subject in tree.own_descriptions.values()
+            if by_subject.oldest_source
+        ),
+        default="~",
+    )

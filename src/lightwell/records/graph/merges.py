@@ -1,7 +1,7 @@
-"""The facts of merging: who was merged into whom, by whom, in which access classes, and whether it still holds.
+"""Stored merges: what was merged into what, by whom, in which access classes, and whether it is undone.
 
-A merge holds for those readers who share a class in which the person who made it knew the source, and one in which
-that person knew the target, and who see both now. To all others there is no such merge, whatever names they come to know.
+A merge applies to readers who see both sides and share a class with each side in which its author knew it. For
+all others it does not exist, whatever names they know.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from lightwell.records.locks import PUBLISHING_LOCK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSummary:
-    """What a model made of what one class says of these members, which has this hash, and of which replies."""
+    """A model's summary of one class's descriptions of these members; `inputs_hash` is a hash of the descriptions."""
 
     inputs_hash: str
     summary: str
@@ -32,7 +32,7 @@ class NewSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMerge:
-    """A merge to be written down; `summaries` by class."""
+    """A merge to store; `summaries` by class."""
 
     id: MergeId
     sources: tuple[EntityId, ...]
@@ -50,7 +50,7 @@ class RelationEnds:
     predicate: str
 
 
-_STILL_THERE = """
+_CAN_MERGE = """
 SELECT count(*) = cardinality(%(sources)s::uuid[]) + 1
        AND NOT bool_or(entity.entity_id = ANY(%(sources)s) AND merged.entity_id IS NOT NULL)
        AND count(DISTINCT coalesce(merged.root_id, entity.entity_id)) = count(*)
@@ -58,7 +58,7 @@ FROM entities AS entity LEFT JOIN merged_entities_of(%(classes)s) AS merged USIN
 WHERE entity.project_id = %(project_id)s AND entity.entity_id = ANY(%(sources)s || %(target)s::uuid)
 """
 
-# Each side in the classes in which this person knows it: others who share none of them are not told of the merge.
+# Each side is stored with the classes in which its author knows it. The merge applies only to readers who share them.
 _MERGE = """
 INSERT INTO entity_merges (merge_id, project_id, target_id, strategy, made_by, target_classes)
 SELECT %(merge)s, %(project_id)s, %(target)s, %(strategy)s, %(by)s,
@@ -72,7 +72,7 @@ SELECT %(merge)s, source_id, place,
 FROM unnest(%(sources)s::uuid[]) WITH ORDINALITY AS given (source_id, place)
 """
 
-_SUMMARISED = """
+_STORE_SUMMARIES = """
 INSERT INTO merge_summaries (merge_id, class_id, inputs_hash, summary, reply_ids, members)
 SELECT %(merge)s, class_id, inputs_hash, summary, string_to_array(replies, ' ')::uuid[],
        string_to_array(members, ' ')::uuid[]
@@ -110,7 +110,7 @@ CROSS JOIN LATERAL (
 ) AS {name}
 """
 
-_STANDING: LiteralString = """
+_LIST: LiteralString = """
 SELECT told.merge_id, whole.name, array_agg(named.name ORDER BY told.place), told.strategy, merge.merged_at
 FROM merges_told(%(classes)s) AS told JOIN entity_merges AS merge USING (merge_id)
 {target}{source}
@@ -127,11 +127,11 @@ FROM unnest(%(merges)s::uuid[], %(sources)s::uuid[]) AS told (merge_id, source_i
 WHERE merged_entities.merge_id = told.merge_id AND merged_entities.source_id = told.source_id AND undone_at IS NULL
 """
 
-_FORGET_SUMMARIES = (
+_DELETE_SUMMARIES = (
     "DELETE FROM merge_summaries WHERE members && %(sources)s OR merge_id = ANY(%(merges)s)"
 )
 
-# What only a merge held is looked at once more.
+# Refresh checks again whether anything still uses these entities.
 _STALE = """
 INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT DISTINCT entity_id, 0, %(project_id)s::uuid, 'entity', 0 FROM (
@@ -143,7 +143,7 @@ ON CONFLICT (subject_id, class_id) DO NOTHING
 """
 
 
-async def relation_ends(
+async def list_relation_ends(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> list[RelationEnds]:
     """Return the relations of these entities that the reader sees."""
@@ -155,14 +155,14 @@ async def relation_ends(
     ]
 
 
-async def descriptions_by_class(
+async def load_trees_by_class(
     database: Database, reader: Reader, entities: Sequence[EntityId]
 ) -> dict[ClassId, dict[EntityId, MergeTree]]:
-    """Return what each of the reader's classes says of these entities."""
+    """Return the merge trees of these entities for each of the reader's classes."""
     async with database.transaction() as connection:
-        merged = await merge_trees.members(connection, reader, entities)
+        merged = await merge_trees.list_members(connection, reader, entities)
         groups = [merged.get(each, [each]) for each in entities]
-        found = await merge_trees.merge_trees(connection, reader, groups)
+        found = await merge_trees.load_merge_trees(connection, reader, groups)
     by_class: dict[ClassId, dict[EntityId, MergeTree]] = {}
     for entity_id, trees in zip(entities, found, strict=True):
         for class_id, tree in trees.items():
@@ -172,7 +172,7 @@ async def descriptions_by_class(
 
 @repeatable
 async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
-    """Write a merge down, in one transaction; raise `Invalid` when it came too late."""
+    """Store a merge in one transaction; raise `Invalid` if one of the entities was merged or removed meanwhile."""
     summaries = new.summaries
     facts: dict[str, object] = {
         "project_id": reader.project_id,
@@ -190,10 +190,12 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        there = await (await connection.execute(_STILL_THERE, facts)).fetchone()
+        there = await (await connection.execute(_CAN_MERGE, facts)).fetchone()
         if there is None or not there[0]:
-            raise Invalid("Somebody has just merged or removed one of these; look again")
-        for statement in (_MERGE, _MERGED, _SUMMARISED):
+            raise Invalid(
+                "Somebody has just merged or removed one of these entities; list them again and retry"
+            )
+        for statement in (_MERGE, _MERGED, _STORE_SUMMARIES):
             await connection.execute(statement, facts)
         made = [(member, key) for key, each in summaries.items() for member in each.members]
         await profile_edits.drop_outdated_summaries(connection, made)
@@ -201,9 +203,11 @@ async def merge(database: Database, reader: Reader, new: NewMerge) -> None:
 
 @repeatable
 async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -> list[EntityId]:
-    """Take back the merge with this id, or those of this source, and return what stands by itself again.
+    """Undo the merge with this id, or the merges of this source, and return the entities that are separate
+    again.
 
-    Raises `NotFound` unless the reader was told of it; `name` is what the reader called it.
+    Raises `NotFound` if no such merge applies to the reader; `name` is the reader's word for it, for the
+    message.
     """
     rows = await database.rows(_ACTIVE, {"classes": list(reader.classes), "id": chosen})
     if not rows:
@@ -216,7 +220,7 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
     }
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, facts)
-        for statement in (_UNDO, _FORGET_SUMMARIES, _STALE):
+        for statement in (_UNDO, _DELETE_SUMMARIES, _STALE):
             await connection.execute(statement, facts)
         await refresh_all(connection, reader.project_id)
     return [EntityId(each) for each in dict.fromkeys(row[1] for row in rows)]
@@ -225,12 +229,12 @@ async def unmerge(database: Database, reader: Reader, name: str, chosen: UUID) -
 async def list_active(
     database: Database, reader: Reader, *, after: MergeId | None, limit: int
 ) -> list[ActiveMerge]:
-    """Return the merges that the reader was told of, the latest first, those before `after`.
+    """Return the merges that apply to the reader, the latest first, those before `after`.
 
-    Of the merged entities those are named that the reader knows; an intermediate one counts by its own name.
+    Merged entities have the names that the reader knows; an intermediate target has its own name.
     """
     rows = await database.rows(
-        _STANDING,
+        _LIST,
         {
             "project_id": reader.project_id,
             "classes": list(reader.classes),

@@ -1,4 +1,4 @@
-"""What people said of entities and relations, laid over the profiles that refresh has just made of texts."""
+"""Applies manual edits to profiles, after refresh has recomputed them from documents."""
 
 from collections.abc import Sequence
 from typing import LiteralString
@@ -9,10 +9,10 @@ from lightwell.records.database import Connection
 from lightwell.records.graph.source_limits import KEPT_FIRST, LIMIT_OF_PROJECT
 
 Key = tuple[UUID, int]
-"""A subject and an access class."""
+"""An entity or relation, and an access class."""
 
-# What only people say any more has no sources.
-_EMPTY: LiteralString = """
+# A profile that only manual edits support has no sources.
+_CLEAR_SOURCES: LiteralString = """
 UPDATE profiles SET mention_count = 0, weight = 0, source_ids = '{}', source_paths = '{}', attributes = NULL
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
 WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
@@ -26,8 +26,8 @@ WHERE profiles.subject_id = key.subject_id AND profiles.class_id = key.class_id
                   WHERE mention.relation_id = key.subject_id AND mention.class_id = key.class_id)
 """
 
-# Where no text names the entity, it has the reference that goes with the name that people gave it. Of the sources that
-# a person names, those count that everybody sees who hears the person's word.
+# If no document names the entity, its reference follows from the name in the edit. Of the sources in the edit, only
+# those count that every reader of the edit sees.
 _WRITE_ENTITIES: LiteralString = """
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, entity_ref, by_hand, mention_count,
@@ -91,7 +91,7 @@ SET display_name = coalesce(nullif(excluded.display_name, ''), profile.display_n
     updated_at = now()
 """
 
-# A model's summary of merged entities holds as long as the class says of all of them what it said then.
+# A summary of merged entities is valid only while the class's descriptions of all of them are unchanged.
 _DROP_SUMMARIES = """
 DELETE FROM merge_summaries AS kept
 USING unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS key (subject_id, class_id)
@@ -105,14 +105,14 @@ WHERE kept.class_id = key.class_id AND key.subject_id = ANY(kept.members)
 
 
 async def refresh(connection: Connection, project_id: ProjectId, keys: Sequence[Key]) -> None:
-    """Go over those of the freshly recomputed profiles that people have had a hand in."""
+    """Apply manual edits to those of the recomputed profiles that have one."""
     columns = {**_columns(keys), "project_id": project_id}
-    for statement in (_EMPTY, _WRITE_ENTITIES, _WRITE_RELATIONS):
+    for statement in (_CLEAR_SOURCES, _WRITE_ENTITIES, _WRITE_RELATIONS):
         await connection.execute(statement, columns)
 
 
 async def drop_outdated_summaries(connection: Connection, keys: Sequence[Key]) -> None:
-    """Remove the summaries of merges in which one of these profiles says something else by now."""
+    """Delete the summaries of merges that include one of these profiles, if its description has changed."""
     await connection.execute(_DROP_SUMMARIES, _columns(keys))
 
 

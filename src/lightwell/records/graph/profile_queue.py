@@ -1,7 +1,8 @@
-"""Profiles that say something and have a vector, or want one: marked by refresh, taken by whoever embeds.
+"""The queue of profiles whose vectors are missing or outdated: refresh fills it, whoever embeds profiles claims
+from it.
 
-A vector is shown only while it is of what its profile says: from the moment a profile is marked until the vector of
-its new text has been put, `nearest` passes it over. So what a lost document said is never felt.
+From the moment a profile is marked until its new vector is stored, `nearest` skips the old vector. So no search
+result depends on a text that was deleted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,17 +16,18 @@ from lightwell.ports import ProfileClaim
 from lightwell.records.database import Connection, Database, repeatable
 
 Key = tuple[UUID, ClassId]
-"""A subject and an access class: a profile."""
+"""An entity or relation, and an access class: identifies a profile."""
 
-_TAKEN_SECONDS = 60.0
+_CLAIM_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedProfile:
-    """A profile whose vector is missing or of other words.
+    """A profile whose vector is missing or of an earlier text.
 
-    `name` and `kind` of a relation are its keywords and its predicate; `source` and `target` are what its own class
-    calls its ends, "" for an entity. `text_hash` is of what its vector was made of, b"" without one.
+    For a relation, `name` and `kind` are its keywords and predicate; `source` and `target` are its ends' names
+    in its own class, "" for an entity. `text_hash` is the hash of the text of the stored vector, b"" without
+    one.
     """
 
     subject: ProfileSubject
@@ -42,7 +44,7 @@ class ChangedProfile:
         return self.claim.subject_id, self.claim.class_id
 
 
-# Rows are locked in the order of their keys, here and below: nobody waits in a circle.
+# All statements of this module lock rows in the order of their keys, so that transactions do not deadlock.
 _MARK = """
 INSERT INTO described_profiles (subject_id, class_id, project_id)
 SELECT touched.subject_id, touched.class_id, coalesce(
@@ -61,8 +63,8 @@ _ANY = (
     "SELECT EXISTS (SELECT FROM described_profiles WHERE project_id = %(project_id)s AND changed)"
 )
 
-# The hash goes with the claim: should its holder die, nobody knows which vector was put.
-_TAKE = """
+# A claim clears the hash: if its holder dies, it is unknown which vector was stored.
+_CLAIM = """
 WITH next AS (
     SELECT described.subject_id, described.class_id, described.text_hash FROM described_profiles AS described
     WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
@@ -78,8 +80,8 @@ FROM next WHERE described.subject_id = next.subject_id AND described.class_id = 
 RETURNING described.subject_id, described.class_id, coalesce(next.text_hash, ''), described.taken_until
 """
 
-# The ends are called what the latest chunk that states the relation calls them, so that the text follows from what
-# marks the relation; what no chunk states has the names of their profiles.
+# The ends have the names of the latest chunk that states the relation, so that the embedded text changes only when the
+# relation is marked; a relation that no chunk states uses the names of its ends' profiles.
 _SAID = """
 SELECT profile.subject_id, profile.class_id, profile.subject, profile.display_name, profile.entity_kind,
        coalesce(stated.source, source.display_name, ''), coalesce(stated.target, target.display_name, ''),
@@ -119,7 +121,7 @@ WITH own AS (
 )
 """
 
-_DONE = f"""
+_MARK_EMBEDDED = f"""
 {_OWN}
 UPDATE described_profiles AS described SET changed = false, taken_until = NULL, text_hash = given.text_hash
 FROM own JOIN unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(hashes)s::bytea[])
@@ -127,19 +129,19 @@ FROM own JOIN unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(hashes)s::b
 WHERE described.subject_id = own.subject_id AND described.class_id = own.class_id
 """  # noqa: S608 - only our own words
 
-_GIVE_BACK = f"""
+_RELEASE = f"""
 {_OWN}
 UPDATE described_profiles AS described SET taken_until = NULL FROM own
 WHERE described.subject_id = own.subject_id AND described.class_id = own.class_id
 """  # noqa: S608 - only our own words
 
-_FORGET = f"""
+_DELETE = f"""
 {_OWN}
 DELETE FROM described_profiles AS described USING own
 WHERE described.subject_id = own.subject_id AND described.class_id = own.class_id
 """  # noqa: S608 - only our own words
 
-_TAKE_SILENT = """
+_CLAIM_EMPTY = """
 WITH next AS (
     SELECT subject_id, class_id FROM described_profiles AS described
     WHERE project_id = %(project_id)s AND changed AND (taken_until IS NULL OR taken_until < now())
@@ -153,7 +155,7 @@ FROM next WHERE described.subject_id = next.subject_id AND described.class_id = 
 RETURNING described.subject_id, described.class_id, described.taken_until
 """
 
-# A profile may have come back between the look and the lock.
+# A profile may have got a description again between the query and the lock.
 _STILL_SILENT = """
 SELECT subject_id, class_id
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS held (subject_id, class_id)
@@ -165,38 +167,40 @@ ORDER BY subject_id, class_id
 
 
 async def mark_changed(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
-    """Note which of the profiles just recomputed say something, or did so before."""
+    """Mark those of the recomputed profiles that have, or had, a description."""
     if not touched:
         return
     keys = [(subject_id, ClassId(class_id)) for subject_id, class_id in touched]
     await connection.execute(_MARK, _keys(keys))
 
 
-async def any_changed(database: Database, project_id: ProjectId) -> bool:
-    """Return whether a profile says something else than its vector, or nothing any more."""
+async def has_changed(database: Database, project_id: ProjectId) -> bool:
+    """Return whether a profile's vector does not match its description."""
     return bool((await database.rows(_ANY, {"project_id": project_id}))[0][0])
 
 
-async def take_changed(
+async def claim_changed(
     database: Database,
     project_id: ProjectId,
     *,
     limit: int,
-    most: int,
+    max_characters: int,
     since: datetime | None = None,
 ) -> list[ChangedProfile]:
-    """Take up to `limit` changed profiles that nobody else has in hand, with `most` characters of what they say.
+    """Claim up to `limit` changed profiles that nobody else has claimed, with `max_characters` of their
+    descriptions.
 
-    With `since` only those that were derived then or later. They come back by themselves after a minute, and at once when they are marked again.
+    With `since`, only profiles that were recomputed then or later. A claim ends after a minute, or when the
+    profile is marked again.
     """
-    taken = await database.rows(
-        _TAKE,
-        {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS, "since": since},
+    claimed = await database.rows(
+        _CLAIM,
+        {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS, "since": since},
     )
-    if not taken:
+    if not claimed:
         return []
-    known = {(row[0], ClassId(row[1])): (bytes(row[2]), row[3]) for row in taken}
-    rows = await database.rows(_SAID, {**_keys(list(known)), "most": most})
+    known = {(row[0], ClassId(row[1])): (bytes(row[2]), row[3]) for row in claimed}
+    rows = await database.rows(_SAID, {**_keys(list(known)), "most": max_characters})
     return [
         ChangedProfile(
             subject=ProfileSubject(row[2]),
@@ -217,43 +221,46 @@ async def take_changed(
 async def mark_embedded(
     database: Database, profiles: Sequence[ChangedProfile], hashes: Mapping[Key, bytes]
 ) -> None:
-    """Note that the vectors of these are of texts with these hashes; what was marked since its taking stays marked."""
+    """Record the hashes of the embedded texts; profiles that were marked after their claim stay marked."""
     columns = _columns([profile.claim for profile in profiles])
-    await database.execute(_DONE, {**columns, "hashes": [hashes[each.key] for each in profiles]})
+    await database.execute(
+        _MARK_EMBEDDED, {**columns, "hashes": [hashes[each.key] for each in profiles]}
+    )
 
 
-async def give_back(database: Database, claims: Sequence[ProfileClaim]) -> None:
-    """Leave these to whoever asks next; what is done or taken anew is not theirs any more."""
-    await database.execute(_GIVE_BACK, _columns(claims))
+async def release(database: Database, claims: Sequence[ProfileClaim]) -> None:
+    """Release these claims; claims that have ended are ignored."""
+    await database.execute(_RELEASE, _columns(claims))
 
 
 @repeatable
-async def take_silent(
+async def claim_empty(
     database: Database, project_id: ProjectId, *, limit: int
 ) -> list[ProfileClaim]:
-    """Take up to `limit` profiles that are gone or say nothing any more, and that nobody else has in hand.
+    """Claim up to `limit` profiles that no longer exist or have no description, and that nobody else has
+    claimed.
 
-    When a profile says something again, the claim on it ends.
+    If a profile gets a description again, the claim on it ends.
     """
-    wanted = {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS}
+    parameters = {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS}
     async with database.transaction() as connection:
-        taken = await (await connection.execute(_TAKE_SILENT, wanted)).fetchall()
+        claimed = await (await connection.execute(_CLAIM_EMPTY, parameters)).fetchall()
         claims = {
             (row[0], row[1]): ProfileClaim(
                 subject_id=row[0], class_id=ClassId(row[1]), until=row[2]
             )
-            for row in taken
+            for row in claimed
         }
-        silent = await connection.execute(_STILL_SILENT, _columns(list(claims.values())))
-        keys = [(row[0], row[1]) for row in await silent.fetchall()]
+        empty = await connection.execute(_STILL_SILENT, _columns(list(claims.values())))
+        keys = [(row[0], row[1]) for row in await empty.fetchall()]
         others = [claim for key, claim in claims.items() if key not in keys]
-        await connection.execute(_GIVE_BACK, _columns(others))
+        await connection.execute(_RELEASE, _columns(others))
     return [claims[key] for key in keys]
 
 
 async def delete_vector_records(database: Database, claims: Sequence[ProfileClaim]) -> None:
-    """Forget that these profiles had a vector."""
-    await database.execute(_FORGET, _columns(claims))
+    """Delete the records that these profiles had a vector."""
+    await database.execute(_DELETE, _columns(claims))
 
 
 def _columns(claims: Sequence[ProfileClaim]) -> dict[str, object]:

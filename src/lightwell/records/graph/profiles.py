@@ -1,8 +1,9 @@
-"""Refresh: what is derived from mentions, recomputed for what a batch touched and for nothing else.
+"""Refresh: recomputes the profiles whose mentions a batch changed, and no others.
 
-A profile is a pure function of one class's mentions of one subject: how many there are, and what the
-latest fifty say, or as many and which the project keeps (`records/graph/source_limits.py`; chunk ids are UUID v7, so their order
-is the order of arrival). The cost does not grow with the number of mentions a subject has.
+A profile is a pure function of one class's mentions of one entity or relation: their number, and what the
+latest fifty state (or as many, and which, as the project is configured to keep:
+`records/graph/source_limits.py`). Chunk ids are UUID v7, so their order is the order of arrival. The cost does
+not grow with the number of mentions of an entity.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,9 +16,9 @@ from lightwell.records.database import Connection
 from lightwell.records.graph import profile_edits, profile_queue, source_limits, summaries
 from lightwell.records.locks import PUBLISHING_LOCK
 
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 
-# A subquery with LIMIT in the WHERE may be run again for each row, and then takes more than the limit; a CTE is not.
+# PostgreSQL may run a subquery with LIMIT again for each row, and then take more than the limit; a materialized CTE runs once.
 _TAKE = """
 WITH next AS MATERIALIZED (
     SELECT subject_id, class_id FROM stale_profiles
@@ -168,12 +169,10 @@ async def refresh(
     limit: int,
     only: Sequence[UUID] | None = None,
 ) -> int:
-    """Recompute up to `limit` stale profiles and return how many were taken; 0 means nothing is stale.
+    """Recompute up to `limit` stale profiles and return how many were taken; 0 means that none is stale.
 
-    `only` limits it to the profiles of these subjects.
-
-    Subjects that no mention speaks of any more are removed. Publishing waits meanwhile, so that none of them
-    is taken up again in between.
+    `only` limits it to these entities and relations. Those that nothing mentions any more are deleted. The
+    publishing lock prevents that a new document uses one of them meanwhile.
     """
     async with connection.pipeline():
         await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
@@ -187,34 +186,34 @@ async def refresh(
                 },
             )
         ).fetchall()
-        kept = await source_limits.read(connection, project_id)
+        retention = await source_limits.get(connection, project_id)
         for subject, statement in _REFRESH.items():
-            taken = sorted(row for row in rows if row[2] == subject)
-            if taken:
+            stale = sorted(row for row in rows if row[2] == subject)
+            if stale:
                 keys = {
-                    "subjects": [row[0] for row in taken],
-                    "classes": [row[1] for row in taken],
-                    "deltas": [row[3] for row in taken],
-                    "max_sources": kept.limit,
+                    "subjects": [row[0] for row in stale],
+                    "classes": [row[1] for row in stale],
+                    "deltas": [row[3] for row in stale],
+                    "max_sources": retention.limit,
                 }
-                query = statement.replace("{order}", _ORDER[kept.strategy])
+                query = statement.replace("{order}", _ORDER[retention.strategy])
                 await connection.execute(query, keys)
         subjects = {"subjects": [row[0] for row in rows], "classes": [row[1] for row in rows]}
         await profile_edits.refresh(connection, project_id, [(row[0], row[1]) for row in rows])
-        shrunk = {"subjects": [row[0] for row in rows if row[3] <= 0]}
+        without_new_mentions = {"subjects": [row[0] for row in rows if row[3] <= 0]}
         await connection.execute(_DROP_EMPTY, subjects)
         await profile_edits.drop_outdated_summaries(connection, [(row[0], row[1]) for row in rows])
-        if shrunk["subjects"]:
-            await connection.execute(_DROP_RELATIONS, shrunk)
-            await connection.execute(_DROP_ENTITIES, shrunk)
-        await summaries.mark(connection, [(row[0], row[1]) for row in rows])
+        if without_new_mentions["subjects"]:
+            await connection.execute(_DROP_RELATIONS, without_new_mentions)
+            await connection.execute(_DROP_ENTITIES, without_new_mentions)
+        await summaries.mark_long(connection, [(row[0], row[1]) for row in rows])
         await profile_queue.mark_changed(connection, [(row[0], row[1]) for row in rows])
     return len(rows)
 
 
 async def refresh_all(connection: Connection, project_id: ProjectId) -> None:
-    """Recompute whatever is stale, in the transaction that made it so."""
-    while await refresh(connection, project_id, limit=_AT_ONCE):
+    """Recompute all stale profiles, in the transaction that made them stale."""
+    while await refresh(connection, project_id, limit=_BATCH_SIZE):
         pass
 
 
@@ -223,8 +222,8 @@ async def refresh_subjects(
 ) -> None:
     """Recompute the stale profiles of these entities and relations, in the transaction that made them stale.
 
-    For what readers lose sight of: no profile may repeat it after that transaction.
+    Use it when readers lose access: no profile may repeat the removed text after that transaction.
     """
     only = sorted(subjects)
-    while only and await refresh(connection, project_id, limit=_AT_ONCE, only=only):
+    while only and await refresh(connection, project_id, limit=_BATCH_SIZE, only=only):
         pass

@@ -1,7 +1,8 @@
-"""What the mentions and statements of texts stand for, since people split entities and delete them by hand.
+"""Which entity or relation a mention belongs to, after people have split entities or deleted them by hand.
 
-`named_as` and `stated_as` are what a text says; `entity_id` and `relation_id` are the same, or the part to which a split
-moved it, or null where it is hidden from that access class. Merges change neither: they are applied when somebody reads (`merges_told` in the schema).
+`named_as` and `stated_as` are what a document states. `entity_id` and `relation_id` are the same, or the part
+that a split moved the mention to, or null where it is hidden from that access class. Merges change neither:
+they are applied when a reader queries (`merges_told` in the schema).
 """
 
 from collections.abc import Collection, Sequence
@@ -12,11 +13,11 @@ from lightwell.domain.ids import DocumentId, EntityId, ProjectId
 from lightwell.records.database import Connection
 from lightwell.records.graph import same_names
 
-_TOUCHING = """
+_RELATIONS_OF = """
 SELECT relation_id FROM relations WHERE source_id = ANY(%(entities)s) OR target_id = ANY(%(entities)s)
 """
 
-# The rows of class 0, which no mention has, let refresh look whether anything still holds the subject.
+# The rows with class 0, which no mention has, make refresh check whether anything still uses the subject.
 _STALE = """
 INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT subject_id, class_id, %(project_id)s, subject, %(sign)s * sum(mentions) FROM (
@@ -41,8 +42,8 @@ GROUP BY subject_id, class_id, subject
 ON CONFLICT (subject_id, class_id) DO UPDATE SET delta = stale_profiles.delta + excluded.delta
 """
 
-# The part to which the latest split moves what a chunk says of an entity, else which of several bearers of its name the
-# chunk speaks of, by the first attribute that tells; null: neither.
+# The part that the latest split moves the chunk's mention to; else, of several bearers of the name, the one that the
+# chunk's attributes identify; else null.
 _PART: LiteralString = """
 LEFT JOIN LATERAL (
     SELECT moved.part_id, moved.name FROM (
@@ -93,7 +94,7 @@ WHERE shown.named_as = said.named_as AND shown.class_id = said.class_id
   AND said.entity_id IS DISTINCT FROM shown.entity_id AND said.named_as = ANY(%(entities)s)
 """
 
-# What a chunk states of an entity it states of the part to which its mention moved.
+# A chunk's relations follow its mentions to the part.
 _MOVED_RELATIONS: LiteralString = """
 INSERT INTO relations (relation_id, project_id, source_id, target_id, predicate)
 SELECT DISTINCT relation_key(stated.project_id, moved.source_id, moved.target_id, stated.predicate),
@@ -109,7 +110,7 @@ ORDER BY moved.source_id, moved.target_id, stated.predicate
 ON CONFLICT (source_id, target_id, predicate) DO NOTHING
 """.replace("{parts}", _SOURCE_AND_TARGET)
 
-_SHOW_STATEMENTS: LiteralString = """
+_SHOW_RELATION_MENTIONS: LiteralString = """
 UPDATE relation_mentions AS said SET relation_id = shown.relation_id
 FROM (
     SELECT mention.chunk_id, mention.class_id, mention.stated_as,
@@ -172,7 +173,7 @@ _OF_SPLIT_DOCUMENTS: LiteralString = """mention.chunk_id IN (
         JOIN entity_bearers AS bearer ON bearer.source_id = said.named_as
         WHERE chunk.document_id = ANY(%(documents)s)))"""
 
-# Those that show, and then those that are hidden or moved: each has its index.
+# First the visible mentions, then those that are hidden or moved: each condition has its own index.
 _SHOW: tuple[LiteralString, ...] = (
     _SHOW_MENTIONS.replace("{where}", "mention.entity_id = ANY(%(entities)s)"),
     _SHOW_MENTIONS.replace(
@@ -180,8 +181,8 @@ _SHOW: tuple[LiteralString, ...] = (
         "mention.named_as = ANY(%(entities)s) AND mention.entity_id IS DISTINCT FROM mention.named_as",
     ),
     _SHOW_EDITS,
-    _SHOW_STATEMENTS.replace("{where}", "mention.relation_id = ANY(%(relations)s)"),
-    _SHOW_STATEMENTS.replace(
+    _SHOW_RELATION_MENTIONS.replace("{where}", "mention.relation_id = ANY(%(relations)s)"),
+    _SHOW_RELATION_MENTIONS.replace(
         "{where}",
         "mention.stated_as = ANY(%(relations)s) AND mention.relation_id IS DISTINCT FROM mention.stated_as",
     ),
@@ -204,7 +205,7 @@ def _show_documents(where: LiteralString) -> tuple[LiteralString, ...]:
     return (
         _SHOW_MENTIONS.replace("{where}", where),
         _MOVED_RELATIONS.replace("{where}", where),
-        _SHOW_STATEMENTS.replace("{where}", where),
+        _SHOW_RELATION_MENTIONS.replace("{where}", where),
     )
 
 
@@ -215,46 +216,51 @@ _SHOW_SPLIT_DOCUMENTS = _show_documents(_OF_SPLIT_DOCUMENTS)
 async def resolve(
     connection: Connection, project_id: ProjectId, entities: Sequence[EntityId]
 ) -> None:
-    """Show, move or hide these entities' mentions and statements anew, with those of their parts; refresh has to follow.
+    """Update the entity of these entities' mentions, and of those of their parts; the caller must refresh
+    afterwards.
 
-    Nothing may be published meanwhile.
+    The caller holds the publishing lock.
     """
     with_parts = await _with_parts(connection, entities)
-    _, gone = await same_names.refresh(connection, project_id, with_parts)
-    affected = list({*with_parts, *await _with_parts(connection, entities), *map(EntityId, gone)})
+    _, removed = await same_names.refresh(connection, project_id, with_parts)
+    affected = list(
+        {*with_parts, *await _with_parts(connection, entities), *map(EntityId, removed)}
+    )
     subjects: dict[str, object] = {
         "entities": affected,
-        "relations": await _touching(connection, affected),
+        "relations": await _list_relations_of(connection, affected),
         "project_id": project_id,
     }
     await connection.execute(_STALE, {**subjects, "sign": -1})
     await connection.execute(_MOVE_RELATIONS, subjects)
     for statement in _SHOW:
         await connection.execute(statement, subjects)
-    subjects["relations"] = await _touching(connection, affected)
+    subjects["relations"] = await _list_relations_of(connection, affected)
     await connection.execute(_STALE, {**subjects, "sign": 1})
 
 
 async def resolve_documents(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Show, move or hide these documents' mentions anew, since they changed their access class."""
+    """Update the entities of these documents' mentions after a change of their access class."""
     for statement in _SHOW_DOCUMENTS:
         await connection.execute(statement, {"documents": list(documents)})
 
 
 async def apply_splits(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Move what these documents have just been read to say to the parts to which people split it off."""
+    """Move the new mentions of these documents to the parts that people split off."""
     for statement in _SHOW_SPLIT_DOCUMENTS:
         await connection.execute(statement, {"documents": list(documents)})
 
 
-async def settle_bearers(
+async def update_bearers(
     connection: Connection, project_id: ProjectId, names: Collection[UUID]
 ) -> None:
-    """Decide anew who bears these names, and move all their mentions where that has changed; refresh has to follow."""
+    """Determine the bearers of these names again, and move mentions where they changed; the caller must refresh
+    afterwards.
+    """
     if names:
-        changed, gone = await same_names.refresh(connection, project_id, names)
+        changed, removed = await same_names.refresh(connection, project_id, names)
         if changed:
-            await resolve(connection, project_id, [EntityId(each) for each in changed | gone])
+            await resolve(connection, project_id, [EntityId(each) for each in changed | removed])
 
 
 async def _with_parts(connection: Connection, entities: Sequence[EntityId]) -> list[EntityId]:
@@ -262,6 +268,6 @@ async def _with_parts(connection: Connection, entities: Sequence[EntityId]) -> l
     return [EntityId(row[0]) for row in await cursor.fetchall()]
 
 
-async def _touching(connection: Connection, entities: Sequence[EntityId]) -> list[UUID]:
-    cursor = await connection.execute(_TOUCHING, {"entities": list(entities)})
+async def _list_relations_of(connection: Connection, entities: Sequence[EntityId]) -> list[UUID]:
+    cursor = await connection.execute(_RELATIONS_OF, {"entities": list(entities)})
     return [row[0] for row in await cursor.fetchall()]

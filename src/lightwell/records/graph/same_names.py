@@ -1,7 +1,7 @@
-"""Bearers of one name: which attribute values of a name contradict each other within one access class.
+"""Bearers of one name: entities that share a name, but have different attribute values within one access class.
 
-Each of these values has an entity, whose id follows from the name and the value. A class whose texts do not contradict
-each other has no bearers: the name is one entity there. So nothing depends on another class, nor on any order.
+Each value gets an entity whose id follows from the name and the value. In a class without contradicting values
+the name is one entity. So the result depends neither on other classes nor on any order.
 """
 
 from collections.abc import Collection, Sequence
@@ -39,16 +39,16 @@ FROM ({" UNION ALL ".join(_VALUES.replace("{field}", field) for field in _FIELDS
 JOIN entities AS entity ON entity.entity_id = given.named_as
 """  # noqa: S608 - only our own words
 
-_MAKE = f"""
+_CREATE_BEARERS = f"""
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 SELECT DISTINCT entity_key(project_id, ref), project_id, ref, normalized_name FROM ({_CONTRADICTING}) AS bearer
 ORDER BY 1
 ON CONFLICT (project_id, entity_ref) DO NOTHING
 """  # noqa: S608 - only our own words
 
-_FORGET = "DELETE FROM entity_bearers WHERE source_id = ANY(%(names)s)"
+_DELETE = "DELETE FROM entity_bearers WHERE source_id = ANY(%(names)s)"
 
-_REMEMBER = f"""
+_STORE = f"""
 INSERT INTO entity_bearers (source_id, class_id, field, value, bearer_id)
 SELECT named_as, class_id, field, value, entity_key(project_id, ref) FROM ({_CONTRADICTING}) AS bearer
 ORDER BY 1, 2, 3, 4
@@ -58,31 +58,31 @@ _BEARERS = """
 SELECT source_id, class_id, field, value, bearer_id FROM entity_bearers WHERE source_id = ANY(%(names)s)
 """
 
-_LEFT_OVER = """
+_MARK_STALE = """
 INSERT INTO stale_profiles (subject_id, class_id, project_id, subject, delta)
 SELECT bearer_id, 0, %(project_id)s, 'entity', 0 FROM unnest(%(bearers)s::uuid[]) AS gone (bearer_id)
 ON CONFLICT (subject_id, class_id) DO NOTHING
 """
 
 
-async def names_with_attributes(
+async def list_names_with_attributes(
     connection: Connection, documents: Sequence[DocumentId]
 ) -> set[UUID]:
-    """Return the names of which these documents state an attribute that distinguishes."""
+    """Return the names for which these documents state a distinguishing attribute."""
     cursor = await connection.execute(_NAMES, {"documents": list(documents)})
     return {row[0] for row in await cursor.fetchall()}
 
 
 async def refresh(
-    connection: Connection, project_id: ProjectId, given: Collection[UUID]
+    connection: Connection, project_id: ProjectId, names: Collection[UUID]
 ) -> tuple[set[UUID], set[UUID]]:
-    """Decide anew who bears these names; return the names of which that has changed, and the bearers that are gone."""
-    facts: dict[str, object] = {"names": sorted(given), "project_id": project_id}
-    before = set(await (await connection.execute(_BEARERS, facts)).fetchall())
-    await connection.execute(_FORGET, facts)
-    await connection.execute(_MAKE, facts)
-    await connection.execute(_REMEMBER, facts)
-    after = set(await (await connection.execute(_BEARERS, facts)).fetchall())
-    gone = {row[4] for row in before} - {row[4] for row in after}
-    await connection.execute(_LEFT_OVER, {**facts, "bearers": sorted(gone)})
-    return {row[0] for row in before ^ after}, gone
+    """Determine the bearers of these names again; return the names whose bearers changed, and the bearers that are gone."""
+    parameters: dict[str, object] = {"names": sorted(names), "project_id": project_id}
+    before = set(await (await connection.execute(_BEARERS, parameters)).fetchall())
+    await connection.execute(_DELETE, parameters)
+    await connection.execute(_CREATE_BEARERS, parameters)
+    await connection.execute(_STORE, parameters)
+    after = set(await (await connection.execute(_BEARERS, parameters)).fetchall())
+    removed = {row[4] for row in before} - {row[4] for row in after}
+    await connection.execute(_MARK_STALE, {**parameters, "bearers": sorted(removed)})
+    return {row[0] for row in before ^ after}, removed

@@ -1,4 +1,4 @@
-"""Which sources a profile keeps: one rule for each project, so that every worker derives the same profiles."""
+"""The number and choice of sources in a profile: one rule per project, so that every worker derives the same profiles."""
 
 from typing import LiteralString
 
@@ -33,7 +33,7 @@ KEPT_FIRST: LiteralString = """
     CASE WHEN (SELECT source_id_strategy = 'KEEP' FROM projects WHERE project_id = %(project_id)s)
          THEN {chunk_id} END NULLS FIRST, {chunk_id} DESC
 """
-"""The project's order of sources, those that stay first, as SQL for an ORDER BY; `{chunk_id}` is the column."""
+"""The project's order of sources, those to keep first, as SQL for an ORDER BY; `{chunk_id}` is the column."""
 
 
 COMPARISONS: LiteralString = """
@@ -54,10 +54,12 @@ COMPARISONS: LiteralString = """
 """.replace("{kept_first}", KEPT_FIRST.replace("{chunk_id}", "said.chunk_id")).replace(
     "{max_sources}", LIMIT_OF_PROJECT
 )
-"""What the reader's texts and people say of a COMPARED_TO, nowhere kept but where it is said; `{relation}` has `members` and `predicate`."""
+"""The comparisons and use cases of a COMPARED_TO relation, read from its mentions and edits; `{relation}` has
+`members` and `predicate`.
+"""
 
 
-async def read(connection: Connection, project_id: ProjectId) -> SourceRetention:
+async def get(connection: Connection, project_id: ProjectId) -> SourceRetention:
     """Return the project's rule."""
     row = await (await connection.execute(_READ, {"project_id": project_id})).fetchone()
     if row is None:
@@ -66,15 +68,15 @@ async def read(connection: Connection, project_id: ProjectId) -> SourceRetention
 
 
 @repeatable
-async def write(database: Database, project_id: ProjectId, retention: SourceRetention) -> None:
-    """Set the project's rule; when it changes, the next refresh derives all profiles anew."""
+async def store(database: Database, project_id: ProjectId, retention: SourceRetention) -> None:
+    """Set the project's rule; if it changes, the next refresh recomputes all profiles."""
     facts = {
         "project_id": project_id,
         "limit": retention.limit,
         "strategy": retention.strategy.value,
     }
     async with database.transaction() as connection:
-        if await read(connection, project_id) == retention:
+        if await get(connection, project_id) == retention:
             return
         await connection.execute(PUBLISHING_LOCK, facts)
         changed = await (await connection.execute(_WRITE, facts)).fetchone()

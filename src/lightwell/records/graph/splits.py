@@ -1,7 +1,8 @@
-"""Splits of entities: which mentions a person moved to another entity, in which documents, and whether that still holds.
+"""Stored splits: which mentions a person moved to another entity, in which documents, and whether the split is
+undone.
 
-A split holds within the access classes that the documents had when it was made: whoever sees such a document sees its
-mentions moved, and to all others nothing has changed.
+A split applies within the access classes that the documents had when it was made: readers of such a document
+see its mentions moved; for all others nothing changes.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, SplitId
-from lightwell.domain.splits import StandingSplit
+from lightwell.domain.splits import ActiveSplit
 from lightwell.records.database import Connection, Database, Row, repeatable
 from lightwell.records.graph import merge_trees, resolution
 from lightwell.records.graph.profiles import refresh_all
@@ -23,7 +24,7 @@ from lightwell.records.locks import PUBLISHING_LOCK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewSplit:
-    """A split to be written down: what these documents and chunks say of `entity` is of `name`."""
+    """A split to store: mentions of `entity` in these documents and chunks move to `name`."""
 
     id: SplitId
     entity: EntityId
@@ -34,7 +35,7 @@ class NewSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitResult:
-    """The part, and how many passages speak of it that spoke of another entity before."""
+    """The part, and the number of passages whose mentions moved to it."""
 
     part: EntityId
     passages: int
@@ -51,7 +52,7 @@ WHERE mention.entity_id = ANY(%(members)s) AND mention.class_id = ANY(%(classes)
 ORDER BY chunk.chunk_id, mention.named_as
 """
 
-# Whoever names a part shows it again to those who share a tag with this person.
+# If the part exists but is hidden, it becomes visible again to those who share a tag with this person.
 _MAKE_PART = """
 INSERT INTO entities (entity_id, project_id, entity_ref, normalized_name)
 VALUES (entity_key(%(project_id)s, %(ref)s), %(project_id)s, %(ref)s, %(normalized)s)
@@ -86,7 +87,7 @@ UPDATE split_passages SET undone_at = now(), undone_by = %(by)s
 WHERE split_id = ANY(%(splits)s) AND class_id = ANY(%(classes)s) AND undone_at IS NULL
 """
 
-_STANDING: LiteralString = """
+_LIST: LiteralString = """
 SELECT split.split_id, split.name, array_agg(DISTINCT mention.name COLLATE "C"),
        array_agg(DISTINCT document.source_url COLLATE "C"), count(DISTINCT chunk.chunk_id), split.made_at
 FROM entity_splits AS split
@@ -107,15 +108,17 @@ ORDER BY split.split_id DESC LIMIT %(limit)s
 
 @repeatable
 async def split(database: Database, reader: Reader, new: NewSplit) -> SplitResult:
-    """Write a split down, in one transaction; raise `Invalid` when there is nothing to move or nowhere to move it."""
+    """Store a split in one transaction; raise `Invalid` if there is nothing to move or no other entity to move it to."""
     async with database.transaction() as connection:
         await connection.execute(PUBLISHING_LOCK, {"project_id": reader.project_id})
-        merged = await merge_trees.members(connection, reader, [new.entity])
+        merged = await merge_trees.list_members(connection, reader, [new.entity])
         members = merged.get(new.entity, [new.entity])
         rows = await _mentions(connection, reader, new, members)
         part = await _make_part(connection, reader, new.name)
         if part in members:
-            raise Invalid(f"{new.name!r} is a name of this very entity; give the part another one")
+            raise Invalid(
+                f"{new.name!r} is a name of this entity itself; give the part another name"
+            )
         await _write(connection, reader, new, part, rows)
         sources = {EntityId(row[0]) for row in rows}
         await resolution.resolve(connection, reader.project_id, [*sources, part])
@@ -127,10 +130,11 @@ async def split(database: Database, reader: Reader, new: NewSplit) -> SplitResul
 async def unsplit(
     database: Database, reader: Reader, name: str, chosen: UUID
 ) -> tuple[EntityId, ...]:
-    """Undo the split with this id, or those that made this part, and return what has the mentions again.
+    """Undo the split with this id, or those that made this part, and return the entities that have the mentions
+    again.
 
-    It is undone in the reader's access classes alone. Raises `NotFound` where none holds there; `name` is what the
-    reader called it.
+    It is undone in the reader's access classes only. Raises `NotFound` if none is active there; `name` is the
+    reader's word for it, for the message.
     """
     async with database.transaction() as connection:
         facts: dict[str, object] = {
@@ -140,7 +144,7 @@ async def unsplit(
             "id": chosen,
         }
         await connection.execute(PUBLISHING_LOCK, facts)
-        merged = await merge_trees.members(connection, reader, [EntityId(chosen)])
+        merged = await merge_trees.list_members(connection, reader, [EntityId(chosen)])
         facts["members"] = merged.get(EntityId(chosen), [chosen])
         rows = await (await connection.execute(_ACTIVE, facts)).fetchall()
         if not rows:
@@ -155,10 +159,10 @@ async def unsplit(
 
 async def list_active(
     database: Database, reader: Reader, *, after: SplitId | None, limit: int
-) -> list[StandingSplit]:
-    """Return the splits that move what the reader sees, the latest first, those before `after`."""
+) -> list[ActiveSplit]:
+    """Return the splits that move mentions which the reader sees, the latest first, those before `after`."""
     rows = await database.rows(
-        _STANDING,
+        _LIST,
         {
             "project_id": reader.project_id,
             "classes": list(reader.classes),
@@ -167,13 +171,13 @@ async def list_active(
         },
     )
     return [
-        StandingSplit(
+        ActiveSplit(
             split_id=SplitId(row[0]),
             part=row[1],
             names=tuple(row[2]),
             urls=tuple(row[3]),
             passages=row[4],
-            made_at=row[5],
+            split_at=row[5],
         )
         for row in rows
     ]
@@ -182,7 +186,7 @@ async def list_active(
 async def _mentions(
     connection: Connection, reader: Reader, new: NewSplit, members: Sequence[EntityId]
 ) -> list[Row]:
-    """Return the mentions that are to move; raise `Invalid` where a document or a passage has none."""
+    """Return the mentions to move; raise `Invalid` if one of the documents or passages has none."""
     cursor = await connection.execute(
         _MENTIONS,
         {
@@ -208,9 +212,9 @@ async def _make_part(connection: Connection, reader: Reader, name: str) -> Entit
         "normalized": normalize_name(name),
         "by": sorted(reader.tags),
     }
-    made = await (await connection.execute(_MAKE_PART, facts)).fetchone()
-    assert made is not None  # noqa: S101 - the statement returns the row it makes or finds
-    return EntityId(made[0])
+    row = await (await connection.execute(_MAKE_PART, facts)).fetchone()
+    assert row is not None  # noqa: S101 - the statement returns the row it makes or finds
+    return EntityId(row[0])
 
 
 async def _write(

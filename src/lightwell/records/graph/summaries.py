@@ -1,4 +1,4 @@
-"""Profiles whose descriptions are long: marked by refresh, taken by whoever has a model, written when nothing changed."""
+"""The queue of profiles with long descriptions: refresh fills it, whoever has a model claims from it and stores summaries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from lightwell.domain.ids import ClassId, ProjectId
 from lightwell.records.database import Connection, Database
 
 LONG_BYTES = 500
-"""No description below this has more tokens than a threshold may be: a token has a byte at least."""
+"""Shorter descriptions cannot exceed any token threshold, because a token has at least one byte."""
 
-_TAKEN_SECONDS = 300.0
+_CLAIM_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LongProfile:
-    """A profile as refresh left it: `description` is the descriptions joined."""
+    """A profile as refresh computed it: `description` is its descriptions joined."""
 
     subject_id: UUID
     class_id: ClassId
@@ -43,7 +43,7 @@ WHERE long_profiles.subject_id = touched.subject_id AND long_profiles.class_id =
   AND (octet_length(profile.description) <= %(bytes)s OR 'description' = ANY(profile.by_hand))
 """
 
-_TAKE = """
+_CLAIM = """
 WITH next AS (
     SELECT long.subject_id, long.class_id FROM long_profiles AS long
     WHERE project_id = %(project_id)s AND (taken_until IS NULL OR taken_until < now())
@@ -60,7 +60,7 @@ SELECT subject_id, class_id, display_name, description FROM taken JOIN profiles 
 ORDER BY subject_id, class_id
 """
 
-# A profile that was refreshed meanwhile says something else: then its mark stays.
+# A profile that was refreshed meanwhile has another description: then the summary is not stored and the mark stays.
 _WRITE = """
 WITH written AS (
     UPDATE profiles SET description = %(summary)s, summary_ids = %(replies)s, updated_at = now()
@@ -74,21 +74,21 @@ DELETE FROM long_profiles USING written
 WHERE long_profiles.subject_id = written.subject_id AND long_profiles.class_id = written.class_id
 """
 
-_LET_STAND = """
+_DELETE_MARK = """
 DELETE FROM long_profiles USING profiles AS profile
 WHERE long_profiles.subject_id = %(subject)s AND long_profiles.class_id = %(class_id)s
   AND profile.subject_id = %(subject)s AND profile.class_id = %(class_id)s AND profile.description = %(joined)s
 """
 
-_GIVE_BACK = """
+_RELEASE = """
 UPDATE long_profiles SET taken_until = NULL
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[]) AS given (subject_id, class_id)
 WHERE long_profiles.subject_id = given.subject_id AND long_profiles.class_id = given.class_id
 """
 
 
-async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
-    """Note which of the profiles just recomputed are long."""
+async def mark_long(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> None:
+    """Mark those of the recomputed profiles whose descriptions are long, and unmark the others."""
     parameters = {
         "subjects": [subject for subject, _ in touched],
         "classes": [class_id for _, class_id in touched],
@@ -98,16 +98,17 @@ async def mark(connection: Connection, touched: Sequence[tuple[UUID, int]]) -> N
         await connection.execute(statement, parameters)
 
 
-async def take(
+async def claim(
     database: Database, project_id: ProjectId, *, limit: int, since: datetime | None = None
 ) -> list[LongProfile]:
-    """Take up to `limit` long profiles that nobody else has in hand; they come back by themselves after minutes.
+    """Claim up to `limit` long profiles that nobody else has claimed; a claim ends by itself after five
+    minutes.
 
-    With `since` only those that were derived then or later.
+    With `since`, only profiles that were recomputed then or later.
     """
     rows = await database.rows(
-        _TAKE,
-        {"project_id": project_id, "limit": limit, "seconds": _TAKEN_SECONDS, "since": since},
+        _CLAIM,
+        {"project_id": project_id, "limit": limit, "seconds": _CLAIM_SECONDS, "since": since},
     )
     return [
         LongProfile(subject_id=row[0], class_id=ClassId(row[1]), name=row[2], description=row[3])
@@ -118,22 +119,22 @@ async def take(
 async def write(
     database: Database, profile: LongProfile, summary: str, replies: Sequence[UUID]
 ) -> None:
-    """Put the summary in the place of the descriptions it was made of; do nothing when these have changed."""
+    """Replace the descriptions by their summary; do nothing if the profile has changed."""
     await database.execute(_WRITE, {**_key(profile), "summary": summary, "replies": list(replies)})
 
 
-async def let_stand(database: Database, profile: LongProfile) -> None:
-    """Leave the descriptions joined until they change."""
-    await database.execute(_LET_STAND, _key(profile))
+async def keep_unsummarised(database: Database, profile: LongProfile) -> None:
+    """Unmark the profile: its descriptions stay joined until they change."""
+    await database.execute(_DELETE_MARK, _key(profile))
 
 
-async def give_back(database: Database, profiles: Sequence[LongProfile]) -> None:
-    """Leave these to whoever asks next; what was written is not theirs any more."""
+async def release(database: Database, profiles: Sequence[LongProfile]) -> None:
+    """Release these claims, so that others can claim the profiles."""
     parameters = {
         "subjects": [profile.subject_id for profile in profiles],
         "classes": [profile.class_id for profile in profiles],
     }
-    await database.execute(_GIVE_BACK, parameters)
+    await database.execute(_RELEASE, parameters)
 
 
 def _key(profile: LongProfile) -> dict[str, object]:

@@ -1,7 +1,7 @@
-"""What people see of jobs, and do about them: list, show, retry, cancel.
+"""Job control for people: list, show, retry, cancel.
 
-A failed or cancelled job keeps what a retry needs, the document's bytes or its staged chunks, until the document
-has a newer job or is deleted.
+A failed or cancelled job keeps what a retry needs, the document's bytes or its staged chunks, until the
+document has a newer job or is deleted.
 """
 
 from lightwell.domain.access import Reader
@@ -41,7 +41,7 @@ WHERE job.document_id = %(document)s AND document.class_id = ANY(%(classes)s)
 ORDER BY job.id DESC LIMIT 1
 """
 
-# A step goes on only with what it needs: the bytes, the staged chunks, or the published ones.
+# A retry needs the step's input: the bytes, the staged chunks, or the published ones.
 _RETRY = """
 UPDATE ingestion_jobs AS job
 SET status = CASE current_step WHEN '' THEN 'queued' WHEN 'embed' THEN 'embedding' ELSE 'extracting' END,
@@ -64,7 +64,7 @@ SET status = 'cancelled', leased_by = NULL, leased_until = NULL, completed_at = 
 WHERE id = %(job)s
 """
 
-# What is published stays; the next sync of the source finds a document that failed, and enqueues it again.
+# Published chunks stay. The next sync of the source finds a failed document and enqueues it again.
 _CANCELLED = """
 UPDATE source_documents
 SET status = 'failed', error_code = 'cancelled',
@@ -92,7 +92,7 @@ async def list_page(
     before: JobId | None,
     limit: int,
 ) -> list[Job]:
-    """Return up to `limit` jobs of documents that the reader sees, the latest first; `before` pages on."""
+    """Return up to `limit` jobs of documents that the reader sees, the latest first, those before `before`."""
     parameters = {
         **_parameters(reader),
         "state": state and state.value,
@@ -105,13 +105,13 @@ async def list_page(
 
 @repeatable
 async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
-    """Put a failed or cancelled job back into the queue, at the step where it ended; raise `NotFound` or `Invalid`."""
+    """Requeue a failed or cancelled job at the step where it ended; raise `NotFound` or `Invalid`."""
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
         job = await _lock_for_update(connection, reader, job_id)
         if job.state not in (JobState.FAILED, JobState.CANCELLED):
             raise Invalid(
-                f"The job is {job.state.value}: only one that failed or was cancelled is retried"
+                f"The job is {job.state.value}: only failed and cancelled jobs can be retried"
             )
         keys = {"job": job_id, "document": job.document_id, "classes": list(reader.classes)}
         (latest,) = await (await connection.execute(_LATEST, keys)).fetchall()
@@ -128,16 +128,16 @@ async def retry(database: Database, reader: Reader, job_id: JobId) -> Job:
 
 @repeatable
 async def cancel(database: Database, reader: Reader, job_id: JobId) -> Job:
-    """End a job that is not at its end; raise `NotFound`, or `Invalid` where it is.
+    """Cancel an open job; raise `NotFound`, or `Invalid` if it has ended or its document is published.
 
-    What the document showed before stays. A worker that has the job in hand gives it up at its next step.
+    What the document showed before stays. A worker that holds the job stops at its next step.
     """
     async with database.transaction() as connection:
         job = await _lock_for_update(connection, reader, job_id)
         if not job.state.is_open:
             raise Invalid(f"The job is {job.state.value} already: there is nothing to cancel")
         if job.step == _PUBLISHED:
-            raise Invalid("The document is published already: delete it to take it out")
+            raise Invalid("The document is published already: delete the document to remove it")
         keys = {"job": job_id, "document": job.document_id}
         await connection.execute(_CANCEL, keys)
         is_reread = job.step == _READ_AGAIN

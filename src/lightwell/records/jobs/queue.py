@@ -1,7 +1,8 @@
-"""Durable work: jobs claimed under a lease, one document each.
+"""The job queue: one job per document, claimed under a lease.
 
-A worker writes for a job only inside a transaction that began with `advance` or `finish`, which fail with
-`Lost` once the lease has gone to another worker. So a worker that was paused past its lease can do no harm.
+A worker writes for a job only in transactions that begin with `advance`, `renew` or `complete`. These raise
+`LeaseLost` once another worker has taken the job over. So a worker that was paused longer than its lease can do
+no harm.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from uuid import UUID
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Format
 from lightwell.domain.entity_refs import author_ref
-from lightwell.domain.errors import Lost
+from lightwell.domain.errors import LeaseLost
 from lightwell.domain.ids import ClassId, DocumentId, GlobalRef, JobId, ProjectId, new_id
 from lightwell.domain.jobs import JobState
 from lightwell.records.database import Connection, Database, Row, repeatable
@@ -21,9 +22,9 @@ from lightwell.records.locks import lock_project
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A job in the hands of one worker, with its document; `step` is the step to go on with, "" at first.
+    """A job that a worker has claimed, with its document; `step` is the step to continue with, "" at first.
 
-    `upload` holds the document's bytes until it has been cut into chunks, and is b"" from then on.
+    `upload` holds the document's bytes until it is chunked, b"" afterwards.
     """
 
     job_id: JobId
@@ -42,14 +43,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Worker:
-    """Who holds leases, and for how long: `seconds` without a heartbeat, and others may take over."""
+    """A worker and its lease time: after `seconds` without a heartbeat, other workers may take its jobs over."""
 
     name: str
     seconds: float
 
 
 MAX_ATTEMPTS = 10
-"""A job that was begun this often without an end fails by itself: it may have killed its workers."""
+"""A job that was claimed this often without an end fails: it may crash its workers."""
 
 _CLAIM = """
 WITH next AS (
@@ -84,7 +85,7 @@ FROM claimed JOIN source_documents USING (document_id)
 ORDER BY claimed.created_at, claimed.id
 """
 
-_AGAIN = """
+_REENQUEUE = """
 INSERT INTO ingestion_jobs (id, project_id, document_id, status, current_step, progress, total_chunks, processed_chunks)
 SELECT given.id, project_id, document_id, 'extracting', %(step)s, 75, chunk_count, chunk_count
 FROM unnest(%(ids)s::uuid[], %(documents)s::uuid[]) AS given (id, document_id)
@@ -93,7 +94,7 @@ WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = '
 ON CONFLICT DO NOTHING
 """
 
-# Rows are locked in the order of their keys, here and below: nobody waits in a circle (records/locks.py).
+# All statements of this module lock rows in the order of their keys, so that transactions do not deadlock (records/locks.py).
 _OWN = """
 WITH own AS (
     SELECT id FROM ingestion_jobs
@@ -127,7 +128,7 @@ FROM document
 WHERE source_documents.document_id = document.document_id AND status IS DISTINCT FROM %(status)s
 """
 
-_COUNTED = """
+_ADD_PROCESSED = """
 UPDATE ingestion_jobs
 SET processed_chunks = processed_chunks + counted.chunks,
     progress = 25 + 50 * (processed_chunks + counted.chunks) / greatest(total_chunks, 1)
@@ -135,8 +136,8 @@ FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[]) AS counted (id, chunks)
 WHERE ingestion_jobs.id = counted.id
 """
 
-# A copied file has the time of its copying: what it says of itself is better, unless that cannot be.
-_CUT = """
+# Copying a file changes its time, so a plausible date in the document itself is preferred.
+_RECORD_CHUNKING = """
 WITH given AS (
     SELECT * FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[], %(titles)s::text[], %(authors)s::text[],
                          %(author_refs)s::text[], %(dates)s::timestamptz[])
@@ -212,7 +213,7 @@ SELECT source_url FROM ingestion_jobs AS job JOIN source_documents USING (docume
 WHERE job.project_id = %(project_id)s AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
 """
 
-_OPEN_FOR = """
+_OPEN_OF_READER = """
 SELECT count(*) FROM ingestion_jobs AS job JOIN source_documents USING (document_id)
 WHERE class_id = ANY(%(classes)s) AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
 """
@@ -222,9 +223,9 @@ WHERE class_id = ANY(%(classes)s) AND job.status IN ('queued', 'chunking', 'embe
 async def enqueue_reextraction(
     database: Database, reader: Reader, documents: Sequence[DocumentId], *, step: str
 ) -> int:
-    """Enqueue those of the reader's documents that are published, from this step on; return how many.
+    """Enqueue those of the reader's documents that are published, from this step on; return their number.
 
-    One that has an open job is left out: it is read anew anyway.
+    A document with an open job is left out, because that job extracts from it anyway.
     """
     parameters = {
         "ids": [new_id() for _ in documents],
@@ -235,7 +236,7 @@ async def enqueue_reextraction(
     }
     async with database.transaction() as connection:
         await lock_project(connection, reader.project_id)
-        return (await connection.execute(_AGAIN, parameters)).rowcount
+        return (await connection.execute(_REENQUEUE, parameters)).rowcount
 
 
 async def claim(
@@ -246,7 +247,7 @@ async def claim(
     limit: int,
     only: Sequence[DocumentId] | None = None,
 ) -> list[Claim]:
-    """Take up to `limit` open jobs, oldest first, whose lease is free or has run out; `only` those of these documents."""
+    """Claim up to `limit` open jobs, oldest first, whose lease is free or has expired; `only` those of these documents."""
     parameters = {
         "project_id": project_id,
         "worker": worker.name,
@@ -266,7 +267,7 @@ async def advance(
     step: str,
     progress: int,
 ) -> None:
-    """Begin a step of all these jobs, or raise `Lost` when any of them is no longer this worker's."""
+    """Begin a step of these jobs and renew their leases; raise `LeaseLost` if another worker has taken one of them over."""
     parameters = {
         "jobs": list(jobs),
         "worker": worker.name,
@@ -277,82 +278,85 @@ async def advance(
     }
     rows = await (await connection.execute(_ADVANCE, parameters)).fetchall()
     if len(rows) != len(jobs):
-        raise Lost("Another worker has taken these jobs over")
+        raise LeaseLost("Another worker has taken these jobs over")
     documents: list[UUID] = [row[0] for row in rows]
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": state.value})
 
 
 async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
-    """Begin another transaction of the step that these jobs are in, or raise `Lost`."""
+    """Begin another transaction of the current step; raise `LeaseLost` if another worker has taken one of the jobs over."""
     parameters = {"jobs": list(jobs), "worker": worker.name, "seconds": worker.seconds}
     renewed = await connection.execute(_RENEW, parameters)
     if renewed.rowcount != len(jobs):
-        raise Lost("Another worker has taken these jobs over")
+        raise LeaseLost("Another worker has taken these jobs over")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedJob:
-    """What cutting a job's document into chunks brought to light."""
+    """The result of chunking a job's document: the number of chunks, and title, author and date from the document."""
 
     job_id: JobId
     chunks: int
     title: str
     author: str
-    dated: datetime | None
+    document_date: datetime | None
 
 
-async def record_chunking(connection: Connection, cuts: Sequence[ChunkedJob]) -> None:
-    """Record what each job's document is, and let go of its bytes."""
+async def record_chunking(connection: Connection, chunked: Sequence[ChunkedJob]) -> None:
+    """Store the result of chunking, and delete the documents' bytes."""
     await connection.execute(
-        _CUT,
+        _RECORD_CHUNKING,
         {
-            "jobs": [entry.job_id for entry in cuts],
-            "chunks": [entry.chunks for entry in cuts],
-            "titles": [entry.title for entry in cuts],
-            "authors": [entry.author for entry in cuts],
-            "author_refs": [author_ref(entry.author) for entry in cuts],
-            "dates": [entry.dated for entry in cuts],
+            "jobs": [entry.job_id for entry in chunked],
+            "chunks": [entry.chunks for entry in chunked],
+            "titles": [entry.title for entry in chunked],
+            "authors": [entry.author for entry in chunked],
+            "author_refs": [author_ref(entry.author) for entry in chunked],
+            "dates": [entry.document_date for entry in chunked],
         },
     )
 
 
 async def add_processed(connection: Connection, chunks: dict[JobId, int]) -> None:
-    """Add to each job's processed chunks."""
-    await connection.execute(_COUNTED, {"jobs": list(chunks), "chunks": list(chunks.values())})
+    """Add to each job's number of processed chunks."""
+    await connection.execute(
+        _ADD_PROCESSED, {"jobs": list(chunks), "chunks": list(chunks.values())}
+    )
 
 
 async def complete(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
-    """End these jobs well, or raise `Lost`."""
+    """Complete these jobs; raise `LeaseLost` if another worker has taken one of them over."""
     done = await connection.execute(_COMPLETE, {"jobs": list(jobs), "worker": worker.name})
     rows = await done.fetchall()
     if len(rows) != len(jobs):
-        raise Lost("Another worker has taken these jobs over")
+        raise LeaseLost("Another worker has taken these jobs over")
     documents: list[UUID] = [row[0] for row in rows]
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": "active"})
 
 
 async def fail(database: Database, job: JobId, worker: Worker, *, code: str, message: str) -> None:
-    """End a job badly; what it had staged is dropped, what was published before stays."""
+    """Fail a job: delete the document's staged chunks, keep its published ones."""
     await database.execute(
         _FAIL, {"job": job, "worker": worker.name, "code": code, "message": message}
     )
 
 
 async def renew_leases(database: Database, worker: Worker) -> int:
-    """Renew all of the worker's leases; return how many it still holds."""
+    """Renew all leases of the worker; return their number."""
     return await database.execute(_HEARTBEAT, {"worker": worker.name, "seconds": worker.seconds})
 
 
 async def release(database: Database, worker: Worker, jobs: Sequence[JobId] | None = None) -> None:
-    """Free these of the worker's open jobs, None for all, so that others need not wait; the attempt counts."""
-    given = None if jobs is None else list(jobs)
-    await database.execute(_RELEASE, {"worker": worker.name, "attempts": 0, "jobs": given})
+    """Release these open jobs of the worker, None for all, so that others can claim them; the attempt counts."""
+    job_ids = None if jobs is None else list(jobs)
+    await database.execute(_RELEASE, {"worker": worker.name, "attempts": 0, "jobs": job_ids})
 
 
 async def undo_claim(database: Database, worker: Worker) -> None:
-    """Free all of the worker's open jobs as if they had not been claimed: what stopped them was not theirs.
+    """Release all open jobs of the worker without counting the attempt: something other than the jobs stopped
+    it.
 
-    The attempt counts all the same where the lease has run out: that may well be the document's doing.
+    The attempt counts if the lease has expired, because then the document may be the cause.
     """
     await database.execute(_RELEASE, {"worker": worker.name, "attempts": 1, "jobs": None})
 
@@ -360,20 +364,20 @@ async def undo_claim(database: Database, worker: Worker) -> None:
 async def count_open(
     database: Database, project_id: ProjectId, only: Sequence[DocumentId] | None = None
 ) -> int:
-    """Return how many jobs of the project, or of these documents of it, are not at their end."""
+    """Return the number of open jobs of the project, or of these documents."""
     documents = None if only is None else list(only)
     rows = await database.rows(_OPEN, {"project_id": project_id, "only": documents})
     return int(rows[0][0])
 
 
-async def open_urls(database: Database, project_id: ProjectId) -> set[str]:
-    """Return the URLs of the project's documents whose jobs are not at their end, for whoever follows their source."""
+async def list_open_urls(database: Database, project_id: ProjectId) -> set[str]:
+    """Return the URLs of the project's documents with open jobs."""
     return {row[0] for row in await database.rows(_OPEN_URLS, {"project_id": project_id})}
 
 
 async def count_open_for(database: Database, reader: Reader) -> int:
-    """Return how many open jobs are for documents that the reader sees."""
-    rows = await database.rows(_OPEN_FOR, {"classes": list(reader.classes)})
+    """Return the number of open jobs of documents that the reader sees."""
+    rows = await database.rows(_OPEN_OF_READER, {"classes": list(reader.classes)})
     return int(rows[0][0])
 
 

@@ -1,4 +1,4 @@
-"""Ingestion runs: one sync of one source from start to end, the documents it changed, and where it left off."""
+"""Ingestion runs: one sync of one source, the documents that it changed, and the cursor where it ended."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -65,7 +65,7 @@ ORDER BY cursor.source_system, cursor.cursor_key
 async def begin(
     database: Database, project_id: ProjectId, system: str, scope: str
 ) -> tuple[RunId, datetime]:
-    """Write down that a sync has begun; return its id and when that was."""
+    """Store the start of a sync; return the run's id and start time."""
     run = RunId(new_id())
     fields = {"run": run, "project_id": project_id, "system": system, "scope": scope}
     rows = await database.rows(_BEGIN, fields)
@@ -75,7 +75,7 @@ async def begin(
 async def record_changes(
     connection: Connection, run: RunId, documents: Sequence[DocumentId], change: RunChange
 ) -> None:
-    """Write down what a run did to these documents, in the transaction that does it."""
+    """Store how a run changed these documents, in the transaction that changes them."""
     if documents:
         fields = {"run": run, "documents": list(documents), "change": change.value}
         await connection.execute(_NOTE, fields)
@@ -84,7 +84,7 @@ async def record_changes(
 async def end(
     database: Database, run: RunId, *, inserted: int, updated: int, deleted: int, errors: str
 ) -> None:
-    """Write down how a sync ended; `errors` is "" when it ended well."""
+    """Store the end of a sync; `errors` is "" if it succeeded."""
     await database.execute(
         _END,
         {
@@ -98,10 +98,10 @@ async def end(
     )
 
 
-async def move_cursor(
+async def store_cursor(
     database: Database, project_id: ProjectId, system: str, key: str, value: str
 ) -> None:
-    """Write down where the last complete sync of this part of a source left off."""
+    """Store the position of the last complete sync of this part of a source."""
     fields = {"project_id": project_id, "system": system, "key": key, "value": value}
     await database.execute(_MOVE_CURSOR, fields)
 
@@ -109,7 +109,7 @@ async def move_cursor(
 async def list_page(
     database: Database, reader: Reader, *, before: RunId | None, limit: int
 ) -> list[Run]:
-    """Return up to `limit` runs that changed documents which the reader sees, the latest first; `before` pages on."""
+    """Return up to `limit` runs that changed documents which the reader sees, the latest first, those before `before`."""
     parameters = {**_parameters(reader), "run": None, "before": before, "limit": limit}
     return [_run(row) for row in await database.rows(_RUNS, parameters)]
 
@@ -124,7 +124,7 @@ async def get(database: Database, reader: Reader, run: RunId) -> Run:
 
 
 async def list_cursors(database: Database, reader: Reader) -> list[Cursor]:
-    """Return where each source left off of which the reader sees a document, by system and key."""
+    """Return the cursors of sources of which the reader sees a document, by system and key."""
     rows = await database.rows(_CURSORS, _parameters(reader))
     return [Cursor(system=row[0], key=row[1], value=row[2], updated_at=row[3]) for row in rows]
 

@@ -1,8 +1,8 @@
-"""What models replied, kept before anybody reads it, so that nothing is paid for twice.
+"""The cache of model replies: each reply is stored before it is parsed, so that it is paid for only once.
 
-A reply is found by the SHA-256 of the whole input that was sent for it, so another prompt, model or form is
-another question, and another parser is not. The keywords of a question are found by the hash of the question, which
-somebody could guess: it is stored keyed.
+The key is the SHA-256 of the whole request, so a changed prompt, model or schema is another request, and a
+changed parser is not. The keywords of a question are found by a hash of the question, which could be guessed:
+it is stored as a keyed hash.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from lightwell.records.database import Connection, Database, Row, repeatable
 
 
 class CacheType(StrEnum):
-    """What a kept reply was asked for."""
+    """What a cached reply was requested for."""
 
     ENTITY_EXTRACTION = "ENTITY_EXTRACTION"
     GLEANING = "GLEANING"
@@ -30,7 +30,7 @@ class CacheType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedReply:
-    """A reply as it came; `complete` is false when it was cut at its token limit."""
+    """A cached reply; `complete` is false when it was cut off at its token limit."""
 
     id: UUID
     text: str
@@ -43,7 +43,7 @@ class CachedReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheKey:
-    """A reply by what it was asked for and the hash of the input; `max_age` in seconds, None: however old it is."""
+    """Identifies a reply by its type and the hash of its request; older replies than `max_age` seconds do not count."""
 
     kind: CacheType
     content_hash: str
@@ -52,7 +52,7 @@ class CacheKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewReply:
-    """A reply to be kept, under what it is sought by; `chunk` is what it is about, where it is about one."""
+    """A reply to store under its key; `chunk` is the chunk that it is about, None if it is not about one."""
 
     key: CacheKey
     reply: Reply
@@ -72,8 +72,8 @@ WHERE kept.project_id = %(project_id)s
   AND (sought.max_age IS NULL OR kept.created_at > now() - make_interval(secs => sought.max_age))
 """
 
-# A chunk may have gone, or be going, while the model thought; its reply is kept all the same.
-_KEEP = """
+# The chunk may be deleted while the model works; the reply is stored anyway, because it is paid for.
+_STORE = """
 WITH given AS (
     SELECT given.*,
            CASE cache_type WHEN 'KEYWORD_EXTRACTION' THEN keyed_hash(%(project_id)s, content_hash)
@@ -109,19 +109,19 @@ DELETE FROM extraction_cache WHERE id IN (
     FOR UPDATE SKIP LOCKED)
 """
 
-_FORGET_EXPIRED = """
+_DELETE_EXPIRED = """
 DELETE FROM extraction_cache WHERE id IN (
     SELECT id FROM extraction_cache
     WHERE project_id = %(project_id)s AND expires_at <= now()
     FOR UPDATE SKIP LOCKED)
 """
 
-_FORGET_QUESTIONS = (
+_DELETE_KEYWORDS = (
     "DELETE FROM extraction_cache WHERE project_id = %(project_id)s AND expires_at IS NOT NULL"
 )
 
 _HOLD_CHUNKS = "SELECT FROM document_chunks WHERE chunk_id = ANY(%(chunks)s) ORDER BY chunk_id FOR NO KEY UPDATE"
-_HOLD_REPLIES = "SELECT FROM extraction_cache WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE"
+_LOCK_REPLIES = "SELECT FROM extraction_cache WHERE id = ANY(%(ids)s) ORDER BY id FOR NO KEY UPDATE"
 
 _NOTE = """
 UPDATE document_chunks SET llm_cache_ids = noted.ids
@@ -139,8 +139,8 @@ WHERE extraction_cache.id = given.id
 """
 
 
-# While work is open or a summary wanted, what seems left over may be about to be found again.
-_FORGET = """
+# While jobs or summaries are pending, a reply that seems unused may still be needed.
+_DELETE_UNUSED = """
 DELETE FROM extraction_cache AS kept
 WHERE project_id = %(project_id)s AND chunk_id IS NULL AND cache_type <> 'KEYWORD_EXTRACTION'
   AND NOT EXISTS (SELECT FROM ingestion_jobs AS job
@@ -156,21 +156,21 @@ WHERE project_id = %(project_id)s AND chunk_id IS NULL AND cache_type <> 'KEYWOR
 
 
 def content_hash(model: str, messages: Sequence[Message], schema: object) -> str:
-    """Return the SHA-256, in hexadecimal, of all that is sent."""
-    sent = [model, schema, [[message.role, message.content] for message in messages]]
-    whole = json.dumps(sent, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+    """Return the SHA-256, in hexadecimal, of the whole request."""
+    request = [model, schema, [[message.role, message.content] for message in messages]]
+    request_json = json.dumps(request, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return hashlib.sha256(request_json.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 async def find(
     database: Database, project_id: ProjectId, keys: Sequence[CacheKey]
 ) -> list[CachedReply | None]:
-    """Return the kept reply to each of these, in order, None where there is none.
+    """Return the cached reply for each of these keys, in order, None where there is none.
 
-    Replies that have outlived their time go first, when one is sought that is kept for a time.
+    If a key has a `max_age`, expired replies are deleted first.
     """
     if any(each.max_age is not None for each in keys):
-        await forget_expired(database, project_id)
+        await delete_expired(database, project_id)
     parameters = {
         "project_id": project_id,
         "types": [each.kind.value for each in keys],
@@ -184,17 +184,18 @@ async def find(
 async def store(
     database: Database, project_id: ProjectId, replies: Sequence[NewReply]
 ) -> list[CachedReply]:
-    """Commit raw replies together and return them in order; where another was faster with an equal input, that one's.
+    """Commit replies together and return them in order. If an equal request was stored meanwhile, its reply is
+    returned.
 
-    Replies of their kind that have outlived their age go.
+    Replies of the same type that exceed their age are deleted.
     """
-    given = {_name(each.key): each for each in replies}
-    for each in given.values():
+    by_name = {_name(each.key): each for each in replies}
+    for each in by_name.values():
         if each.key.max_age is not None:
             await database.execute(_EXPIRE, _parameters_with_age(project_id, each.key))
-    rows = await database.rows(_KEEP, _columns(project_id, list(given.values())))
-    kept = {row[0]: _cached_reply(row) for row in rows}
-    return [kept[_name(each.key)] for each in replies]
+    rows = await database.rows(_STORE, _columns(project_id, list(by_name.values())))
+    stored = {row[0]: _cached_reply(row) for row in rows}
+    return [stored[_name(each.key)] for each in replies]
 
 
 def _name(key: CacheKey) -> str:
@@ -226,43 +227,43 @@ def _columns(project_id: ProjectId, replies: Sequence[NewReply]) -> dict[str, ob
 async def link_replies_to_chunks(
     database: Database, read: Mapping[ChunkId, Sequence[UUID]]
 ) -> None:
-    """Write down which replies each chunk was read from, in order: the first pass, then gleaning."""
+    """Store which replies each chunk's mentions come from, in order: extraction, then gleaning."""
     pairs = [(chunk, reply) for chunk, replies in read.items() for reply in replies]
     parameters = {
         "chunks": [chunk for chunk, _ in pairs],
         "ids": [reply for _, reply in pairs],
     }
     async with database.relaxed_transaction() as connection, connection.pipeline():
-        for statement in (_HOLD_CHUNKS, _HOLD_REPLIES, _NOTE, _ADOPT):
+        for statement in (_HOLD_CHUNKS, _LOCK_REPLIES, _NOTE, _ADOPT):
             await connection.execute(statement, parameters)
 
 
 async def delete_unused_replies(database: Database, project_id: ProjectId) -> None:
-    """Remove the replies that no chunk, profile or merge is made of any more: they say what deleted documents said."""
-    await forget_expired(database, project_id)
-    await database.execute(_FORGET, {"project_id": project_id})
+    """Delete the replies that no chunk, profile or merge uses any more: they may repeat deleted documents."""
+    await delete_expired(database, project_id)
+    await database.execute(_DELETE_UNUSED, {"project_id": project_id})
 
 
-async def forget_expired(database: Database, project_id: ProjectId) -> None:
-    """Remove the replies whose time is over: the keywords of questions."""
-    await database.execute(_FORGET_EXPIRED, {"project_id": project_id})
+async def delete_expired(database: Database, project_id: ProjectId) -> None:
+    """Delete the replies that have expired: the keywords of questions."""
+    await database.execute(_DELETE_EXPIRED, {"project_id": project_id})
 
 
-async def forget_questions(connection: Connection, project_id: ProjectId) -> None:
-    """Remove all replies that are about questions, however young."""
-    await connection.execute(_FORGET_QUESTIONS, {"project_id": project_id})
+async def delete_keyword_replies(connection: Connection, project_id: ProjectId) -> None:
+    """Delete all replies about questions, expired or not."""
+    await connection.execute(_DELETE_KEYWORDS, {"project_id": project_id})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionStatistics:
-    """What extraction has cost in a project so far: tokens written for each one sent, second looks for each first."""
+    """The cost of extraction in a project so far: output tokens per input token, gleaning requests per first request."""
 
     output_share: float
-    second_looks: float
+    gleaning_share: float
 
 
-# Chunks on their way in are their document's.
-_HELD = """
+# Staged chunks have class 0, so the document's class decides.
+_USED_BY_READER = """
 EXISTS (SELECT FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
         WHERE chunk.llm_cache_ids <> '{}' AND chunk.llm_cache_ids @> ARRAY[kept.id]
           AND document.class_id = ANY(%(classes)s))
@@ -271,21 +272,21 @@ EXISTS (SELECT FROM document_chunks AS chunk JOIN source_documents AS document U
 _FIND_FOR = f"""
 SELECT found.place FROM ({_FIND}) AS found
 JOIN extraction_cache AS kept USING (id)
-WHERE {_HELD}
+WHERE {_USED_BY_READER}
 """  # noqa: S608 - only our own words
 
-_EXPERIENCE = f"""
+_EXTRACTION_STATISTICS = f"""
 SELECT count(*) FILTER (WHERE cache_type = 'ENTITY_EXTRACTION'), count(*) FILTER (WHERE cache_type = 'GLEANING'),
        coalesce(sum(tokens_used - input_tokens), 0), coalesce(sum(input_tokens), 0)
 FROM extraction_cache AS kept
-WHERE project_id = %(project_id)s AND cache_type IN ('ENTITY_EXTRACTION', 'GLEANING') AND {_HELD}
+WHERE project_id = %(project_id)s AND cache_type IN ('ENTITY_EXTRACTION', 'GLEANING') AND {_USED_BY_READER}
 """  # noqa: S608 - only our own words
 
 
-async def has_extractions(
+async def find_extracted(
     database: Database, reader: Reader, keys: Sequence[CacheKey]
 ) -> frozenset[CacheKey]:
-    """Return those of which a reply is kept that a document was read from which the reader sees."""
+    """Return those of the keys with a cached reply that a document which the reader sees was extracted from."""
     parameters = {
         "project_id": reader.project_id,
         "classes": list(reader.classes),
@@ -297,15 +298,17 @@ async def has_extractions(
     return frozenset(keys[place - 1] for place in places)
 
 
-async def extraction_statistics(
-    database: Database, reader: Reader, *, least: int
+async def get_extraction_statistics(
+    database: Database, reader: Reader, *, min_replies: int
 ) -> ExtractionStatistics | None:
-    """Return what the replies of the reader's documents tell of what is to come, None for fewer than `least`."""
+    """Return the statistics of the reader's documents, None for fewer than `min_replies` replies."""
     parameters = {"project_id": reader.project_id, "classes": list(reader.classes)}
-    first, second, written, sent = (await database.rows(_EXPERIENCE, parameters))[0]
-    if first < least or not sent:
+    first, second, written, request = (await database.rows(_EXTRACTION_STATISTICS, parameters))[0]
+    if first < min_replies or not request:
         return None
-    return ExtractionStatistics(output_share=float(written / sent), second_looks=second / first)
+    return ExtractionStatistics(
+        output_share=float(written / request), gleaning_share=second / first
+    )
 
 
 def _cached_reply(row: Row) -> CachedReply:

@@ -1,4 +1,4 @@
-"""A model asked through the cache: what was once replied is never asked again."""
+"""A chat model behind the cache: an equal request is never sent twice."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from lightwell.records.llm_cache import cache
 from lightwell.records.llm_cache.cache import CachedReply, CacheKey, CacheType, NewReply
 
 GRACE_SECONDS = 10.0
-"""How long a call under way is waited for when its batch is given up: it is paid for, so its reply is kept."""
+"""How long a cancelled batch waits for its calls in flight: they are paid for, so their replies are stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class CachedModel:
         self._sent: set[str] = set()
 
     def cache_key(self, request: ModelRequest) -> CacheKey:
-        """Return by what the question's reply is kept."""
+        """Return the key under which the reply to this request is cached."""
         return CacheKey(
             kind=request.kind,
             content_hash=request.content_hash
@@ -74,22 +74,23 @@ class CachedModel:
     async def reply(
         self, request: ModelRequest, *, or_kept: Sequence[ModelRequest] = ()
     ) -> CachedReply:
-        """Return the kept reply, or ask and keep it; a refusal is a reply too. Raises `ModelFailed`.
+        """Return the cached reply, or call the model and cache its reply; a refusal is cached too. Raises
+        `ModelFailed`.
 
-        A kept reply to one of `or_kept`, which ask the same in other words, will do as well.
+        A cached reply to one of `or_kept`, which ask the same in other words, is accepted too.
         """
-        sought = [self.cache_key(each) for each in (request, *or_kept)]
-        key = f"{request.kind} {sought[0].content_hash}"
+        keys = [self.cache_key(each) for each in (request, *or_kept)]
+        key = f"{request.kind} {keys[0].content_hash}"
         while (other := self._under_way.get(key)) is not None:
             await asyncio.wait([other])
             if not other.cancelled():
                 return other.result()
-        own = self._under_way[key] = asyncio.create_task(self._find_or_send(request, sought, key))
+        task = self._under_way[key] = asyncio.create_task(self._find_or_send(request, keys, key))
         try:
-            await asyncio.wait([own])
-            return own.result()
+            await asyncio.wait([task])
+            return task.result()
         finally:
-            await self._finish(own, key)
+            await self._finish(task, key)
 
     async def _find_or_send(
         self, request: ModelRequest, keys: Sequence[CacheKey], key: str
@@ -101,10 +102,10 @@ class CachedModel:
             reply = await self._send(request)
         return await self._keep(NewReply(key=keys[0], reply=reply, chunk=request.chunk))
 
-    async def _look_up(self, sought: Sequence[Sequence[CacheKey]]) -> list[CachedReply | None]:
-        """Return for each of these lists the first reply that is kept."""
-        known = iter(await cache.find(self.database, self.project_id, list(chain(*sought))))
-        each = [[next(known) for _ in alternatives] for alternatives in sought]
+    async def _look_up(self, keys: Sequence[Sequence[CacheKey]]) -> list[CachedReply | None]:
+        """Return for each list of keys the first cached reply, None if there is none."""
+        known = iter(await cache.find(self.database, self.project_id, list(chain(*keys))))
+        each = [[next(known) for _ in alternatives] for alternatives in keys]
         return [next(filter(None, found), None) for found in each]
 
     async def _store(self, arrived: Sequence[NewReply]) -> list[CachedReply]:
@@ -121,13 +122,13 @@ class CachedModel:
                 input_tokens=refusal.input_tokens,
                 output_tokens=refusal.output_tokens,
             )
-            return Reply(text=refusal.said, complete=True, usage=usage)
+            return Reply(text=refusal.response_text, complete=True, usage=usage)
 
-    async def _finish(self, own: asyncio.Task[CachedReply], key: str) -> None:
-        """See to it that the call has ended; one that was sent off may still bring its reply home."""
-        if not own.done() and key in self._sent:
-            await asyncio.wait([own], timeout=self._grace_seconds)
-        own.cancel()
-        await asyncio.wait([own])
+    async def _finish(self, task: asyncio.Task[CachedReply], key: str) -> None:
+        """Wait for a call that was sent, up to the grace period, so that its reply is stored; then end the task."""
+        if not task.done() and key in self._sent:
+            await asyncio.wait([task], timeout=self._grace_seconds)
+        task.cancel()
+        await asyncio.wait([task])
         self._under_way.pop(key, None)
         self._sent.discard(key)

@@ -1,4 +1,4 @@
-"""Is the server of a cluster there, and through which socket is it reached?"""
+"""Whether the server of a cluster runs, and the socket that it listens on."""
 
 import hashlib
 import os
@@ -26,8 +26,8 @@ def _pid_lines(cluster: Path) -> list[str]:
         return []
 
 
-def postmaster(cluster: Path) -> int | None:
-    """Return the pid of the cluster's server; a pid that went to another program does not count."""
+def server_pid(cluster: Path) -> int | None:
+    """Return the pid of the cluster's server, None if it does not run or the pid belongs to another program now."""
     lines = _pid_lines(cluster)
     if not lines or not _PID.fullmatch(lines[0].strip()):
         return None
@@ -37,51 +37,51 @@ def postmaster(cluster: Path) -> int | None:
 
 def _command_line(pid: int) -> str:
     if not Path("/proc/self").exists():
-        shown = subprocess.run(  # noqa: S603  a number and constants
+        process = subprocess.run(  # noqa: S603  a number and constants
             ["/bin/ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False
         )
-        return os.fsdecode(shown.stdout)
+        return os.fsdecode(process.stdout)
     try:
         return os.fsdecode(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" "))
     except (FileNotFoundError, ProcessLookupError):
         return ""
 
 
-def is_up(cluster: Path) -> bool:
-    """Tell whether its server runs, also where the pid means nothing: in another container.
+def is_running(cluster: Path) -> bool:
+    """Return whether the server runs, also where its pid is meaningless: in another container.
 
-    Raises `ServerFailed` where somebody else could be listening in its place: the folder of the socket is theirs.
+    Raises `ServerFailed` if another user owns the socket's folder and so could listen in the server's place.
     """
-    if postmaster(cluster) is not None:
+    if server_pid(cluster) is not None:
         return True
     folder = socket_folder(cluster)
     if folder != cluster and os.path.lexists(folder):
-        _refuse_foreign(folder, _servers(cluster))
-    return _answers(folder / SOCKET)
+        _refuse_foreign(folder, _allowed_owners(cluster))
+    return _accepts_connections(folder / SOCKET)
 
 
 def server_user(cluster: Path) -> int:
-    """Return the user id that the cluster's server runs as: its owner's, as PostgreSQL itself demands."""
+    """Return the id of the user that the server runs as: the cluster's owner, because PostgreSQL requires that."""
     return cluster.stat().st_uid
 
 
-def _servers(cluster: Path) -> set[int]:
-    """Return the user ids that may have made the folder of the socket: this process's, and for root the server's."""
-    ours = {os.geteuid()}
+def _allowed_owners(cluster: Path) -> set[int]:
+    """Return the ids of users that may own the socket's folder: this process's user, and for root the server's."""
+    allowed = {os.geteuid()}
     if os.geteuid() == 0 and cluster.exists():
-        ours.add(server_user(cluster))
-    return ours
+        allowed.add(server_user(cluster))
+    return allowed
 
 
-def _refuse_foreign(folder: Path, ours: set[int]) -> None:
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in ours or found.st_mode & 0o022:
+def _refuse_foreign(folder: Path, allowed: set[int]) -> None:
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in allowed or status.st_mode & 0o022:
         raise ServerFailed(
-            f"{folder}, meant for the server's socket, belongs to someone else: remove it"
+            f"{folder}, the folder for the server's socket, belongs to another user: remove it"
         )
 
 
-def _answers(path: Path) -> bool:
+def _accepts_connections(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, suppress(OSError):
         probe.settimeout(5)
         probe.connect(os.fspath(path))
@@ -90,7 +90,7 @@ def _answers(path: Path) -> bool:
 
 
 def socket_folder(cluster: Path) -> Path:
-    """Return the folder that a running server names, else the one it would get."""
+    """Return the folder that a running server names, else the one that it would use."""
     lines = _pid_lines(cluster)
     if len(lines) > 4 and lines[4].startswith("/"):
         return Path(lines[4])
@@ -102,7 +102,7 @@ def socket_folder(cluster: Path) -> Path:
 
 
 def make_socket_folder(cluster: Path, account: _programs.Account | None) -> Path:
-    """Return the folder for the socket of a server that is to start, clear of what a dead one left."""
+    """Return the folder for a new server's socket, without the files of a server that died."""
     folder = socket_folder(cluster)
     if folder != cluster:
         _make_private(folder, account)
@@ -118,4 +118,4 @@ def _make_private(folder: Path, account: _programs.Account | None) -> None:
     folder.chmod(0o700)
     if account:
         os.chown(folder, account.user, account.group)
-        _programs.check_passage(folder, account)
+        _programs.check_traversal(folder, account)

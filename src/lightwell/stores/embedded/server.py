@@ -1,4 +1,8 @@
-"""Lightwell's own PostgreSQL: one server for each data directory, shared by the processes using it."""
+"""The embedded PostgreSQL: one server per data directory, shared by all processes that use it.
+
+Each process holds a shared lock on `users.lock`, which ends with the process. Whoever leaves and can lock it
+exclusively was the last, and stops the server. `start.lock` serialises starting and stopping.
+"""
 
 import math
 import os
@@ -21,7 +25,7 @@ from lightwell.logs import logger
 if sys.platform == "win32":
     raise ServerFailed(
         "The embedded PostgreSQL needs Linux or macOS; "
-        "on Windows name a server in LIGHTWELL_DATABASE_URL"
+        "on Windows, set LIGHTWELL_DATABASE_URL to a PostgreSQL server"
     )
 
 import fcntl
@@ -31,7 +35,7 @@ from lightwell.stores.embedded import _presence, _programs
 
 _LOG_BYTES = 10_000_000
 _TAIL_BYTES = 2_000
-# The full-text parser asks LC_CTYPE what a letter is; under plain C every dash and curly quote is one.
+# PostgreSQL's text functions take letters from LC_CTYPE; under plain C, dashes and curly quotes count as letters.
 _CTYPES = ("C.UTF-8", "en_US.UTF-8", "UTF-8")
 _INITDB = (
     "--username=lightwell",
@@ -42,7 +46,7 @@ _INITDB = (
     "--locale=C",
     "--no-instructions",
 )
-# Written into postgresql.conf once, so that whoever runs the machine can change them there.
+# Written into postgresql.conf once, so that an administrator can change them there.
 _DEFAULTS = {
     "shared_buffers": "128MB",
     "max_connections": "100",
@@ -54,16 +58,16 @@ _DEFAULTS = {
     "log_min_messages": "warning",
     "log_line_prefix": "%m [%p] %q%u@%d ",
 }
-_ORPHANS = "pre-existing shared memory block"
+_ORPHANS_MESSAGE = "pre-existing shared memory block"
 
-_NO_DATABASE = 'database "lightwell" does not exist'
+_NO_DATABASE_MESSAGE = 'database "lightwell" does not exist'
 
 _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerStatus:
-    """What is known of a data directory's server; `cluster_version` is "" before the first start."""
+    """The state of a data directory's server; `cluster_version` is "" before the first start."""
 
     binaries_version: str
     """As in `18.6`."""
@@ -87,10 +91,10 @@ class _Home:
 
 @contextmanager
 def run_server(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
-    """Yield the URI of the server in `directory`, started at need; the last user to leave stops it.
+    """Yield the URI of the server in `directory`; start it if needed, and stop it when the last user leaves.
 
-    Uses nest, within a process and across processes. `timeout` is in seconds, for the start.
-    Raises ServerFailed; blocks, so that async code enters and leaves it in a thread.
+    Calls may nest, within a process and across processes. `timeout` is in seconds, for the start. Raises
+    `ServerFailed`. It blocks, so async code must run it in a thread.
     """
     home = _home(directory)
     with _explain_failures(home):
@@ -101,10 +105,10 @@ def run_server(directory: Path, *, timeout: float = 60.0) -> Generator[str]:
     try:
         with _explain_failures(home), _lock_exclusively(home):
             fcntl.flock(users, fcntl.LOCK_SH)
-            uri = _running(home, timeout)
+            uri = _ensure_running(home, timeout)
         yield uri
     finally:
-        if os.getpid() == owner:  # a forked child that unwinds is not the one who came in
+        if os.getpid() == owner:  # a forked child that unwinds must not stop its parent's server
             _stop_if_last(home, users, timeout)
         os.close(users)
 
@@ -117,9 +121,9 @@ def is_initialised(directory: Path) -> bool:
 
 
 def status(directory: Path) -> ServerStatus:
-    """Return what is known of the server in `directory`, without starting or changing anything.
+    """Return the state of the server in `directory`, without starting or changing anything.
 
-    Raises ServerFailed when the directory cannot be read or the binaries are not there.
+    Raises `ServerFailed` if the directory cannot be read or the binaries are missing.
     """
     home = _home(directory)
     with _explain_failures(home):
@@ -127,7 +131,7 @@ def status(directory: Path) -> ServerStatus:
         return ServerStatus(
             binaries_version=_programs.version(),
             cluster_version=marker.read_text().strip() if marker.exists() else "",
-            pid=_presence.postmaster(home.cluster),
+            pid=_presence.server_pid(home.cluster),
             cluster=home.cluster,
             log=home.log,
             socket=_presence.socket_folder(home.cluster) / _presence.SOCKET,
@@ -152,19 +156,16 @@ def _explain_failures(home: _Home) -> Generator[None]:
 
 
 def _check_owner(directory: Path) -> None:
-    """Raise `ServerFailed` for another user's data directory; root, who may have been lent it, is told."""
+    """Raise `ServerFailed` if another user owns the data directory; for root, log a warning instead."""
     owner = directory.stat().st_uid
     if owner == os.geteuid():
         return
     if os.geteuid() != 0:
         raise ServerFailed(
-            f"{directory} belongs to another user, who could read and change what is kept there:"
-            " name a data directory of your own in LIGHTWELL_DATA"
+            f"{directory} belongs to another user, who could read and change the data in it:"
+            " set LIGHTWELL_DATA to a data directory of your own"
         )
     _log.warning("server.directory_of_another_user", directory=str(directory), user=owner)
-
-
-# Who is here: a shared lock on users.lock each, gone with the process however it ends.
 
 
 def _open(path: Path) -> int:
@@ -198,16 +199,16 @@ def _is_last(users: int) -> bool:
     return True
 
 
-# Starting and stopping; all of it under start.lock.
+# Starting and stopping; the caller holds start.lock.
 
 
-def _running(home: _Home, timeout: float) -> str:
+def _ensure_running(home: _Home, timeout: float) -> str:
     deadline = time.monotonic() + timeout
-    account = _programs.account_of(home.cluster)
+    account = _programs.server_account(home.cluster)
     if not _is_cluster(home.cluster):
         _initialise(home, account)
     while True:
-        if not _presence.is_up(home.cluster):
+        if not _presence.is_running(home.cluster):
             _start(home, account, deadline)
         folder = _presence.socket_folder(home.cluster)
         uri = _uri(folder, _presence.server_user(home.cluster))
@@ -223,32 +224,32 @@ def _running(home: _Home, timeout: float) -> str:
 
 
 def _uri(folder: Path, user: int) -> str:
-    """Return the URI, by which libpq talks to nobody but a server that runs as this user."""
+    """Return the URI; libpq accepts only a server that runs as this user."""
     host = quote(os.fspath(folder), safe="")
     uri = f"postgresql://lightwell@/lightwell?host={host}&port={_presence.PORT}"
-    with suppress(KeyError):  # a container may not know its users' names, and libpq compares names
+    with suppress(KeyError):  # libpq compares user names, which a container may not know
         uri += f"&requirepeer={quote(pwd.getpwuid(user).pw_name, safe='')}"
     return uri
 
 
 def _refusal(uri: str) -> str:
-    """Return why the server takes no connection; "" when it does, and the database is there."""
+    """Return why the server refuses connections, "" if it accepts them and the database exists."""
     try:
         psycopg.connect(uri, connect_timeout=5).close()
     except psycopg.OperationalError as error:
-        if _NO_DATABASE not in str(error):
+        if _NO_DATABASE_MESSAGE not in str(error):
             return str(error)
-        _name_database(uri)
+        _rename_database(uri)
     return ""
 
 
-def _name_database(uri: str) -> None:
-    # A new database would be seven megabytes of copies; the one that initdb made serves nobody.
+def _rename_database(uri: str) -> None:
+    # A new database would take seven megabytes; renaming the unused one of initdb takes none.
     try:
         with psycopg.connect(uri, dbname="template1", autocommit=True) as connection:
             connection.execute("ALTER DATABASE postgres RENAME TO lightwell")
     except psycopg.Error as error:
-        raise ServerFailed(f"The database lightwell could not be made: {error}") from error
+        raise ServerFailed(f"The database lightwell could not be created: {error}") from error
 
 
 def _is_cluster(cluster: Path) -> bool:
@@ -258,13 +259,13 @@ def _is_cluster(cluster: Path) -> bool:
     if not marker.exists():
         raise ServerFailed(
             f"{cluster} is not a PostgreSQL data directory and not empty: "
-            f"move it away, or name another data directory"
+            f"move it away, or set LIGHTWELL_DATA to another directory"
         )
     found, ours = marker.read_text().strip(), _programs.version().partition(".")[0]
     if found != ours:
         raise ServerFailed(
-            f"{cluster} was written by PostgreSQL {found}, and this Lightwell brings {ours}. Either run "
-            f"a PostgreSQL {found} on it and name that one in LIGHTWELL_DATABASE_URL; or dump it with "
+            f"{cluster} was written by PostgreSQL {found}, and this Lightwell contains {ours}. Either run "
+            f"a PostgreSQL {found} on it and set LIGHTWELL_DATABASE_URL to it; or dump it with "
             f"PostgreSQL {found}, move the directory away and restore the dump into a new one; "
             f"or remove the directory and ingest again"
         )
@@ -272,9 +273,9 @@ def _is_cluster(cluster: Path) -> bool:
 
 
 def _initialise(home: _Home, account: _programs.Account | None) -> None:
-    # Under a name of its own: the initdb of a killed process may still be writing to the last one.
+    # A new temporary folder each time: the initdb of a killed process may still be writing to the previous one.
     fresh = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=home.directory))
-    _programs.hand_over(fresh, account)
+    _programs.give_ownership(fresh, account)
     started = time.monotonic()
     _initdb(fresh, account)
     fresh.rename(home.cluster)
@@ -282,7 +283,7 @@ def _initialise(home: _Home, account: _programs.Account | None) -> None:
 
 
 def _initdb(fresh: Path, account: _programs.Account | None) -> None:
-    # One syncfs instead of a thousand fsyncs: as safe, and a third of the time.
+    # One syncfs instead of a thousand fsyncs is as safe and takes a third of the time.
     sync = ["--sync-method=syncfs"] if sys.platform == "linux" else []
     defaults = [f"--set={name}={value}" for name, value in _DEFAULTS.items()]
     fixed = ["initdb", f"--pgdata={fresh}", *_INITDB, *sync, *defaults]
@@ -291,7 +292,7 @@ def _initdb(fresh: Path, account: _programs.Account | None) -> None:
         if b"invalid locale name" not in done.stdout:
             break
     else:
-        _log.warning("server.no_utf8_locale", effect="full text takes dashes for letters")
+        _log.warning("server.no_utf8_locale", effect="full-text search treats dashes as letters")
         done = _programs.run([*fixed, "--lc-ctype=C"], account)
     if done.returncode:
         raise ServerFailed(f"PostgreSQL's initdb failed in {fresh}:\n{_last_line(done.stdout)}")
@@ -301,16 +302,16 @@ def _start(home: _Home, account: _programs.Account | None, deadline: float) -> N
     for unfinished in home.directory.glob("postgres.new-*"):
         shutil.rmtree(unfinished, ignore_errors=True)
     (home.cluster / "postmaster.pid").unlink(missing_ok=True)
-    _programs.hand_over(home.cluster, account)
+    _programs.give_ownership(home.cluster, account)
     folder = _presence.make_socket_folder(home.cluster, account)
     started = time.monotonic()
     before = _rotate(home.log)
     while not _starts(home, folder, account, deadline):
-        words = _log_since(home.log, before)
-        # The children of a killed server may outlive it for a moment.
-        if _ORPHANS not in words or time.monotonic() > deadline:
+        log_text = _log_since(home.log, before)
+        # Child processes of a killed server may still be ending; retry until they have.
+        if _ORPHANS_MESSAGE not in log_text or time.monotonic() > deadline:
             raise ServerFailed(
-                f"PostgreSQL did not start on {home.cluster}; {home.log} says:\n{words}"
+                f"PostgreSQL did not start on {home.cluster}; {home.log} says:\n{log_text}"
             )
         time.sleep(0.1)
     _log.info("server.started", cluster=str(home.cluster), seconds=_since(started))
@@ -321,31 +322,31 @@ def _starts(home: _Home, folder: Path, account: _programs.Account | None, deadli
     options = shlex.join(_start_options(home.cluster, folder))
     arguments = ["start", "--silent", "--wait", f"--timeout={left}", f"--options={options}"]
     done = _programs.run(["pg_ctl", *arguments], account, cluster=home.cluster, log=home.log)
-    return done.returncode == 0 or _presence.is_up(home.cluster)
+    return done.returncode == 0 or _presence.is_running(home.cluster)
 
 
 def _start_options(cluster: Path, folder: Path) -> list[str]:
     quoted = '"' + str(folder).replace('"', '""') + '"'
-    musts = {
+    required = {
         "listen_addresses": "",
         "port": str(_presence.PORT),
         "unix_socket_directories": quoted,
-        "unix_socket_permissions": "0700",  # root passes whatever the bits say
+        "unix_socket_permissions": "0700",  # root can connect regardless
         "logging_collector": "off",
     }
     return [
         "-D",
         str(cluster),
-        *(part for pair in musts.items() for part in ("-c", "=".join(pair))),
+        *(part for pair in required.items() for part in ("-c", "=".join(pair))),
     ]
 
 
 def _stop(home: _Home, timeout: float) -> None:
-    if _presence.postmaster(home.cluster) is None:
-        if _presence.is_up(home.cluster):
+    if _presence.server_pid(home.cluster) is None:
+        if _presence.is_running(home.cluster):
             _log.warning("server.left_running", directory=str(home.directory), reason="pid unknown")
         return
-    account = _programs.account_of(home.cluster)
+    account = _programs.server_account(home.cluster)
     started = time.monotonic()
     for mode in ("fast", "immediate"):
         arguments = [
@@ -363,7 +364,7 @@ def _stop(home: _Home, timeout: float) -> None:
 
 
 def _rotate(log: Path) -> int:
-    """Return where the log ends now, in bytes."""
+    """Rotate a log that is too large; return the current size of the log in bytes."""
     size = log.stat().st_size if log.exists() else 0
     if size <= _LOG_BYTES:
         return size
@@ -379,8 +380,8 @@ def _log_since(log: Path, offset: int) -> str:
         return _last_line(file.read())
 
 
-def _last_line(words: bytes) -> str:
-    return words[-_TAIL_BYTES:].decode(errors="replace").strip()
+def _last_line(log_text: bytes) -> str:
+    return log_text[-_TAIL_BYTES:].decode(errors="replace").strip()
 
 
 def _size(cluster: Path) -> int:

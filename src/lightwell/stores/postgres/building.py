@@ -1,7 +1,7 @@
-"""How the approximate index of a table of vectors comes to stand, while everybody goes on reading and writing.
+"""Builds the approximate index of a vector table while reads and writes continue.
 
-One builds, the others go on without. Only the server knows of a building: the lock and the settings are its session's, so
-nothing is left to clean up when the client dies, but the half-built index, which the next builder drops.
+One process builds; the others continue without the index. The lock and the settings belong to the builder's
+session, so if it dies, only a half-built index remains, which the next builder drops.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from psycopg import sql
 from lightwell.logs import logger
 from lightwell.records.database import Connection, Database
 
-_TOLD_EVERY_SECONDS = 30.0
+_LOG_INTERVAL_SECONDS = 30.0
 
 _log = logger(__name__)
 
-# Whether the index stands, how many rows the table has at most (by its pages, so that none is counted), and the
-# megabytes in which the whole graph finds room.
+# Whether the index exists, an upper bound of the table's rows (computed from its size, so that no row is counted), and
+# the megabytes of memory that hold the whole HNSW graph.
 _STATE = """
 SELECT coalesce((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%(index)s)), false),
        size.bytes / (2 * size.dimension + 60),
@@ -54,23 +54,25 @@ SELECT phase, tuples_done FROM pg_stat_progress_create_index WHERE relid = to_re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproximateIndex:
-    """An HNSW index over the column `embedding` of a table that has more than `over` rows.
+    """An HNSW index over the column `embedding` of a table that has more than `min_rows` rows.
 
-    It is built in up to `max_memory` megabytes, or what the server gives to maintenance if that is more.
+    It is built with up to `max_memory` megabytes, or the server's maintenance_work_mem if that is larger.
     """
 
     table: str
     index: str
-    over: int
+    min_rows: int
     max_memory: int
 
 
 async def build(database: Database, index: ApproximateIndex) -> bool:
-    """Build what is wanted and not there, unless another does; return whether it stands; raise `StoreFailed`."""
+    """Build the index if the table needs it and no other process builds it; return whether it exists. Raises
+    `StoreFailed`.
+    """
     names = {"table": index.table, "index": index.index}
-    stands, rows, megabytes = (await database.rows(_STATE, names))[0]
-    if stands or rows <= index.over:
-        return bool(stands)
+    exists, rows, megabytes = (await database.rows(_STATE, names))[0]
+    if exists or rows <= index.min_rows:
+        return bool(exists)
     async with database.session() as session:
         locked = await (await session.execute(_LOCK, names)).fetchone()
         if locked != (True,):
@@ -84,12 +86,12 @@ async def build(database: Database, index: ApproximateIndex) -> bool:
 
 
 async def _build(session: Connection, index: ApproximateIndex) -> None:
-    """Build the index; what a crash left of one goes first."""
+    """Drop what an interrupted build left, then build the index."""
     await session.execute(_of(_DROP, index))
     try:
         await session.execute(_of(_CREATE, index))
     except (psycopg.errors.DiskFull, psycopg.errors.OutOfMemory):
-        # Several processes build in shared memory, of which a container may have very little.
+        # A parallel build needs shared memory, of which a container may have very little.
         await session.execute("SET max_parallel_maintenance_workers = 0")
         await session.execute(_of(_DROP, index))
         await session.execute(_of(_CREATE, index))
@@ -99,21 +101,21 @@ async def _build(session: Connection, index: ApproximateIndex) -> None:
 async def _log_progress(
     database: Database, index: ApproximateIndex, rows: int
 ) -> AsyncGenerator[None, None]:
-    """Log how far the building is, and its end."""
-    telling = asyncio.create_task(_log_once(database, index, rows))
+    """Log the progress of the build, and its end."""
+    logging_task = asyncio.create_task(_log_repeatedly(database, index, rows))
     try:
         yield
     finally:
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
+        logging_task.cancel()
+        await asyncio.gather(logging_task, return_exceptions=True)
     _log.info("vector index built", index=index.index)
 
 
-async def _log_once(database: Database, index: ApproximateIndex, rows: int) -> None:
+async def _log_repeatedly(database: Database, index: ApproximateIndex, rows: int) -> None:
     while True:
         for phase, done in await database.rows(_PROGRESS, {"table": index.table}):
             _log.info("building vector index", index=index.index, phase=phase, done=done, rows=rows)
-        await asyncio.sleep(_TOLD_EVERY_SECONDS)
+        await asyncio.sleep(_LOG_INTERVAL_SECONDS)
 
 
 def _of(statement: str, index: ApproximateIndex) -> sql.Composed:

@@ -1,4 +1,4 @@
-"""The graph in plain PostgreSQL tables: mentions, relations and their counts per class."""
+"""The graph in PostgreSQL tables: mentions, relations and their counts per class."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.graph import MIN_CONFIDENCE, ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.ports import Neighbourhood
-from lightwell.records.database import Database, Row, array_of
+from lightwell.records.database import Database, Row, format_uuid_array
 from lightwell.stores.postgres.topics import ON_TOPIC
 
 _ON_TOPIC = ON_TOPIC.replace("{chunk}", "mention.chunk_id")
@@ -50,7 +50,7 @@ ORDER BY bool_or(coalesce(source.root_id, relation.source_id) = ANY(%(entities)s
 LIMIT %(limit)s
 """.replace("{on_topic}", _ON_TOPIC)
 
-# Source lists hold at most fifty, mentions hold all; what a person gave as a source stands in the lists alone.
+# A profile lists at most fifty sources, while the mentions are complete; sources of manual edits are only in the profile.
 _SOURCED = """
 WITH seen AS (
     SELECT array_agg(chunk_id) AS chunks
@@ -121,7 +121,7 @@ ORDER BY sum(1.0 / rare.mentions) DESC, mention.chunk_id
 LIMIT %(limit)s
 """.replace("{on_topic}", _ON_TOPIC)
 
-# Identifiers travel as one string of bytes per chunk: thousands of rows would cost more than the search.
+# Ids are transferred as one byte string per chunk: transferring thousands of rows would cost more than the search.
 _MENTIONS = """
 SELECT uuid_send(chunk_id), string_agg(uuid_send(coalesce(merged.root_id, mention.entity_id)), ''::bytea)
 FROM document_entity_mentions AS mention LEFT JOIN merged_entities_of(%(classes)s) AS merged USING (entity_id)
@@ -136,7 +136,7 @@ WHERE subject_id = ANY((SELECT with_merged(%(entities)s::uuid[], %(classes)s))::
 GROUP BY coalesce(merged.root_id, subject_id)
 """
 
-# What was only seen side by side is in the mentions already.
+# Relations with the minimum confidence come from co-occurrence only, which the mentions already express.
 _RELATIONS = """
 WITH merged AS MATERIALIZED (
     SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
@@ -206,7 +206,7 @@ class PostgresGraph:
         self, reader: Reader, chunks: Sequence[ChunkId], named: Sequence[EntityId]
     ) -> Neighbourhood:
         parameters = {
-            "chunks": array_of(chunks),
+            "chunks": format_uuid_array(chunks),
             "classes": list(reader.classes),
             "side_by_side": MIN_CONFIDENCE,
         }
@@ -232,15 +232,17 @@ class PostgresGraph:
         )
 
     async def _query_chunks(
-        self, query: LiteralString, reader: Reader, limit: int, topic: str, **given: object
+        self, query: LiteralString, reader: Reader, limit: int, topic: str, **parameters: object
     ) -> list[ChunkId]:
-        seen = {"classes": list(reader.classes), "limit": limit, "topic": topic}
-        return [ChunkId(row[0]) for row in await self._database.rows(query, {**seen, **given})]
+        filters = {"classes": list(reader.classes), "limit": limit, "topic": topic}
+        return [
+            ChunkId(row[0]) for row in await self._database.rows(query, {**filters, **parameters})
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _EntityChunks:
-    """Distinct entities, ascending, each with how many of the chunks mention it; mentions as places in both."""
+    """Distinct entities, ascending, each with the number of chunks that mention it; mentions as index pairs."""
 
     entities: NDArray[np.bytes_]
     times: NDArray[np.intp]
@@ -260,13 +262,13 @@ def _entity_chunks(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> 
 
 
 def _linking(entity_chunks: _EntityChunks, named: Sequence[bytes]) -> str:
-    """Return, as an array of PostgreSQL, the entities whose counts matter: named, or mentioned by several chunks."""
-    several = _whole(entity_chunks.entities[entity_chunks.times > 1])
+    """Return, as text of a `uuid[]`, the entities whose counts are needed: named, or mentioned by several chunks."""
+    several = _to_id_bytes(entity_chunks.entities[entity_chunks.times > 1])
     return f"{{{','.join(each.hex() for each in sorted({*named, *several}))}}}"
 
 
-def _whole(entities: NDArray[np.bytes_]) -> list[bytes]:
-    """Return identifiers with the zeros at their ends, which an array of strings does not give back."""
+def _to_id_bytes(entities: NDArray[np.bytes_]) -> list[bytes]:
+    """Return ids with their trailing zero bytes, which an array of byte strings drops."""
     return cast("list[bytes]", entities.view(f"V{_ID.itemsize}").tolist())
 
 
@@ -277,14 +279,14 @@ def _neighbourhood(
     relations: Sequence[Row],
 ) -> Neighbourhood:
     counts = np.ones(len(entity_chunks.entities))
-    places, known = _places(entity_chunks, [row[0] for row in counted])
+    places, known = _indexes(entity_chunks, [row[0] for row in counted])
     counts[places[known]] = np.array([float(row[1]) for row in counted])[known]
-    sources, begun = _places(entity_chunks, [row[0] for row in relations])
-    targets, ended = _places(entity_chunks, [row[1] for row in relations])
-    inside = begun & ended
+    sources, source_known = _indexes(entity_chunks, [row[0] for row in relations])
+    targets, target_known = _indexes(entity_chunks, [row[1] for row in relations])
+    inside = source_known & target_known
     return Neighbourhood(
         chunks=tuple(chunks),
-        entities=tuple(_whole(entity_chunks.entities)),
+        entities=tuple(_to_id_bytes(entity_chunks.entities)),
         counts=counts,
         mentions=np.stack([entity_chunks.rows, entity_chunks.columns]),
         relations=np.stack([sources[inside], targets[inside]]),
@@ -292,10 +294,10 @@ def _neighbourhood(
     )
 
 
-def _places(
+def _indexes(
     entity_chunks: _EntityChunks, entities: Sequence[bytes]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return each entity's place among those mentioned, and whether it is one of them."""
+    """Return each entity's index among the mentioned ones, and whether it is one of them."""
     wanted = np.array(entities, _ID)
     if not len(entity_chunks.entities):
         return np.zeros(len(wanted), np.intp), np.zeros(len(wanted), np.bool_)

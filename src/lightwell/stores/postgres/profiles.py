@@ -1,7 +1,7 @@
-"""Profiles by meaning in pgvector: for each embedding space a table of entities' vectors and one of relations'.
+"""Vector search over profiles in pgvector: per embedding space a table for entities and one for relations.
 
-As for chunks, every visible profile is compared up to some number, and HNSW takes over beyond; each text is planned
-anew. A vector that is not of what its profile says now is passed over: the record of described profiles knows.
+As for chunks, all visible profiles are compared up to a limit, and HNSW is used beyond it; each query is
+planned anew. `described_profiles` records which vectors do not match their profiles; searches skip these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,12 +21,12 @@ from lightwell.records.database import Connection, Database, Row
 from lightwell.stores.postgres.building import ApproximateIndex, build
 
 _PROFILES_PER_SUBJECT = 3
-"""How many nearest profiles the approximate search looks at for each subject wanted: several may be of one."""
+"""How many nearest profiles the approximate search reads for each result: several may belong to one entity."""
 
 _MAX_MEMORY = 2_000
-"""Megabytes for the building of an index."""
+"""Megabytes for building an index."""
 
-# Looked at first, since even an index that exists is locked to be made: that would wait for a building.
+# Checked first: CREATE INDEX IF NOT EXISTS locks the table even if the index exists, and would wait for a running build.
 _PREPARED = "SELECT to_regclass({class_index_name}) IS NOT NULL"
 
 _PREPARE = """
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS {table} (
 CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
 """
 
-# Whoever holds the claim holds the row that records it, so that nobody else marks, claims or writes meanwhile.
+# Locks the rows of the claims, so that nobody else marks, claims or writes these profiles meanwhile.
 _CLAIMED = """
 SELECT described.subject_id, described.class_id{more}
 FROM unnest(%(ids)s::uuid[], %(classes)s::integer[], %(untils)s::timestamptz[]{given})
@@ -79,7 +79,7 @@ FROM (
 GROUP BY coalesce(merged.root_id, subject_id) ORDER BY min(distance), 1 LIMIT %(limit)s
 """
 
-# One statement that looks at how many there are, and compares all where they are few.
+# Counts the visible profiles up to the limit, and compares all of them if they are few, in one statement.
 _EXACT_IF_FEW = """
 SELECT counted.few, nearest.subject_id, nearest.similarity
 FROM (
@@ -91,7 +91,7 @@ LEFT JOIN LATERAL ({exact}) AS nearest ON true
 ORDER BY nearest.similarity DESC, nearest.subject_id
 """.replace("{exact}", _EXACT.replace("{few}", "counted.few"))
 
-# The sum keeps the planner from the class index.
+# `class_id + 0` keeps the planner from using the class index instead of the HNSW index.
 _APPROXIMATE = """
 SELECT coalesce(merged.root_id, subject_id) AS subject_id, 1 - min(distance) AS similarity
 FROM (
@@ -107,7 +107,7 @@ GROUP BY coalesce(merged.root_id, subject_id) ORDER BY min(distance), 1 LIMIT %(
 
 
 class PostgresProfiles:
-    """`ProfileIndex` over pgvector; of one kind, up to `max_exact` visible profiles are all compared."""
+    """`ProfileIndex` over pgvector; up to `max_exact` visible profiles of one kind are all compared."""
 
     def __init__(self, database: Database, *, max_exact: int = 20_000) -> None:
         self._database = database
@@ -150,12 +150,12 @@ class PostgresProfiles:
         *,
         limit: int,
     ) -> list[ProfileHit]:
-        looked_at = limit * _PROFILES_PER_SUBJECT
+        max_profiles = limit * _PROFILES_PER_SUBJECT
         parameters = {
             "vector": HalfVector(vector),
             "classes": list(reader.classes),
             "limit": limit,
-            "looked_at": looked_at,
+            "looked_at": max_profiles,
             "max_exact": self._max_exact,
         }
         rows = await self._database.rows(
@@ -166,7 +166,7 @@ class PostgresProfiles:
         async with self._database.transaction() as connection:
             await connection.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             await connection.execute(
-                sql.SQL("SET LOCAL hnsw.ef_search = {}").format(min(max(looked_at, 100), 1000))
+                sql.SQL("SET LOCAL hnsw.ef_search = {}").format(min(max(max_profiles, 100), 1000))
             )
             hits = await _search(connection, _of(_APPROXIMATE, space, subject), parameters)
             if len(hits) == limit:
@@ -174,16 +174,16 @@ class PostgresProfiles:
             return await _search(connection, _of(_EXACT, space, subject), parameters)
 
     async def build(self, space: SpaceId) -> bool:
-        standing: list[bool] = []
+        built: list[bool] = []
         for subject in ProfileSubject:
-            wanted = ApproximateIndex(
+            approximate_index = ApproximateIndex(
                 table=_table(space, subject),
                 index=f"{_table(space, subject)}_hnsw",
-                over=self._max_exact,
+                min_rows=self._max_exact,
                 max_memory=_MAX_MEMORY,
             )
-            standing.append(await build(self._database, wanted))
-        return all(standing)
+            built.append(await build(self._database, approximate_index))
+        return all(built)
 
 
 async def _search(

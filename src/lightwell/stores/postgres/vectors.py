@@ -1,8 +1,9 @@
-"""Chunks by meaning in pgvector: a table of half-precision vectors per embedding space.
+"""Vector search over chunks in pgvector: a table of half-precision vectors per embedding space.
 
-Up to some ten thousands of visible rows every one is compared: faster there than HNSW, and exact, so that nothing
-invisible bears on it. Beyond, HNSW with iterative scan (benchmarks/README.md has both, by share). The two are different
-SQL texts, each planned anew: a plan kept from a reader of everything would be a bad one for a reader of little.
+Up to some ten thousand visible rows, all of them are compared: at that size this is faster than HNSW, and
+exact, so invisible rows have no influence. Beyond, HNSW with iterative scan is used (benchmarks/README.md
+measures both). Each query is planned anew: a plan cached for a reader of everything would be bad for a reader
+of little.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,30 +20,36 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ChunkId, ClassId, SpaceId
 from lightwell.ports import ChunkVector, Hit
-from lightwell.records.database import Connection, Database, Row, array_of
+from lightwell.records.database import Connection, Database, Row, format_uuid_array
 from lightwell.stores.postgres.building import ApproximateIndex, build
 from lightwell.stores.postgres.topics import ON_TOPIC
 
-_LARGEST_INDEXED = 4_000
-"""pgvector's limit of dimensions for an HNSW index over half-precision vectors."""
+_MAX_INDEXED_DIMENSION = 4_000
+"""pgvector's limit for an HNSW index over half-precision vectors."""
 
 _MEASURED_ROWS = 100_000
-"""Where both ways cost the same at `max_exact` rows. Comparing all grows with what the reader sees, an approximate
-scan with how many rows it meets for one that the reader sees; so in a larger table they meet higher."""
+"""The table size at which exact and approximate search cost the same for `max_exact` visible rows. The cost of
+exact search grows with the visible rows, that of an approximate scan with the share of invisible rows. So in a
+larger table the limit is higher.
+"""
 
-_MET_HIGHER = 0.7
-"""The power of the table's growth by which they do: measured at 20,000, 100,000 and 1,000,000 rows."""
+_GROWTH_EXPONENT = 0.7
+"""The exponent of that growth, measured at 20,000, 100,000 and 1,000,000 rows."""
 
 _EF_SEARCH = 200
-"""Candidates that HNSW keeps while it searches 100,000 rows, no fewer than are asked for. In a larger table it finds
-less of what is near with as many, so they grow with its root."""
+"""Candidates that HNSW keeps while it searches 100,000 rows, at least `limit`. Recall falls with the size of
+the table, so the number grows with its square root.
+"""
 
-_MAX_SCANNED, _WORK_MEMS = 40_000, 8
-"""Where an iterative scan gives up: so many rows, or so many times the server's work_mem."""
+_MAX_SCANNED, _SCAN_MEM_MULTIPLIER = 40_000, 8
+"""Limits of an iterative HNSW scan: rows, and memory as a multiple of the server's work_mem. Without them a
+reader who sees little far from the question would scan the whole index; a scan that hits a limit is followed by
+an exact search.
+"""
 
 _PREPARED = "SELECT to_regclass({class_index_name}) IS NOT NULL"
 
-# Plain: a vector beside its class is read in one step, where one moved out of line costs several.
+# STORAGE PLAIN keeps the vector in its row: an out-of-line (TOAST) value would take several further reads.
 _PREPARE = """
 CREATE TABLE IF NOT EXISTS {table} (
     chunk_id  uuid PRIMARY KEY REFERENCES document_chunks ON DELETE CASCADE,
@@ -52,7 +59,7 @@ CREATE TABLE IF NOT EXISTS {table} (
 CREATE INDEX IF NOT EXISTS {class_index} ON {table} (class_id);
 """
 
-# The chunk says which class it has: it may have moved since the caller looked, and cannot move meanwhile.
+# The class is read from the locked chunk, because it may have changed since the caller read it.
 _PUT = """
 INSERT INTO {table} (chunk_id, class_id, embedding)
 SELECT chunk.chunk_id, chunk.class_id, given.embedding
@@ -72,14 +79,14 @@ WITH chunk AS (
 UPDATE {table} SET class_id = chunk.class_id FROM chunk WHERE {table}.chunk_id = chunk.chunk_id
 """
 
-# What has moved to another class, and whose copy here has still to follow, takes no place: this record holds it. With
-# `OFFSET 0` the planner looks each row up and does not join, which would keep it from the HNSW index.
+# Skips chunks whose class changed and whose row in this table is not updated yet (`index_changes`). `OFFSET 0` forces
+# a lookup per row; a join would keep the planner from using the HNSW index.
 _SETTLED: LiteralString = """
 NOT EXISTS (SELECT FROM index_changes AS change WHERE change.chunk_id = placed.chunk_id {looked_up})
 """
 
-# The sum keeps the planner from using the HNSW index, whatever the table's statistics say. The join hides what may
-# yet be wrong.
+# `+ 0.0` keeps the planner from using the HNSW index, whatever the table's statistics say. The join with the chunks
+# drops rows whose class here is outdated.
 _EXACT = """
 SELECT nearest.chunk_id, 1 - nearest.distance AS similarity FROM (
     SELECT chunk_id, class_id, (embedding <=> %(vector)b) + 0.0 AS distance
@@ -92,8 +99,8 @@ JOIN document_chunks AS chunk ON chunk.chunk_id = nearest.chunk_id AND chunk.cla
 ORDER BY similarity DESC, nearest.chunk_id
 """
 
-# How many chunks the reader sees and how many there are, neither of them counted; where they are few, the nearest. Up
-# to where every one is compared, other processes cost more than they spare.
+# The number of visible chunks comes from `class_totals`, the table size from the planner; if few chunks are visible, the
+# statement also returns the nearest. Parallel workers are off: at this size they cost more than they save.
 _EXACT_IF_FEW = """
 SELECT sizes.few, sizes.growth, found.chunk_id, found.similarity
 FROM (
@@ -110,7 +117,7 @@ LEFT JOIN LATERAL ({exact}) AS found ON true
 ORDER BY found.similarity DESC, found.chunk_id
 """.replace("{exact}", _EXACT.replace("{few}", "sizes.few"))
 
-# Here the sum, and seqscan off, keep the planner from anything but the HNSW index where it stands.
+# `class_id + 0` and `enable_seqscan = off` leave the planner no choice but the HNSW index, if it exists.
 _APPROXIMATE = """
 SELECT nearest.chunk_id, nearest.similarity, chunk.chunk_id IS NOT NULL FROM (
     SELECT chunk_id, class_id, 1 - (embedding <=> %(vector)b) AS similarity
@@ -143,9 +150,9 @@ _VECTORS = "SELECT chunk_id, embedding FROM {table} WHERE chunk_id = ANY(%(chunk
 class PostgresVectors:
     """`VectorIndex` over pgvector.
 
-    Up to `max_exact` visible rows (more in a space of more than 100,000) every one is compared. A space that has more
-    rows gets its approximate index, built in up to `max_memory` megabytes, or what the server gives to maintenance if
-    that is more.
+    Up to `max_exact` visible rows (more in a space of more than 100,000) all are compared. A space with more
+    rows gets an approximate index, built with up to `max_memory` megabytes, or the server's
+    maintenance_work_mem if that is larger.
     """
 
     def __init__(
@@ -156,13 +163,13 @@ class PostgresVectors:
         self._max_memory = max_memory
 
     async def prepare(self, space: SpaceId, dimension: int) -> None:
-        if dimension > _LARGEST_INDEXED:
+        if dimension > _MAX_INDEXED_DIMENSION:
             raise Invalid(
-                f"pgvector indexes at most {_LARGEST_INDEXED} dimensions, and the embedding model gives {dimension};"
+                f"pgvector indexes at most {_MAX_INDEXED_DIMENSION} dimensions, and the embedding model gives {dimension};"
                 " set LIGHTWELL_EMBEDDING_DIMENSION to have the model shorten its vectors"
             )
         async with self._database.transaction() as connection:
-            # Looked at first, since even an index that exists is locked to be made: that would wait for a building.
+            # Checked first: CREATE INDEX IF NOT EXISTS locks the table, and would wait for a running build.
             if not (await _row(connection, _of(_PREPARED, space), {}))[0]:
                 await connection.execute(
                     "SELECT pg_advisory_xact_lock(hashtext('lightwell vectors'))"
@@ -187,7 +194,7 @@ class PostgresVectors:
     async def reclassify(
         self, space: SpaceId, chunks: Sequence[ChunkId], class_id: ClassId
     ) -> None:
-        # each goes to the class that it has by now, which is this one or a later one
+        # The statement sets each chunk's current class, which is `class_id` or a later one.
         await self._database.execute(_of(_RECLASSIFY, space), {"chunks": list(chunks)})
 
     async def nearest(
@@ -206,7 +213,7 @@ class PostgresVectors:
             "topic": topic,
             "max_exact": self._max_exact,
             "measured_rows": _MEASURED_ROWS,
-            "met_higher": _MET_HIGHER,
+            "met_higher": _GROWTH_EXPONENT,
         }
         rows = await self._database.rows(_of(_EXACT_IF_FEW, space), parameters, prepare=False)
         few, growth = rows[0][:2]
@@ -214,12 +221,12 @@ class PostgresVectors:
             return _hits([row[2:] for row in rows if row[2] is not None])
         async with self._database.transaction() as connection:
             await connection.execute(_ITERATIVE, _scan_settings(limit, growth))
-            found = await _plan_settings(connection, _of(_APPROXIMATE, space), parameters)
+            found = await _fetch_unprepared(connection, _of(_APPROXIMATE, space), parameters)
         if len(found) == limit:
             return _hits([row for row in found if row[2]])
-        # The scan gave up before it had found enough, since what the reader sees is far from the question.
+        # The scan reached its limit before it found enough: what the reader sees is far from the question.
         async with self._database.transaction() as connection:
-            return _hits(await _plan_settings(connection, _of(_EXACT, space), parameters))
+            return _hits(await _fetch_unprepared(connection, _of(_EXACT, space), parameters))
 
     async def similarities(
         self, space: SpaceId, vector: NDArray[np.float32], reader: Reader, chunks: Sequence[ChunkId]
@@ -229,7 +236,7 @@ class PostgresVectors:
             {
                 "vector": HalfVector(vector),
                 "classes": list(reader.classes),
-                "chunks": array_of(chunks),
+                "chunks": format_uuid_array(chunks),
             },
         )
         return {ChunkId(row[0]): row[1] for row in rows}
@@ -242,24 +249,24 @@ class PostgresVectors:
 
     async def build(self, space: SpaceId) -> bool:
         table = _table(space)
-        wanted = ApproximateIndex(
+        approximate_index = ApproximateIndex(
             table=table,
             index=f"{table}_hnsw",
-            over=self._max_exact,
+            min_rows=self._max_exact,
             max_memory=self._max_memory,
         )
-        return await build(self._database, wanted)
+        return await build(self._database, approximate_index)
 
 
 def _scan_settings(limit: int, growth: float) -> dict[str, str]:
     return {
         "ef_search": str(min(max(limit, round(_EF_SEARCH * sqrt(growth))), 1000)),
         "max_scanned": str(_MAX_SCANNED),
-        "work_mems": str(_WORK_MEMS),
+        "work_mems": str(_SCAN_MEM_MULTIPLIER),
     }
 
 
-async def _plan_settings(
+async def _fetch_unprepared(
     connection: Connection, query: LiteralString, parameters: Mapping[str, object]
 ) -> list[Row]:
     return await (await connection.execute(query, parameters, prepare=False)).fetchall()
@@ -288,7 +295,7 @@ def _of(statement: LiteralString, space: SpaceId, *, dimension: int = 0) -> Lite
     table = _table(space)
     composed = sql.SQL(statement).format(
         few=sql.SQL("true"),
-        # The planner leaves it out where no topic is given, since each text is planned with its values.
+        # The planner removes this condition if there is no topic, because each query is planned with its values.
         on_topic=sql.SQL(ON_TOPIC).format(chunk=sql.Identifier("placed", "chunk_id")),
         settled=sql.SQL(_SETTLED.replace("{looked_up}", "")),
         settled_each=sql.SQL(_SETTLED.replace("{looked_up}", "OFFSET 0")),
