@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 from training import local_reader
 from training.local_reader import Passage, Read
 
@@ -112,7 +112,7 @@ def new_spot(case: Case) -> list[tuple[float, int, int, int]]:
         (
             (read.answerable * read.score(unit.start, unit.end), place, unit.start, unit.end)
             for place, (each, read) in enumerate(zip(case.passages, case.reads, strict=True))
-            for unit in units(each["text"])
+            for unit in split_into_units(each["text"])
         ),
         reverse=True,
     )

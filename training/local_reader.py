@@ -22,7 +22,7 @@ from tokenizers import BertWordPieceTokenizer
 
 from lightwell.domain.calibration import sigmoid
 from lightwell.models.local import read_verified
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -160,7 +160,7 @@ def _ends(ids: list[int], most: int) -> list[int]:
 
 def _cuts(text: str, spans: NDArray[np.int64]) -> list[tuple[int, int]]:
     """Return token ranges that together are the text: as many whole units as fit into a window."""
-    ends = [*(unit.end for unit in units(text)), len(text)]
+    ends = [*(unit.end for unit in split_into_units(text)), len(text)]
     edges = np.unique(np.searchsorted(spans[:, 0], np.array(ends), side="left")).tolist()
     cuts: list[tuple[int, int]] = []
     first = 0

@@ -13,7 +13,7 @@ import json
 from pathlib import Path
 
 from lightwell.connectors.files import Files
-from lightwell.domain.access import tags_of
+from lightwell.domain.access import parse_tags
 from lightwell.domain.evidence import Evidence
 from lightwell.settings import Settings
 from lightwell.wiring import open_knowledge_base
@@ -40,7 +40,7 @@ def _row(evidence: Evidence) -> dict[str, object]:
 
 async def write(given: argparse.Namespace) -> None:
     async with open_knowledge_base(Settings(data=given.store)) as kb:
-        await kb.ingest(Files(root=given.documents.resolve(), default_tags=tags_of(TAGS)))
+        await kb.ingest(Files(root=given.documents.resolve(), default_tags=parse_tags(TAGS)))
         reader = await kb.reader(TAGS)
         with gzip.open(given.out, "wt") as out:
             for line in given.questions.read_text().splitlines():
