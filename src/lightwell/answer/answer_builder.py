@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from lightwell.answer.generation import VerifiedSentence
-from lightwell.answer.quotes import Quote, make_citation, make_nearest_citation
+from lightwell.answer.nearest import missing_words_notes, nearest_citations
+from lightwell.answer.quotes import Quote, make_citation
 from lightwell.answer.stream_events import Part
 from lightwell.domain.evidence import (
     INSUFFICIENT,
@@ -14,9 +15,6 @@ from lightwell.domain.evidence import (
     Retrieval,
     confidence,
 )
-
-_MAX_NEAREST = 3
-
 
 @dataclass(slots=True)
 class CitationNumbers:
@@ -46,6 +44,7 @@ class AnswerBuilder:
     text: str = ""
     _numbers: CitationNumbers = field(default_factory=CitationNumbers)
     _said: set[str] = field(default_factory=set[str])
+    _highlights: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     @property
     def count(self) -> int:
@@ -73,6 +72,9 @@ class AnswerBuilder:
         marks = "".join(each.id for each in self._numbers.cite(sentence.quotes))
         line = f"{sentence.text} {marks}"
         text = f"\n{line}" if self.text else line
+        start = len(self.text) + len(text) - len(line)
+        if any(sentence.highlight):
+            self._highlights.append((start + sentence.highlight[0], start + sentence.highlight[1]))
         self.text += text
         return [text, *self._numbers.citations[known:]]
 
@@ -89,11 +91,6 @@ class AnswerBuilder:
             model=self.model,
             metrics=found.metrics,
             context_tokens=self.context_tokens,
-            notes=(*found.notes, *notes),
+            notes=(*found.notes, *notes, *(() if self.text else missing_words_notes(found))),
+            highlights=tuple(self._highlights),
         )
-
-
-def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
-    """Return citations of the best of what was found, by score, numbered from 1, for an answer that nothing carries."""
-    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_NEAREST]
-    return tuple(make_nearest_citation(number, entry) for number, entry in enumerate(best, start=1))

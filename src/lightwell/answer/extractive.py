@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from lightwell.answer import quotations
 from lightwell.answer.generation import VerifiedSentence
 from lightwell.answer.quotes import (
     LONGEST_SNIPPET,
@@ -27,11 +28,12 @@ from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
 _MIN_WORTH = 0.3
-_MIN_SHARE = 0.85
+_MIN_SHARE = 0.75
 _MIN_GAIN = 0.15
 
 _CONTEXT_COUNTS = 0.5
 _FIT_COUNTS = 0.2
+_MEANING_COUNTS = 0.3
 _MIN_LED = 0.1
 _MIN_TERMS = 2
 _MIN_RELEVANCE = 0.5
@@ -41,6 +43,14 @@ _LETTER_HEAD = re.compile(
     r"^(?:From|To|Cc|Date|Sent|Subject|Von|An|Betreff|De|À|Objet):\s", re.MULTILINE
 )
 _LINE = 100
+_MAX_PARTS = 3
+_PARTS = re.compile(
+    r"(?:[,;?]?\s(?:and|und|et)|\?)\s(?=(?:how|what|who|which|when|where|why|whose|whom|is|are|do|does|can|wie|was|wer|wann|wo|welche[rs]?"
+    r"|qui|que|quand|combien|comment|où)\b)",
+    re.IGNORECASE,
+)
+"""Where one question ends and another begins."""
+
 _NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 
 
@@ -72,24 +82,90 @@ class Candidate:
 
     @property
     def rank(self) -> float:
-        return self.worth + _FIT_COUNTS * self.fits
+        return self.worth + _MEANING_COUNTS * self.similarity + _FIT_COUNTS * self.fits
 
 
 def extract_statements(retrieval: Retrieval) -> list[VerifiedSentence]:
-    """Return up to four units of the evidence that together cover the question, the best first; [] where none stands in a passage that is enough.
+    """Return up to three coherent pieces of the evidence that together answer, the best first; [] where none can.
 
-    A unit that holds what the question asks for (a day, a figure, a person) goes before one that does not. A further one
-    must be worth nearly as much as the best, add terms of the question that those before lack, or hold what
-    is asked for of a name that the best one brought; and it stands in a passage nearly as relevant. Where the question
-    names a day, what speaks of another is no answer.
+    Each is what a document says around the unit that bears on the question most. A second one must be worth nearly as much and add
+    terms of the question, or hold what is asked for of a name that the best one brought. A question of several parts
+    has one piece for each. Where the question names a day, what speaks of another is no answer.
     """
     heard = _without_injections(retrieval)
     found = quotable_candidates(heard)
-    chosen = _reported_instructions(found, heard) or _select(found, heard)
-    if not any(map(_is_enough, chosen)):
-        chosen = _select([each for each in found if _is_enough(each)], heard)
-    asked = frozenset(retrieval.weights)
-    return [_statement(narrow(each.quote, asked)) for each in chosen]
+    if orders := _reported_instructions(found, heard):
+        asked = frozenset(retrieval.weights)
+        return [_statement(narrow(each.quote, asked)) for each in orders]
+    parts = question_parts(heard)
+    if len(parts) == 1:
+        return _answer_pieces(found, heard)
+    pieces: list[VerifiedSentence] = []
+    for part in parts[:_MAX_PARTS]:
+        best = _worthy(quotable_candidates(part), part)[:1]
+        pieces += [
+            quotations.quote_piece(each.quote, part)
+            for each in best
+            if not any(quotations.holds(piece, each.quote) for piece in pieces)
+        ]
+    return pieces
+
+
+def question_parts(retrieval: Retrieval) -> list[Retrieval]:
+    """Return the retrieval once for each part of a question that asks several things, with that part's words and weights."""
+    texts = [part for part in _PARTS.split(retrieval.question.text) if part]
+    parts = [
+        replace(retrieval, question=replace(retrieval.question, text=text), weights=weights)
+        for text in texts
+        if (weights := _weights_of(text, retrieval))
+    ]
+    return parts if len(parts) > 1 else [retrieval]
+
+
+def _weights_of(text: str, retrieval: Retrieval) -> dict[str, float]:
+    own = frozenset(terms(text))
+    return {term: weight for term, weight in retrieval.weights.items() if term in own}
+
+
+def _answer_pieces(candidates: list[Candidate], retrieval: Retrieval) -> list[VerifiedSentence]:
+    ordered = _worthy(candidates, retrieval)
+    if not ordered:
+        return []
+    best = ordered[0]
+    first = quotations.quote_piece(best.quote, retrieval)
+    others = [each for each in ordered[1:] if not quotations.holds(first, each.quote)]
+    second = _second(best, first, others, retrieval)
+    return [first] if second is None else [first, quotations.quote_piece(second.quote, retrieval)]
+
+
+def _worthy(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return the units that may be quoted, the best first; where the best stands in too poor a passage, only those in better ones."""
+    worthy = [
+        each
+        for each in _on_the_day(candidates, retrieval)
+        if each.worth >= _MIN_WORTH and _is_relevant(each, retrieval)
+    ]
+    ordered = sorted(worthy, key=lambda each: -each.rank)
+    if ordered and not _is_enough(ordered[0]):
+        return [each for each in ordered if _is_enough(each)]
+    return ordered
+
+
+def _second(
+    best: Candidate, first: VerifiedSentence, others: list[Candidate], retrieval: Retrieval
+) -> Candidate | None:
+    """Return the unit whose piece adds to the first one, or None."""
+    expected = expected_answer(retrieval.question.text)
+    if not answer_types_in(first.text, expected):
+        led_on = _follow_lead(best, others, retrieval)
+        if led_on:
+            return led_on[0]
+    covered = frozenset(terms(first.text)) | best.near
+    for each in others:
+        adds = weighted_coverage(each.held - covered, retrieval.weights)
+        if each.rank >= _MIN_SHARE * best.rank and adds >= _MIN_GAIN:
+            return each
+    return None
 
 
 def quotable_candidates(retrieval: Retrieval) -> list[Candidate]:
@@ -130,7 +206,9 @@ def _reported_instructions(candidates: list[Candidate], retrieval: Retrieval) ->
     if not orders:
         return []
     beside = [
-        each for each in _select(candidates, retrieval) if each.held and not _is_injection(each)
+        each
+        for each in _worthy(candidates, retrieval)[:MAX_QUOTES]
+        if each.held and not _is_injection(each)
     ]
     told = sorted(
         (*orders, *beside), key=lambda each: -weighted_coverage(each.held, retrieval.weights)
@@ -202,29 +280,6 @@ def _is_heading(quote: Quote, headings: frozenset[str]) -> bool:
 def _headings(chunk: Chunk) -> frozenset[str]:
     titles = {chunk.title, *(name for each in chunk.layout.sections for name in each.path)}
     return frozenset(" ".join(words(each)) for each in titles)
-
-
-def _select(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
-    worthy = [
-        each
-        for each in _on_the_day(candidates, retrieval)
-        if each.worth >= _MIN_WORTH and _is_relevant(each, retrieval)
-    ]
-    if not worthy:
-        return []
-    ordered = sorted(worthy, key=lambda each: -each.rank)
-    anchor = max(worthy, key=lambda each: each.worth)
-    led_on = [] if anchor.fits else _follow_lead(anchor, candidates, retrieval)
-    chosen = [anchor, *led_on] if led_on else ordered[:1]
-    for each in ordered:
-        if len(chosen) == MAX_QUOTES:
-            break
-        covered = frozenset[str]().union(*(one.held | one.near for one in chosen))
-        adds = each.rank * weighted_coverage(each.held - covered, retrieval.weights)
-        is_near_best = each.rank >= _MIN_SHARE * ordered[0].rank and each.fits >= chosen[0].fits
-        if each not in chosen and (is_near_best or adds >= _MIN_GAIN):
-            chosen.append(each)
-    return chosen
 
 
 def _is_relevant(candidate: Candidate, retrieval: Retrieval) -> bool:

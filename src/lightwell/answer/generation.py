@@ -49,10 +49,14 @@ class Prompt(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifiedSentence:
-    """A sentence that stood the check, without marks, and the quotes it stands on: at least one."""
+    """A sentence that stood the check, without marks, and the quotes it stands on: at least one.
+
+    Where it is a quotation of several sentences, `highlight` is the part of `text` that bears on the question most, else (0, 0).
+    """
 
     text: str
     quotes: tuple[Quote, ...]
+    highlight: tuple[int, int] = (0, 0)
 
 
 def build_messages(

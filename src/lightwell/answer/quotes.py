@@ -10,6 +10,9 @@ from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
 LONGEST_SNIPPET = 400
+LONGEST_PIECE = 6000
+"""Characters of a citation's snippet, with the markup that a piece of a document may have."""
+
 _RUN = re.compile(r"\S+")
 
 
@@ -18,6 +21,7 @@ class Quote:
     """A part of a chunk, word for word: `text == chunk.text[start:end]`; `terms` are its distinct terms.
 
     `context` is what one must know to read it: the headings, a table's head, the line that a list belongs to.
+    `key` is the part of `text` that bears on the question most, where that is not all of it, else (0, 0).
     """
 
     evidence: Evidence
@@ -26,6 +30,7 @@ class Quote:
     text: str
     context: str
     terms: frozenset[str]
+    key: tuple[int, int] = (0, 0)
 
     @property
     def place(self) -> tuple[str, int]:
@@ -93,7 +98,8 @@ def make_citation(number: int, quote: Quote) -> Citation:
         chunk_id=str(member.id),
         document_title=member.title,
         created_at=member.created_at,
-        snippet=shorten(quote.text),
+        snippet=shorten(quote.text, LONGEST_PIECE),
+        highlight=quote.key,
         score=quote.evidence.relevance,
         locator=_locator(quote),
     )
@@ -112,8 +118,8 @@ def _locator(quote: Quote) -> Locator:
     return chunk.layout.locate(start, start + len(quote.text))
 
 
-def shorten(text: str) -> str:
-    """Return the text, cut at a word when it is long; what is left stands there word for word."""
-    if len(text) <= LONGEST_SNIPPET:
+def shorten(text: str, most: int = LONGEST_SNIPPET) -> str:
+    """Return the text, cut at a word when it has more characters than `most`; what is left stands there word for word."""
+    if len(text) <= most:
         return text
-    return text[:LONGEST_SNIPPET].rsplit(maxsplit=1)[0]
+    return text[:most].rsplit(maxsplit=1)[0]

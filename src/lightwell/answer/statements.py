@@ -6,9 +6,10 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from lightwell.answer.answer_builder import CitationNumbers, nearest_citations
+from lightwell.answer.answer_builder import CitationNumbers
 from lightwell.answer.extractive import Candidate, quotable_candidates
 from lightwell.answer.generation import VerifiedSentence
+from lightwell.answer.nearest import nearest_citations
 from lightwell.answer.quotes import Quote, narrow, split_into_quotes, weighted_coverage
 from lightwell.answer.rendering import render_quote
 from lightwell.answer.reply_sentences import strip_bullet

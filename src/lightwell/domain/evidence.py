@@ -156,6 +156,8 @@ class Citation:
     """A numbered quote with its document and exact position.
 
     `id` is its number in the answer, as in `[1]`; `snippet` occurs verbatim in the document.
+    `highlight` is the part of it that answers the question best, `snippet[start:end]`, where the snippet is a longer piece,
+    else (0, 0).
     """
 
     id: str
@@ -170,6 +172,7 @@ class Citation:
     snippet: str
     score: float
     locator: Locator
+    highlight: tuple[int, int] = (0, 0)
 
 
 class Confidence(StrEnum):
@@ -190,13 +193,14 @@ def confidence(relevance: float) -> Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """An answer in which every sentence ends with citation numbers, or insufficient evidence.
+    """An answer in which every sentence, or quotation of several, ends with citation numbers, or insufficient evidence.
 
     `citations` is empty exactly when `confidence` is insufficient. Then `nearest` holds the closest passages
     that the reader may see, best first; their ids do not occur in the text. In mode `bypass` the text is the
     model's own, after a sentence that says so: it has no citations, and `nearest` is empty. `usage` is the cost
     of model calls, including those of retrieval. `ambiguous_names` lists the candidates of each name in the
-    question that several entities have.
+    question that several entities have. `highlights` are the key sentences of quotations, as start and end
+    characters in `text`, in order.
     """
 
     query_id: QueryId
@@ -212,3 +216,4 @@ class Answer:
     notes: tuple[str, ...] = ()
     usage: TokenSummary = NO_USAGE
     ambiguous_names: tuple[Candidates, ...] = ()
+    highlights: tuple[tuple[int, int], ...] = ()

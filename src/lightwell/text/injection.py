@@ -112,6 +112,11 @@ def is_injection(text: str, start: int) -> bool:
     return any(begun <= start < end for begun, end in _injection_blocks(text))
 
 
+def has_injection(text: str, start: int, end: int) -> bool:
+    """Return whether `text[start:end]` shares a sign with a block that orders something of a machine."""
+    return any(begun < end and start < ended for begun, ended in _injection_blocks(text))
+
+
 def asks_for_message_content(question: str) -> bool:
     """Return whether a question asks what a message says, and gives no order itself."""
     return _ASKED.search(question) is not None and not _injection_blocks(question)

@@ -1,0 +1,177 @@
+"""What a text is made of: headings, paragraphs, list items, table rows and code, apart from what is no text to read."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import lru_cache
+
+from lightwell.text.markup import strip_tags
+
+_LINE = re.compile(r"[^\n]*\n?")
+_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
+_UNDERLINE = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*")
+_RULE = re.compile(r"[\s|:=_*+.-]*")
+_DEFINITION = re.compile(r"[ ]{0,3}\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*\S+")
+_ITEM = re.compile(r"([ \t]*)(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,2}\))[ \t]+|<li\b)")
+_ROW = re.compile(r"[ \t]*\|")
+_TABLE_START, _TABLE_END = re.compile(r"<table\b", re.I), re.compile(r"</table\s{0,9}>", re.I)
+_TABLE_ROW = re.compile(r"<tr\b", re.I)
+_METADATA = re.compile(r"---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n|- [^\n]*\n)+---[ \t]*(?:\n|$)")
+_TAB = 4
+_KEPT = 256
+
+
+class BlockKind(StrEnum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    ROW = "row"
+    CODE = "code"
+    CLUTTER = "clutter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A block of a text: `text[start:end]`, without the white space around it.
+
+    `indent` counts columns. `table` is where the table of a row starts, else -1. `has_gap` says whether an empty line, or
+    the beginning of the text, stands before the block.
+    """
+
+    kind: BlockKind
+    start: int
+    end: int
+    indent: int = 0
+    table: int = -1
+    has_gap: bool = True
+
+
+@lru_cache(maxsize=_KEPT)
+def blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks in order. Link definitions, comments, rules and lines of nothing but tags are clutter.
+
+    The first row of a table is its head. An item reaches to the next item; paragraphs that belong to an item are
+    indented blocks of their own.
+    """
+    scanner = _Scanner(text=text)
+    at = 0
+    while at < len(text):
+        at = scanner.step(at)
+    return tuple(
+        replace(each, end=each.start + len(text[each.start : each.end].rstrip()))
+        for each in scanner.found
+        if text[each.start : each.end].strip()
+    )
+
+
+@dataclass(slots=True)
+class _Scanner:
+    """Reads a text line by line; `is_open` says whether the next line may go on with the last block."""
+
+    text: str
+    found: list[Block] = field(default_factory=list[Block])
+    is_open: bool = False
+    has_gap: bool = True
+
+    def step(self, at: int) -> int:
+        """Read the block or the line that begins at a place; return where the next one begins."""
+        match = _LINE.match(self.text, at)
+        line, end = (match[0], match.end()) if match else ("", len(self.text))
+        if not line.strip():
+            self.is_open, self.has_gap = False, True
+            return end
+        whole = self._whole(line, at, end)
+        if whole is not None:
+            return whole
+        kind = self._kind(line)
+        if kind is None and self.is_open:
+            self.found[-1] = replace(self.found[-1], end=end)
+        elif kind is BlockKind.ROW:
+            self._add_row(at, end)
+        else:
+            self._add(kind or BlockKind.PARAGRAPH, at, end)
+            self.is_open = kind in (None, BlockKind.ITEM)
+        return end
+
+    def _whole(self, line: str, at: int, end: int) -> int | None:
+        """Read a block that ends with a mark of its own; return where it ends, or None where none begins here."""
+        text = self.text
+        bare = line.lstrip()
+        metadata = _METADATA.match(text) if at == 0 else None
+        if metadata:
+            return self._add(BlockKind.CLUTTER, at, metadata.end())
+        if fence := _FENCE.match(line):
+            close = re.compile(rf"\n[ \t]*{fence[1]}[^\n]*").search(text, at + len(fence[0]))
+            return self._add(BlockKind.CODE, at, close.end() if close else len(text))
+        if bare.startswith("<!--"):
+            close_at = text.find("-->", at)
+            return self._add(BlockKind.CLUTTER, at, len(text) if close_at < 0 else close_at + 3)
+        if _TABLE_START.match(bare):
+            last = _TABLE_END.search(text, at)
+            return self._add_table(at, last.end() if last else len(text))
+        return None
+
+    def _kind(self, line: str) -> BlockKind | None:
+        """Return what kind of block a line begins; None for a line of prose."""
+        if _HEADING.match(line):
+            return BlockKind.HEADING
+        if _RULE.fullmatch(line) or _DEFINITION.match(line) or not strip_tags(line).strip():
+            self._underline(line)
+            return BlockKind.CLUTTER
+        if _ROW.match(line) or (self._is_in_table() and "|" in line):
+            return BlockKind.ROW
+        return BlockKind.ITEM if _ITEM.match(line) else None
+
+    def _underline(self, line: str) -> None:
+        """Make the paragraph above an underline a heading, and the line above a table's rule its head."""
+        if not (self.is_open and self.found and _RULE.fullmatch(line) and "\n" not in self._last()):
+            return
+        if "|" in line and "|" in self._last():
+            start = self.found[-1].start
+            self.found[-1] = replace(self.found[-1], kind=BlockKind.ROW, table=start)
+        elif _UNDERLINE.fullmatch(line.rstrip()) and self.found[-1].kind is BlockKind.PARAGRAPH:
+            self.found[-1] = replace(self.found[-1], kind=BlockKind.HEADING)
+
+    def _last(self) -> str:
+        return self.text[self.found[-1].start : self.found[-1].end].strip()
+
+    def _is_in_table(self) -> bool:
+        last = next((each for each in reversed(self.found) if each.kind is not BlockKind.CLUTTER), None)
+        return last is not None and last.kind is BlockKind.ROW and not self.has_gap
+
+    def _add(self, kind: BlockKind, at: int, end: int, table: int = -1) -> int:
+        bare = self.text[at:end].lstrip()
+        start = end - len(bare)
+        self.found.append(
+            Block(
+                kind=kind,
+                start=start,
+                end=end,
+                indent=len(self.text[at:start].rpartition("\n")[2].expandtabs(_TAB)),
+                table=table,
+                has_gap=self.has_gap,
+            )
+        )
+        self.is_open = self.has_gap = False
+        return end
+
+    def _add_row(self, at: int, end: int) -> None:
+        before = [each for each in self.found[-2:] if each.kind is BlockKind.ROW]
+        goes_on = before and self._is_in_table()
+        self._add(BlockKind.ROW, at, end)
+        start = before[-1].table if goes_on else self.found[-1].start
+        self.found[-1] = replace(self.found[-1], table=start)
+
+    def _add_table(self, at: int, end: int) -> int:
+        """Add the rows of an HTML table."""
+        for start, stop in _row_spans(self.text, at, end):
+            self._add(BlockKind.ROW, start, stop, table=at)
+        self.is_open = False
+        return end
+
+
+def _row_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    places = [match.start() for match in _TABLE_ROW.finditer(text, start, end)]
+    yield from zip(places, [*places[1:], end], strict=True)

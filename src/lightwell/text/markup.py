@@ -1,0 +1,67 @@
+"""Markdown and HTML as people read it: words without link targets, tags and marks."""
+
+import html
+import re
+
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*(?:-->|$)")
+_TAG = re.compile(
+    r"</?(?:a|abbr|article|aside|b|blockquote|br|button|caption|center|cite|code|col|colgroup|dd|del|details|div|dl|dt|em"
+    r"|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|main|mark|nav|ol|p|picture|pre|q"
+    r"|s|section|small|source|span|strong|sub|summary|sup|svg|table|tbody|td|tfoot|th|thead|tr|u|ul|video)"
+    r"(?:\s[^<>]{0,2000})?/?>",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"(!?)\[([^\[\]\n]{0,500}(?:\n[^\[\]\n]{1,500})?)\]")
+_REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
+_PARENTHESIS = re.compile(r"[()\n]")
+_NAME = re.compile(r"[^\W\d_](?=.*[a-z]).{2,}", re.DOTALL)
+_LONGEST_TARGET = 4000
+_ADDRESS = re.compile(r"<((?:https?://|mailto:)[^\s<>]{1,2000})>")
+_ATTRIBUTES = re.compile(r"\{[:#.][\w\s.#:=\"'-]{0,200}\}")
+_PILCROW = re.compile(r"¶")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_HEADING = re.compile(r"^[ ]{0,3}#{1,6}[ \t]+|[ \t]+#+[ \t]*$", re.MULTILINE)
+_QUOTING = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
+_EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
+
+
+def strip_tags(text: str) -> str:
+    """Return the text without HTML tags and comments; what stands in angle brackets otherwise stays."""
+    return _TAG.sub(" ", _COMMENT.sub(" ", text))
+
+
+def strip_markup(text: str) -> str:
+    """Return the words of a block on one line: links without targets; no images, tags, anchors, heading marks, emphasis."""
+    bare = _PILCROW.sub("", _ATTRIBUTES.sub("", _ADDRESS.sub(r"\1", _strip_links(strip_tags(text)))))
+    unmarked = _HEADING.sub("", _QUOTING.sub("", bare))
+    words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked)).split())
+    return _EMPHASIS.sub(r"\2", words)
+
+
+def _strip_links(text: str) -> str:
+    """Return the text with its links' words for the links, and without images; a link around an image goes with it."""
+    kept: list[str] = []
+    at = 0
+    while match := _LABEL.search(text, at):
+        end = _target_end(text, match.end())
+        is_link = end > match.end() or _NAME.fullmatch(match[2]) is not None
+        label = "" if match[1] and end > match.end() else match[2]
+        kept += [text[at : match.start()], label if is_link else match[0]]
+        at = end
+    return "".join((*kept, text[at:]))
+
+
+def _target_end(text: str, at: int) -> int:
+    """Return where the target of a link ends whose label ends at a place; that place where it has none."""
+    if reference := _REFERENCE.match(text, at):
+        return reference.end()
+    if not text.startswith("(", at):
+        return at
+    depth = 0
+    for match in _PARENTHESIS.finditer(text, at, at + _LONGEST_TARGET):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.end()
+        if match[0] == "\n":
+            break
+    return at

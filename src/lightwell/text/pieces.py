@@ -1,0 +1,222 @@
+"""The coherent piece of a text around a place: a paragraph, a list with its lead-in, a table with its head, a question with its answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from lightwell.text.blocks import Block, BlockKind, blocks
+from lightwell.text.markup import strip_markup
+from lightwell.text.units import units
+
+_MAX_QUESTION = 200
+_LISTED = frozenset({BlockKind.ITEM, BlockKind.CODE})
+_ENDS = ".!?:;"
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    """How long a piece may be, in characters as they are read, without markup.
+
+    It is `extended` with its neighbours to this many; a list or a table of at most `unbroken` comes whole.
+    """
+
+    extended: int
+    unbroken: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Where a piece may reach: `text[start:end]`, and not over what `is_barred` says of a block's start and end.
+
+    `is_wanted` says of a row of a long table how much it is wanted, from 0.
+    """
+
+    start: int
+    end: int
+    is_barred: Callable[[int, int], bool]
+    wanted: Callable[[str], float]
+
+
+def piece_around(text: str, place: int, bounds: Bounds, size: Size) -> tuple[Span, ...]:
+    """Return the spans of the coherent piece that holds `text[place]`, in order, mostly one; () where none may be quoted.
+
+    A list, a table or a procedure comes whole with the line that leads to it while it is short enough, else that line
+    and the items around the place, or the rows that are wanted. A question comes with what stands below it. Where there is
+    room, neighbouring blocks of the same section follow. No sentence and no item is cut.
+    """
+    return _Builder(text=text, bounds=bounds, most=size).build(place)
+
+
+@dataclass(frozen=True)
+class _Builder:
+    text: str
+    bounds: Bounds
+    most: Size
+
+    @cached_property
+    def parts(self) -> list[Block]:
+        return [
+            each
+            for each in blocks(self.text)
+            if each.kind is not BlockKind.CLUTTER
+            and self.bounds.start <= each.start < self.bounds.end
+        ]
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        return [len(strip_markup(self.text[each.start : each.end])) for each in self.parts]
+
+    def build(self, place: int) -> tuple[Span, ...]:
+        at = next((n for n, each in enumerate(self.parts) if each.start <= place < each.end), None)
+        if at is None or self._is_barred(at):
+            return ()
+        first, last = self._group(at)
+        size = self._size(first, last)
+        if self.parts[at].kind is BlockKind.ROW and size > self.most.unbroken:
+            return self._rows(at)
+        if size > self.most.unbroken and last > first:
+            return self._items(at, first, last)
+        if size > self.most.unbroken:
+            return (self._sentences(at, place),)
+        return (self._span(*self._extend(first, last)),)
+
+    # ── what belongs together ─────────────────────────────────────────────────────────────────────────
+
+    def _group(self, at: int) -> tuple[int, int]:
+        """Return the first and the last of the blocks that cannot be read without the one at this place."""
+        first = last = at
+        if self.parts[at].kind is BlockKind.HEADING:
+            return self._below(at)
+        if self._is_listed(at):
+            while first > 0 and self._is_listed(first - 1) and not self._is_barred(first - 1):
+                first -= 1
+            while self._may_take(last + 1) and self._is_listed(last + 1):
+                last += 1
+        elif self.parts[at].kind is BlockKind.ROW:
+            table = self.parts[at].table
+            first = next(n for n, each in enumerate(self.parts) if each.table == table)
+            while self._may_take(last + 1) and self.parts[last + 1].table == table:
+                last += 1
+        elif self._leads(at):
+            first, last = self._below(at)
+        if self._may_take(first - 1) and self._leads(first - 1):
+            first -= 1
+        if first > 0 and self._is_question_heading(first - 1):
+            first -= 1
+        return first, last
+
+    def _below(self, at: int) -> tuple[int, int]:
+        """Return a line that leads to something together with that."""
+        following = at + 1
+        if not self._may_take(following):
+            return at, at
+        if self._leads(following) and self.parts[at].kind is BlockKind.HEADING:
+            return at, self._below(following)[1]
+        if self._leads(following) or self.parts[following].kind is BlockKind.PARAGRAPH:
+            return at, following
+        return at, max(following, self._group(following)[1])
+
+    def _leads(self, at: int) -> bool:
+        """Return whether a paragraph only introduces what stands below it: it ends in a colon, or is a question."""
+        each = self.parts[at]
+        if each.kind is not BlockKind.PARAGRAPH or at + 1 >= len(self.parts):
+            return False
+        said = strip_markup(self.text[each.start : each.end])
+        below = self.parts[at + 1]
+        if said.endswith(":") or (said.endswith("?") and len(said) <= _MAX_QUESTION):
+            return True
+        is_label = len(said) <= _MAX_QUESTION and said[-1:] not in _ENDS
+        return not below.has_gap and (is_label or below.kind is not BlockKind.PARAGRAPH)
+
+    def _is_listed(self, at: int) -> bool:
+        each = self.parts[at]
+        if each.kind is BlockKind.ITEM:
+            return True
+        return each.indent > 1 and each.kind in (BlockKind.CODE, BlockKind.PARAGRAPH)
+
+    def _is_question_heading(self, at: int) -> bool:
+        each = self.parts[at]
+        said = self.text[each.start : each.end].rstrip("*_ #")
+        return each.kind is BlockKind.HEADING and said.endswith("?")
+
+    def _is_barred(self, at: int) -> bool:
+        return self.bounds.is_barred(self.parts[at].start, self.parts[at].end)
+
+    def _may_take(self, at: int) -> bool:
+        if not 0 <= at < len(self.parts) or self._is_barred(at):
+            return False
+        return self.parts[at].kind is not BlockKind.HEADING
+
+    # ── what fits ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _size(self, first: int, last: int) -> int:
+        return sum(self.sizes[first : last + 1]) + last - first
+
+    def _extend(self, first: int, last: int) -> tuple[int, int]:
+        """Return the group with its neighbours of the same section, as many as there is room for, those below first."""
+        while self._may_take(last + 1):
+            below = max(last + 1, self._group(last + 1)[1])
+            if self._size(first, below) > self.most.extended:
+                break
+            last = below
+        while self._may_take(first - 1):
+            above = min(first - 1, self._group(first - 1)[0])
+            if self._size(above, last) > self.most.extended:
+                break
+            first = above
+        if first > 0 and self._is_question_heading(first - 1):
+            first -= 1
+        return first, last
+
+    def _span(self, first: int, last: int) -> Span:
+        return self.parts[first].start, self.parts[last].end
+
+    def _items(self, at: int, first: int, last: int) -> tuple[Span, ...]:
+        """Return the lead-in of a long list, and the item at this place with as many of those beside it as fit."""
+        lead = first if not self._is_listed(first) else None
+        low = at
+        while low - 1 > (first if lead is not None else first - 1) and self.parts[low].indent > self.parts[first + (lead is not None)].indent:
+            low -= 1
+        high = at
+        room = self.most.extended - (self.sizes[first] if lead is not None else 0)
+        while high < last and self._size(low, high + 1) <= room:
+            high += 1
+        least = first if lead is None else first + 1
+        while low > least and self._size(low - 1, high) <= room:
+            low -= 1
+        if lead is None or low == first + 1:
+            return (self._span(low if lead is None else first, high),)
+        return self._span(first, first), self._span(low, high)
+
+    def _rows(self, at: int) -> tuple[Span, ...]:
+        """Return the rows of a long table that are wanted most, the one at this place among them."""
+        table = self.parts[at].table
+        rows = [n for n, each in enumerate(self.parts) if each.table == table][1:]
+        wanted = {n: self.bounds.wanted(self.text[slice(*self._span(n, n))]) for n in rows}
+        wanted[at] = float("inf")
+        chosen: list[int] = []
+        for row in sorted(rows, key=lambda n: (-wanted[n], n)):
+            size = sum(self.sizes[n] for n in (*chosen, row))
+            if not chosen or (wanted[row] > 0 and size <= self.most.extended and not self._is_barred(row)):
+                chosen.append(row)
+        return tuple(self._span(row, row) for row in sorted(chosen))
+
+    def _sentences(self, at: int, place: int) -> Span:
+        """Return of a long paragraph the sentence at this place with as many of those beside it as fit."""
+        block = self.parts[at]
+        found = [
+            (each.start, each.end)
+            for each in units(self.text)
+            if block.start <= each.start and each.end <= block.end
+        ]
+        own = next((n for n, (start, end) in enumerate(found) if start <= place < end), None)
+        if own is None:
+            return place, block.end
+        low = high = own
+        while high + 1 < len(found) and found[high + 1][1] - found[low][0] <= self.most.extended:
+            high += 1
+        while low > 0 and found[high][1] - found[low - 1][0] <= self.most.extended:
+            low -= 1
+        return found[low][0], found[high][1]
