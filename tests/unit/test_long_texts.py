@@ -11,7 +11,10 @@ from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract import names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.text import facts, lookalikes, terms
+from lightwell.text.blocks import blocks
 from lightwell.text.injection import is_injection
+from lightwell.text.markup import strip_markup
+from lightwell.text.pieces import Bounds, Size, piece_around
 from lightwell.text.sentences import sentence_spans
 from lightwell.text.units import split_into_units
 from tests.growth import Timed
@@ -48,6 +51,14 @@ READERS: dict[str, Callable[[str], object]] = {
     "terms.terms": terms.terms,
     "graph.normalized": normalize_name,
     "units.units": split_into_units,
+    "blocks.blocks": blocks,
+    "markup.strip_markup": strip_markup,
+    "pieces.piece_around": lambda text: piece_around(
+        text,
+        len(text) // 2,
+        Bounds(start=0, end=len(text), is_barred=lambda _start, _end: False, wanted=len),
+        Size(extended=650, unbroken=1000),
+    ),
     "sentences.sentence_spans": sentence_spans,
     "marks.marks": patterns.find_patterns,
     "marks.defined_terms": lambda text: list(patterns.find_defined_terms(text)),

@@ -9,9 +9,9 @@ from lightwell.text.markup import strip_markup
 
 _CELL = re.compile(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
 _BAR = re.compile(r"(?<!\\)\|")
-_HEAD_MARK = re.compile(r"\n[ \t]*\|?[ \t]*:?-")
-_NUMBER = re.compile(r"[ \t]*(?:\d{1,3}|[a-z])[.)]")
-_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*\n?", re.MULTILINE)
+_HEAD_MARK = re.compile(r"\n[ \t]*+\|?+[ \t]*+:?+-")
+_NUMBER = re.compile(r"[ \t]*+(?:\d{1,3}|[a-z])[.)]")
+_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)[^\n]*+\n?", re.MULTILINE)
 
 
 def render_quote(quote: Quote) -> str:

@@ -9,16 +9,17 @@ from functools import lru_cache
 from lightwell.text.markup import strip_tags
 
 _LINE = re.compile(r"[^\n]*\n?")
-_FENCE = re.compile(r"[ \t]*(```|~~~)")
+_FENCE = re.compile(r"[ \t]*+(```|~~~)")
+_FENCE_END = {mark: re.compile(rf"\n[ \t]*+{mark}[^\n]*+") for mark in ("```", "~~~")}
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
-_UNDERLINE = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*")
-_RULE = re.compile(r"[\s|:=_*+.-]*")
-_DEFINITION = re.compile(r"[ ]{0,3}\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*\S+")
-_ITEM = re.compile(r"([ \t]*)(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,2}\))[ \t]+|<li\b)")
-_ROW = re.compile(r"[ \t]*\|")
+_UNDERLINE = re.compile(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
+_RULE = re.compile(r"[\s|:=_*+.-]*+")
+_DEFINITION = re.compile(r"[ ]{0,3}\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S")
+_ITEM = re.compile(r"[ \t]*+(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,2}\))[ \t]|<li\b)")
+_ROW = re.compile(r"[ \t]*+\|")
 _TABLE_START, _TABLE_END = re.compile(r"<table\b", re.I), re.compile(r"</table\s{0,9}>", re.I)
 _TABLE_ROW = re.compile(r"<tr\b", re.I)
-_METADATA = re.compile(r"---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n|- [^\n]*\n)+---[ \t]*(?:\n|$)")
+_METADATA = re.compile(r"---[ \t]*+\n(?:[\w-]++:[^\n]*+\n|[ \t]++[^\n]*+\n|- [^\n]*+\n)++---[ \t]*+(?:\n|$)")
 _TAB = 4
 _KEPT = 256
 
@@ -103,7 +104,7 @@ class _Scanner:
         if metadata:
             return self._add(BlockKind.CLUTTER, at, metadata.end())
         if fence := _FENCE.match(line):
-            close = re.compile(rf"\n[ \t]*{fence[1]}[^\n]*").search(text, at + len(fence[0]))
+            close = _FENCE_END[fence[1]].search(text, at + len(fence[0]))
             return self._add(BlockKind.CODE, at, close.end() if close else len(text))
         if bare.startswith("<!--"):
             close_at = text.find("-->", at)
@@ -120,7 +121,7 @@ class _Scanner:
         if _RULE.fullmatch(line) or _DEFINITION.match(line) or not strip_tags(line).strip():
             self._underline(line)
             return BlockKind.CLUTTER
-        if _ROW.match(line) or (self._is_in_table() and "|" in line):
+        if _ROW.match(line) or ("|" in line and self._is_in_table()):
             return BlockKind.ROW
         return BlockKind.ITEM if _ITEM.match(line) else None
 
@@ -138,8 +139,11 @@ class _Scanner:
         return self.text[self.found[-1].start : self.found[-1].end].strip()
 
     def _is_in_table(self) -> bool:
-        last = next((each for each in reversed(self.found) if each.kind is not BlockKind.CLUTTER), None)
-        return last is not None and last.kind is BlockKind.ROW and not self.has_gap
+        if self.has_gap:
+            return False
+        read = (each for each in reversed(self.found) if each.kind is not BlockKind.CLUTTER)
+        last = next(read, None)
+        return last is not None and last.kind is BlockKind.ROW
 
     def _add(self, kind: BlockKind, at: int, end: int, table: int = -1) -> int:
         bare = self.text[at:end].lstrip()

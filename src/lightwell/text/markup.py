@@ -3,7 +3,7 @@
 import html
 import re
 
-_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*(?:-->|$)")
+_COMMENT = re.compile(r"<!--(?:[^-]|-(?!->))*+(?:-->|$)")
 _TAG = re.compile(
     r"</?(?:a|abbr|article|aside|b|blockquote|br|button|caption|center|cite|code|col|colgroup|dd|del|details|div|dl|dt|em"
     r"|figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|ins|kbd|label|li|main|mark|nav|ol|p|picture|pre|q"
@@ -11,17 +11,17 @@ _TAG = re.compile(
     r"(?:\s[^<>]{0,2000})?/?>",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"(!?)\[([^\[\]\n]{0,500}(?:\n[^\[\]\n]{1,500})?)\]")
+_LABEL = re.compile(r"(!?)\[([^\[\]\n]{0,500}+(?:\n[^\[\]\n]{1,500}+)?+)\]")
 _REFERENCE = re.compile(r"\[[^\[\]\n]{0,200}\]")
-_PARENTHESIS = re.compile(r"[()\n]")
+_PARENTHESIS = re.compile(r"[()\[\n]")
 _NAME = re.compile(r"[^\W\d_](?=.*[a-z]).{2,}", re.DOTALL)
 _LONGEST_TARGET = 4000
 _ADDRESS = re.compile(r"<((?:https?://|mailto:)[^\s<>]{1,2000})>")
 _ATTRIBUTES = re.compile(r"\{[:#.][\w\s.#:=\"'-]{0,200}\}")
 _PILCROW = re.compile(r"¶")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_HEADING = re.compile(r"^[ ]{0,3}#{1,6}[ \t]+|[ \t]+#+[ \t]*$", re.MULTILINE)
-_QUOTING = re.compile(r"^[ \t]*(?:>[ \t]?)+", re.MULTILINE)
+_HEADING = re.compile(r"^[ ]{0,3}#{1,6}[ \t]++|(?<![ \t])[ \t]++#++[ \t]*+$", re.MULTILINE)
+_QUOTING = re.compile(r"^[ \t]*+(?:>[ \t]?+)++", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
 
 
@@ -62,6 +62,6 @@ def _target_end(text: str, at: int) -> int:
         depth += {"(": 1, ")": -1}.get(match[0], 0)
         if depth == 0:
             return match.end()
-        if match[0] == "\n":
+        if match[0] in "[\n":
             break
     return at
