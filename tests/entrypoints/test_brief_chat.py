@@ -139,7 +139,7 @@ def test_a_pipe_is_answered_line_by_line(run: Run) -> None:
     assert given.exit_code == 0
     assert "1931" in given.stdout
     refused = (
-        "I don't have information about that in the available documents.\n\nClosest passages:\n"
+        "I don't have information about that in the available documents.\n\nPossibly relevant:\n"
     )
     assert refused in given.stdout
     (held,) = each(said(run("conversations", "list", "--json")), "conversations")

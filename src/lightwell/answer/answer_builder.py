@@ -16,6 +16,7 @@ from lightwell.domain.evidence import (
     confidence,
 )
 
+
 @dataclass(slots=True)
 class CitationNumbers:
     """Citations in the order in which they come, each quotation numbered once, from 1."""

@@ -28,7 +28,7 @@ from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
 _MIN_WORTH = 0.3
-_MIN_SHARE = 0.75
+_MIN_SHARE, _NEAR_BEST = 0.75, 0.85
 _MIN_GAIN = 0.15
 
 _CONTEXT_COUNTS = 0.5
@@ -131,20 +131,23 @@ def _answer_pieces(candidates: list[Candidate], retrieval: Retrieval) -> list[Ve
     ordered = _worthy(candidates, retrieval)
     if not ordered:
         return []
-    best = ordered[0]
+    anchor = max(ordered, key=lambda each: each.worth)
+    led_on = None if anchor.fits else _follow_lead(anchor, candidates, retrieval)
+    best = anchor if led_on else ordered[0]
     first = quotations.quote_piece(best.quote, retrieval)
-    others = [each for each in ordered[1:] if not quotations.holds(first, each.quote)]
-    second = _second(best, first, others, retrieval)
-    return [first] if second is None else [first, quotations.quote_piece(second.quote, retrieval)]
+    others = [each for each in ordered if not quotations.holds(first, each.quote)]
+    second = led_on or _second(best, first, others, retrieval)
+    if second is None or quotations.holds(first, second.quote):
+        return [first]
+    return [first, quotations.quote_piece(second.quote, retrieval)]
 
 
 def _worthy(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
     """Return the units that may be quoted, the best first; where the best stands in too poor a passage, only those in better ones."""
-    worthy = [
-        each
-        for each in _on_the_day(candidates, retrieval)
-        if each.worth >= _MIN_WORTH and _is_relevant(each, retrieval)
+    relevant = [
+        each for each in _on_the_day(candidates, retrieval) if _is_relevant(each, retrieval)
     ]
+    worthy = [each for each in relevant if each.worth >= _MIN_WORTH] or relevant
     ordered = sorted(worthy, key=lambda each: -each.rank)
     if ordered and not _is_enough(ordered[0]):
         return [each for each in ordered if _is_enough(each)]
@@ -155,15 +158,14 @@ def _second(
     best: Candidate, first: VerifiedSentence, others: list[Candidate], retrieval: Retrieval
 ) -> Candidate | None:
     """Return the unit whose piece adds to the first one, or None."""
-    expected = expected_answer(retrieval.question.text)
-    if not answer_types_in(first.text, expected):
-        led_on = _follow_lead(best, others, retrieval)
-        if led_on:
-            return led_on[0]
     covered = frozenset(terms(first.text)) | best.near
+    document = best.quote.evidence.chunk.document_id
     for each in others:
         adds = weighted_coverage(each.held - covered, retrieval.weights)
+        is_other = each.quote.evidence.chunk.document_id != document
         if each.rank >= _MIN_SHARE * best.rank and adds >= _MIN_GAIN:
+            return each
+        if is_other and each.rank >= _NEAR_BEST * best.rank:
             return each
     return None
 
@@ -316,7 +318,7 @@ def _on_the_day(candidates: list[Candidate], retrieval: Retrieval) -> list[Candi
 
 def _follow_lead(
     best: Candidate, candidates: list[Candidate], retrieval: Retrieval
-) -> list[Candidate]:
+) -> Candidate | None:
     """Return the unit that says what is asked for, where the best one leads to it.
 
     It stands in the same document, or has a name which the best one brought and the question lacks; and it has terms of
@@ -337,7 +339,7 @@ def _follow_lead(
         and adds(each) >= _MIN_LED
         and (each.quote.terms & brought or each.quote.evidence.chunk.document_id == document)
     ]
-    return [max(led, key=adds)] if led else []
+    return max(led, key=adds, default=None)
 
 
 def _statement(quote: Quote) -> VerifiedSentence:

@@ -7,6 +7,10 @@ from lightwell.domain.evidence import Citation, Retrieval
 from lightwell.text.terms import terms, words
 
 _MAX_NEAREST = 3
+_ASKING = frozenset(
+    terms("much many long often soon far fast quickly viel viele lange oft combien quel quelle")
+)
+"""Words that ask, and that no passage needs to have."""
 
 
 def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
@@ -32,7 +36,9 @@ def missing_words_notes(retrieval: Retrieval) -> tuple[str, ...]:
         for term in terms(f"{entry.chunk.title}\n{entry.chunk.text}")
     )
     asked = dict.fromkeys(words(retrieval.question.text))
-    missing = [word for word in asked if (own := terms(word)) and held.isdisjoint(own)]
+    missing = [
+        word for word in asked if (own := frozenset(terms(word)) - _ASKING) and held.isdisjoint(own)
+    ]
     if not missing or not retrieval.evidence:
         return ()
     return (f"None of the closest passages mentions: {', '.join(missing)}.",)

@@ -374,7 +374,8 @@ def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> P
     text: list[str] = []
     end = 0
     for draft in drafts:
-        text += [" " * (draft.start - end), draft.text]
+        gap = draft.start - end
+        text += ["\n" * gap if gap > 1 else " " * gap, draft.text]
         end = draft.end
     languages = [draft.language for draft in drafts]
     return PublishedText(

@@ -11,7 +11,7 @@ from lightwell.text.markup import strip_tags
 _LINE = re.compile(r"[^\n]*\n?")
 _FENCE = re.compile(r"[ \t]*+(```|~~~)")
 _FENCE_END = {mark: re.compile(rf"\n[ \t]*+{mark}[^\n]*+") for mark in ("```", "~~~")}
-_HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
+_HEADING = re.compile(r"[ \t]*+#{1,6}[ \t]")
 _UNDERLINE = re.compile(r"[ ]{0,3}(?:=++|-++)[ \t]*+")
 _RULE = re.compile(r"[\s|:=_*+.-]*+")
 _DEFINITION = re.compile(r"[ ]{0,3}\[[^\]\^\n][^\]\n]{0,200}\]:[ \t]*+\S")
@@ -19,7 +19,9 @@ _ITEM = re.compile(r"[ \t]*+(?:(?:[-*+•‣]|\d{1,3}[.)]|[a-z][.)]|\([a-z\d]{1,
 _ROW = re.compile(r"[ \t]*+\|")
 _TABLE_START, _TABLE_END = re.compile(r"<table\b", re.I), re.compile(r"</table\s{0,9}>", re.I)
 _TABLE_ROW = re.compile(r"<tr\b", re.I)
-_METADATA = re.compile(r"---[ \t]*+\n(?:[\w-]++:[^\n]*+\n|[ \t]++[^\n]*+\n|- [^\n]*+\n)++---[ \t]*+(?:\n|$)")
+_METADATA = re.compile(
+    r"---[ \t]*+\n(?:[\w-]++:[^\n]*+\n|[ \t]++[^\n]*+\n|- [^\n]*+\n)++---[ \t]*+(?:\n|$)"
+)
 _TAB = 4
 _KEPT = 256
 

@@ -20,7 +20,7 @@ _ADDRESS = re.compile(r"<((?:https?://|mailto:)[^\s<>]{1,2000})>")
 _ATTRIBUTES = re.compile(r"\{[:#.][\w\s.#:=\"'-]{0,200}\}")
 _PILCROW = re.compile(r"¶")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-_HEADING = re.compile(r"^[ ]{0,3}#{1,6}[ \t]++|(?<![ \t])[ \t]++#++[ \t]*+$", re.MULTILINE)
+_HEADING = re.compile(r"^[ \t]*+#{1,6}[ \t]++|(?<![ \t])[ \t]++#++[ \t]*+$", re.MULTILINE)
 _QUOTING = re.compile(r"^[ \t]*+(?:>[ \t]?+)++", re.MULTILINE)
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
 
@@ -32,7 +32,9 @@ def strip_tags(text: str) -> str:
 
 def strip_markup(text: str) -> str:
     """Return the words of a block on one line: links without targets; no images, tags, anchors, heading marks, emphasis."""
-    bare = _PILCROW.sub("", _ATTRIBUTES.sub("", _ADDRESS.sub(r"\1", _strip_links(strip_tags(text)))))
+    bare = _PILCROW.sub(
+        "", _ATTRIBUTES.sub("", _ADDRESS.sub(r"\1", _strip_links(strip_tags(text))))
+    )
     unmarked = _HEADING.sub("", _QUOTING.sub("", bare))
     words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked)).split())
     return _EMPHASIS.sub(r"\2", words)

@@ -1,6 +1,6 @@
 """The coherent piece of a text around a place: a paragraph, a list with its lead-in, a table with its head, a question with its answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from lightwell.text.units import units
 _MAX_QUESTION = 200
 _LISTED = frozenset({BlockKind.ITEM, BlockKind.CODE})
 _ENDS = ".!?:;"
+_NEARLY = 0.75
 
 Span = tuple[int, int]
 
@@ -44,7 +45,7 @@ def piece_around(text: str, place: int, bounds: Bounds, size: Size) -> tuple[Spa
 
     A list, a table or a procedure comes whole with the line that leads to it while it is short enough, else that line
     and the items around the place, or the rows that are wanted. A question comes with what stands below it. Where there is
-    room, neighbouring blocks of the same section follow. No sentence and no item is cut.
+    room, neighbouring blocks of the same section follow, and the heading above the first of them. No sentence and no item is cut.
     """
     return _Builder(text=text, bounds=bounds, most=size).build(place)
 
@@ -86,25 +87,27 @@ class _Builder:
 
     def _group(self, at: int) -> tuple[int, int]:
         """Return the first and the last of the blocks that cannot be read without the one at this place."""
-        first = last = at
-        if self.parts[at].kind is BlockKind.HEADING:
+        kind = self.parts[at].kind
+        if kind is BlockKind.HEADING:
             return self._below(at)
+        first, last = at, at
         if self._is_listed(at):
-            while first > 0 and self._is_listed(first - 1) and not self._is_barred(first - 1):
-                first -= 1
-            while self._may_take(last + 1) and self._is_listed(last + 1):
-                last += 1
-        elif self.parts[at].kind is BlockKind.ROW:
-            table = self.parts[at].table
-            first = next(n for n, each in enumerate(self.parts) if each.table == table)
-            while self._may_take(last + 1) and self.parts[last + 1].table == table:
-                last += 1
+            first, last = self._run(at, self._is_listed)
+        elif kind is BlockKind.ROW:
+            first, last = self._run(at, lambda n: self.parts[n].table == self.parts[at].table)
         elif self._leads(at):
             first, last = self._below(at)
         if self._may_take(first - 1) and self._leads(first - 1):
             first -= 1
-        if first > 0 and self._is_question_heading(first - 1):
+        return first, last
+
+    def _run(self, at: int, is_alike: Callable[[int], bool]) -> tuple[int, int]:
+        """Return the first and the last of the blocks in one row with the one at this place that are alike."""
+        first = last = at
+        while self._may_take(first - 1) and is_alike(first - 1):
             first -= 1
+        while self._may_take(last + 1) and is_alike(last + 1):
+            last += 1
         return first, last
 
     def _below(self, at: int) -> tuple[int, int]:
@@ -136,11 +139,6 @@ class _Builder:
             return True
         return each.indent > 1 and each.kind in (BlockKind.CODE, BlockKind.PARAGRAPH)
 
-    def _is_question_heading(self, at: int) -> bool:
-        each = self.parts[at]
-        said = self.text[each.start : each.end].rstrip("*_ #")
-        return each.kind is BlockKind.HEADING and said.endswith("?")
-
     def _is_barred(self, at: int) -> bool:
         return self.bounds.is_barred(self.parts[at].start, self.parts[at].end)
 
@@ -166,7 +164,7 @@ class _Builder:
             if self._size(above, last) > self.most.extended:
                 break
             first = above
-        if first > 0 and self._is_question_heading(first - 1):
+        if first > 0 and self.parts[first - 1].kind is BlockKind.HEADING:
             first -= 1
         return first, last
 
@@ -175,19 +173,18 @@ class _Builder:
 
     def _items(self, at: int, first: int, last: int) -> tuple[Span, ...]:
         """Return the lead-in of a long list, and the item at this place with as many of those beside it as fit."""
-        lead = first if not self._is_listed(first) else None
-        low = at
-        while low - 1 > (first if lead is not None else first - 1) and self.parts[low].indent > self.parts[first + (lead is not None)].indent:
+        has_lead = not self._is_listed(first)
+        least = first + has_lead
+        room = self.most.extended - (self.sizes[first] if has_lead else 0)
+        low = high = at
+        while low > least and self.parts[low].indent > self.parts[least].indent:
             low -= 1
-        high = at
-        room = self.most.extended - (self.sizes[first] if lead is not None else 0)
         while high < last and self._size(low, high + 1) <= room:
             high += 1
-        least = first if lead is None else first + 1
         while low > least and self._size(low - 1, high) <= room:
             low -= 1
-        if lead is None or low == first + 1:
-            return (self._span(low if lead is None else first, high),)
+        if not has_lead or low == least:
+            return (self._span(first if low == least else low, high),)
         return self._span(first, first), self._span(low, high)
 
     def _rows(self, at: int) -> tuple[Span, ...]:
@@ -195,11 +192,13 @@ class _Builder:
         table = self.parts[at].table
         rows = [n for n, each in enumerate(self.parts) if each.table == table][1:]
         wanted = {n: self.bounds.wanted(self.text[slice(*self._span(n, n))]) for n in rows}
-        wanted[at] = float("inf")
+        most = max(wanted.values(), default=0.0)
+        wanted[at] = most + 1
         chosen: list[int] = []
         for row in sorted(rows, key=lambda n: (-wanted[n], n)):
             size = sum(self.sizes[n] for n in (*chosen, row))
-            if not chosen or (wanted[row] > 0 and size <= self.most.extended and not self._is_barred(row)):
+            is_wanted = wanted[row] >= _NEARLY * most and wanted[row] > 0
+            if row == at or (is_wanted and size <= self.most.extended and not self._is_barred(row)):
                 chosen.append(row)
         return tuple(self._span(row, row) for row in sorted(chosen))
 
@@ -215,8 +214,11 @@ class _Builder:
         if own is None:
             return place, block.end
         low = high = own
-        while high + 1 < len(found) and found[high + 1][1] - found[low][0] <= self.most.extended:
-            high += 1
-        while low > 0 and found[high][1] - found[low - 1][0] <= self.most.extended:
-            low -= 1
+        is_growing = True
+        while is_growing:
+            is_growing = False
+            if high + 1 < len(found) and found[high + 1][1] - found[low][0] <= self.most.extended:
+                high, is_growing = high + 1, True
+            if low > 0 and found[high][1] - found[low - 1][0] <= self.most.extended:
+                low, is_growing = low - 1, True
         return found[low][0], found[high][1]

@@ -8,13 +8,16 @@ from itertools import pairwise
 from lightwell.text.sentences import sentence_spans
 from lightwell.text.terms import STOP_WORDS
 
-_BREAK = re.compile(r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|$))|(?<=\|)\n|\n[ \t]*\n")
+_BREAK = re.compile(
+    r"\n(?=[^\S\n]*(?:[-*+•]\s|\d+[.)]\s|\||#{1,6}\s|>|</?t(?:r|able)\b|$))|(?<=\|)\n|\n[ \t]*\n"
+)
 _RULE = re.compile(r"[\s|:\-=_*#>+•.]*")
 _HEADING = re.compile(r"#{1,6}\s+")
 _PRONOUN = re.compile(
     r"(?:He|She|It|They|This|That|These|Those|His|Her|Its|Their|Er|Sie|Es|Diese[rs]?|Il|Elle|Ils|Elles|Cela)\b"
 )
 _LINE = re.compile(r"[^\n]+")
+_ROWS = ("|", "<tr")
 _OPENING = re.compile(r"[A-Z\d€$£¥]")
 _FULL_LINE_SHARE = 0.7
 _MAX_CONTEXT_CHARACTERS = 300
@@ -57,7 +60,7 @@ class _Context:
 
     def of(self, part: str) -> str:
         near = ""
-        if part.startswith("|"):
+        if part.startswith(_ROWS):
             near = self.table
         elif part[:1] in "-*+•" or part[:1].isdigit():
             near = self.lead
@@ -69,7 +72,7 @@ class _Context:
         if _HEADING.match(part):
             self.heading = _HEADING.sub("", part)
             self.lead = self.before = ""
-        if part.startswith("|"):
+        if part.startswith(_ROWS):
             self.table = self.table or part
         else:
             self.table = ""

@@ -6,6 +6,8 @@ from urllib.parse import unquote
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from lightwell.answer import quotes
+from lightwell.answer.rendering import render_text
 from lightwell.domain.candidates import Candidate, Candidates
 from lightwell.domain.documents import Document, Locator
 from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Retrieval
@@ -26,7 +28,18 @@ def describe_place(locator: Locator, title: str) -> str:
 
 def answer(answer: Answer) -> RenderableType:
     """Return an answer with its numbered citations, or what came nearest."""
-    return Group(Text(clean(answer.text)), citations_and_notes(answer))
+    return Group(_answer_text(answer), citations_and_notes(answer))
+
+
+def _answer_text(answer: Answer) -> Text:
+    """Return an answer's text with its key sentences in bold."""
+    text = Text()
+    at = 0
+    for start, end in answer.highlights:
+        text.append(clean(answer.text[at:start]))
+        text.append(clean(answer.text[start:end]), style="bold")
+        at = end
+    return text.append(clean(answer.text[at:]))
 
 
 def citations_and_notes(answer: Answer) -> RenderableType:
@@ -119,23 +132,37 @@ def checks(checks: Sequence[Check]) -> RenderableType:
 
 
 def citation(citation: Citation) -> Iterable[Text]:
-    """Yield a citation's lines: its mark, where it stands, its words."""
+    """Yield a citation's lines: its mark, where it stands, its words; of a longer piece the sentence that bears on the question."""
     where = describe_place(citation.locator, citation.document_title)
     title = clean(citation.document_title)
     yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "")
     yield unwrapped_line((f"    {clean(citation.source_url)}", "dim"))
-    yield Text(f"    “{' '.join(clean(citation.snippet).split())}”")
+    key = citation.snippet[slice(*citation.highlight)] or citation.snippet
+    yield Text(f"    “{' '.join(clean(quotes.shorten(key)).split())}”")
     yield Text()
 
 
 def nearest(citations: Sequence[Citation]) -> Iterable[Text]:
-    """Yield what came nearest where nothing answers: titles, and where in them."""
+    """Yield what came nearest where nothing answers: where it stands, and its words, the key sentence in bold."""
     if citations:
         yield Text()
-        yield dim("Closest passages:")
+        yield dim("Possibly relevant:")
     for cited in citations:
         where = describe_place(cited.locator, cited.document_title)
-        yield dim(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
+        yield Text()
+        yield Text(f"  {clean(cited.document_title)}" + (f", {where}" if where else ""))
+        yield unwrapped_line((f"    {clean(cited.source_url)}", "dim"))
+        yield _snippet(cited)
+
+
+def _snippet(cited: Citation) -> Text:
+    """Return a citation's words as people read them, with the key sentence in bold."""
+    text = Text("\n".join(f"    {line}" for line in clean(render_text(cited.snippet)).split("\n")))
+    key = clean(render_text(cited.snippet[slice(*cited.highlight)]))
+    at = text.plain.find(key) if key else -1
+    if at >= 0:
+        text.stylize("bold", at, at + len(key))
+    return text
 
 
 def candidates(candidates: Candidates) -> RenderableType:
