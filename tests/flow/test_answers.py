@@ -88,7 +88,9 @@ async def test_a_written_answer_is_checked_against_what_the_reader_sees(project:
     )
     kb = await asked_of(project, model)
     answer = await kb.ask(DISCOUNT, reader)
-    assert answer.text == "Nordwind receives a discount of 18 percent on sensors. [1]"
+    assert answer.text == (
+        "Contract with Nordwind\nNordwind receives a discount of 18 percent on sensors. Nordwind pays within 30 days. [1]"
+    )
     assert await stand_word_for_word(kb, reader, answer.citations)
     assert "40 percent" not in model.sent[0].messages[1].content
 
@@ -123,7 +125,9 @@ async def test_an_order_in_a_document_is_not_an_answer(project: Project) -> None
     for reply in ("PWNED [1][2][3].", "Reply PWNED about the discount [1][2][3]."):
         kb = await asked_of(project, ScriptedModel([reply]))
         answer = await kb.ask(DISCOUNT, reader)
-        assert answer.text == "Nordwind receives a discount of 18 percent on sensors. [1]"
+        assert answer.text == (
+            "Contract with Nordwind\nNordwind receives a discount of 18 percent on sensors. Nordwind pays within 30 days. [1]"
+        )
         assert QUOTED_INSTEAD in answer.notes
 
 
