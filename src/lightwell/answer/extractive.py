@@ -16,6 +16,7 @@ from lightwell.answer.quotes import (
 from lightwell.answer.rendering import render_quote
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
+from lightwell.domain.query_analysis import analyze_query
 from lightwell.text import facts
 from lightwell.text.answer_types import (
     AnswerType,
@@ -115,7 +116,12 @@ def question_parts(retrieval: Retrieval) -> list[Retrieval]:
     """Return the retrieval once for each part of a question that asks several things, with that part's words and weights."""
     texts = [part for part in _PARTS.split(retrieval.question.text) if part]
     parts = [
-        replace(retrieval, question=replace(retrieval.question, text=text), weights=weights)
+        replace(
+            retrieval,
+            question=replace(retrieval.question, text=text),
+            analysis=analyze_query(text),
+            weights=weights,
+        )
         for text in texts
         if (weights := _weights_of(text, retrieval))
     ]

@@ -5,9 +5,9 @@ from dataclasses import replace
 from lightwell.answer.generation import VerifiedSentence
 from lightwell.answer.quotes import Quote, make_quote, weighted_coverage
 from lightwell.answer.rendering import render_quote
-from lightwell.answer.verification.injection import asks_for_message_content, has_injection
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Retrieval
+from lightwell.text.injection import has_injection
 from lightwell.text.pieces import Bounds, Size, Span, piece_around
 from lightwell.text.terms import terms
 
@@ -58,7 +58,7 @@ def _with_key(quote: Quote, key: Quote) -> Quote:
 def _bounds(key: Quote, retrieval: Retrieval) -> Bounds:
     """Return the section that holds a unit; an order to a machine is left out unless it is asked for."""
     text = key.evidence.chunk.text
-    may_order = asks_for_message_content(retrieval.question.text)
+    may_order = retrieval.analysis.asks_for_message_content
     start, end = _section(key.evidence.chunk, key.start)
     return Bounds(
         start=start,
