@@ -88,9 +88,7 @@ async def test_a_written_answer_is_checked_against_what_the_reader_sees(project:
     )
     kb = await asked_of(project, model)
     answer = await kb.ask(DISCOUNT, reader)
-    assert answer.text == (
-        "Contract with Nordwind\nNordwind receives a discount of 18 percent on sensors. Nordwind pays within 30 days. [1]"
-    )
+    assert answer.text == "Nordwind receives a discount of 18 percent on sensors. [1]"
     assert await stand_word_for_word(kb, reader, answer.citations)
     assert "40 percent" not in model.sent[0].messages[1].content
 
