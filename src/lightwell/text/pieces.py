@@ -6,7 +6,7 @@ from functools import cached_property
 
 from lightwell.text.blocks import Block, BlockKind, blocks
 from lightwell.text.markup import strip_markup
-from lightwell.text.units import units
+from lightwell.text.units import split_into_units
 
 _MAX_QUESTION = 200
 _LISTED = frozenset({BlockKind.ITEM, BlockKind.CODE})
@@ -207,7 +207,7 @@ class _Builder:
         block = self.parts[at]
         found = [
             (each.start, each.end)
-            for each in units(self.text)
+            for each in split_into_units(self.text)
             if block.start <= each.start and each.end <= block.end
         ]
         own = next((n for n, (start, end) in enumerate(found) if start <= place < end), None)
