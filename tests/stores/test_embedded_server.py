@@ -27,9 +27,9 @@ from tests.patience import PATIENCE
 _USER = """
 import sys
 from pathlib import Path
-from lightwell.records.server import serve
+from lightwell.stores.embedded.server import run_server
 
-with serve(Path(sys.argv[1])):
+with run_server(Path(sys.argv[1])):
     print("here", file=sys.stderr, flush=True)
     sys.stdin.read()
 """

@@ -26,7 +26,7 @@ NOT_ANSWERABLE = "INSUFFICIENT"
 
 _PASSAGE = re.compile(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
-_MARKER = re.compile(r"(?:[-*+•]|\d+[.)])\s+")
+_MARKER = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s")
 
 Cited = tuple[str, int]
 """A sentence and the number of its passage."""
