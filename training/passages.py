@@ -33,7 +33,7 @@ def _row(evidence: Evidence) -> dict[str, object]:
         "score": evidence.score,
         "cos": evidence.cosine_distance,
         "highlights": [
-            (each.start, each.end, each.cover, each.similarity) for each in evidence.highlights
+            (each.start, each.end, each.coverage, each.similarity) for each in evidence.highlights
         ],
     }
 
