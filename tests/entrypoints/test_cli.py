@@ -527,7 +527,7 @@ def test_ask_answers_with_citations_whoever_may_see_it(run: Run) -> None:
     assert set(cited) == {
         *("id", "chunkId", "chunkRef", "documentRef", "documentTitle", "documentUrl", "sourceUrl"),
         *("sourceSystem", "sourceType", "createdAt", "snippet", "score", "relevanceScore"),
-        "locator",
+        *("locator", "highlight"),
     }
 
 

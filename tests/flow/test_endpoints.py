@@ -51,7 +51,8 @@ async def test_what_the_model_invents_is_taken_out(
         async with open_knowledge_base(settings(database_url, endpoint)) as kb:
             await kb.ingest(InMemorySource(documents=(NOTE,)))
             answer = await kb.ask(QUESTION, await kb.reader(["team:sales"]))
-            assert answer.text == text
+            assert text.removesuffix(" [1]") in answer.text
+            assert "25 percent" not in answer.text
             assert bool(answer.citations) == (text != INSUFFICIENT)
             stranger = await kb.reader(["team:support"])
             asked = sum(request.path.endswith("completions") for request in endpoint.requests)

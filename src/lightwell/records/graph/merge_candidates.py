@@ -67,9 +67,9 @@ WHERE coalesce(merged.root_id, stated.other) <> whole.root_id
 """
 
 _WHOLE = """
-SELECT {one} AS root_id, {one} AS entity_id FROM {given}
+SELECT {one} AS root_id, {one} AS entity_id FROM {values}
 UNION ALL
-SELECT merged.root_id, merged.entity_id FROM merged JOIN {given} ON {one} = merged.root_id
+SELECT merged.root_id, merged.entity_id FROM merged JOIN {values} ON {one} = merged.root_id
 """
 
 # Entities with a similar name and a common neighbour that has at most a hundred neighbours. Names with different
