@@ -142,7 +142,7 @@ async def test_s3_8_a_cancelled_job_is_taken_up_again_by_retry(project: Project)
     await project.kb.ingest(InMemorySource(documents=(), scope="file:///elsewhere/"))
     assert (await project.kb.job(reader, job.id)).state is JobState.COMPLETE
     assert "1931" in await project.kb.text(reader, job.url)
-    with pytest.raises(Invalid, match="only one that failed"):
+    with pytest.raises(Invalid, match="only failed and cancelled jobs"):
         await project.kb.jobs.retry(reader, job.id)
 
 
