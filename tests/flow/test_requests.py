@@ -110,7 +110,7 @@ async def test_s3_9_hand_made_chunks_become_what_the_document_says(project: Proj
     assert await project.kb.text(reader, url) == "The old text of the dam."
     (done,) = await project.kb.finish_jobs()
     assert (done.error, done.chunks) == ("", 2)
-    assert await project.kb.text(reader, url) == f"{PUMPS}  {DAMS}"
+    assert await project.kb.text(reader, url) == f"{PUMPS}\n\n{DAMS}"
     assert [DAMS in text for text in project.embedder.texts] == [True]
     found = await project.kb.search("Pump 7", reader)
     assert {one.locator.section for each in found.evidence for one in each.published_chunks} == {

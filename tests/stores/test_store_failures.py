@@ -1,4 +1,4 @@
-"""What a real PostgreSQL refuses is told so that one can mend it; what our own SQL does wrong stays loud."""
+"""PostgreSQL's refusals become messages that say how to fix them; errors in our own SQL are raised unchanged."""
 
 from typing import LiteralString
 
@@ -21,12 +21,12 @@ async def run(database: Database, *statements: LiteralString) -> None:
 
 
 @pytest.mark.parametrize(
-    ("statements", "told"),
+    ("statements", "message"),
     [
         (("SET TRANSACTION READ ONLY", "DELETE FROM projects"), "read only .* LIGHTWELL_DATABASE_URL"),
         (("SET LOCAL ROLE pg_monitor", "DELETE FROM projects"), "user may not .* LIGHTWELL_DATABASE_URL"),
-        (("SET LOCAL statement_timeout = 20", "SELECT pg_sleep(9)"), "took too long: raise its statement_timeout"),
-        (("SET LOCAL lock_timeout = 20", "LOCK projects"), "wrote the same rows .* try again"),
+        (("SET LOCAL statement_timeout = 20", "SELECT pg_sleep(9)"), "took too long: raise statement_timeout"),
+        (("SET LOCAL lock_timeout = 20", "LOCK projects"), "wrote the same .* try again"),
         ((RAISED.format("53100"),), "disk is full: free some space"),
         ((RAISED.format("53200"),), "too little memory"),
         ((RAISED.format("53300"),), "no more connections"),
@@ -36,12 +36,12 @@ async def run(database: Database, *statements: LiteralString) -> None:
         ((RAISED.format("57P01"),), "did not answer"),
     ],
 )  # fmt: skip
-async def test_what_the_server_refuses_says_how_to_mend_it(
-    database: Database, statements: tuple[LiteralString, ...], told: str
+async def test_a_refusal_of_the_server_says_how_to_fix_it(
+    database: Database, statements: tuple[LiteralString, ...], message: str
 ) -> None:
     async with database.transaction() as other:
         await other.execute("LOCK projects IN ROW EXCLUSIVE MODE")
-        with pytest.raises(StoreFailed, match=told) as raised:
+        with pytest.raises(StoreFailed, match=message) as raised:
             await run(database, *statements)
     assert isinstance(raised.value.__cause__, psycopg.Error)
     assert "4711" not in str(raised.value)
@@ -56,14 +56,14 @@ async def test_what_the_server_refuses_says_how_to_mend_it(
         ("INSERT INTO projects DEFAULT VALUES", psycopg.errors.NotNullViolation),
     ],
 )
-async def test_what_is_wrong_with_our_own_sql_stays_loud(
+async def test_an_error_in_our_own_sql_is_raised_unchanged(
     database: Database, statement: LiteralString, error: type[psycopg.Error]
 ) -> None:
     with pytest.raises(error):
         await run(database, statement)
 
 
-async def test_a_server_that_is_read_only_is_told_at_the_door(
+async def test_a_read_only_server_is_reported_on_connecting(
     database: Database, database_url: str
 ) -> None:
     await run(database, "DELETE FROM migrations WHERE name LIKE '0007%'")
