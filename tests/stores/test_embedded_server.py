@@ -232,7 +232,7 @@ def test_what_a_crash_leaves_in_the_pid_file_does_not_hinder_a_start(used: Path,
 def test_another_major_version_is_named_with_the_ways_out(place: Path) -> None:
     (place / "postgres").mkdir()
     (place / "postgres" / "PG_VERSION").write_text("14\n")
-    ways_out = r"PostgreSQL 14, and .* brings 18.*LIGHTWELL_DATABASE_URL.*restore.*remove"
+    ways_out = r"PostgreSQL 14, and .* contains 18.*LIGHTWELL_DATABASE_URL.*restore.*remove"
     with pytest.raises(ServerFailed, match=ways_out), run_server(place):
         pass
     assert status(place).cluster_version == "14"
