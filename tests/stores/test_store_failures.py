@@ -23,7 +23,7 @@ async def run(database: Database, *statements: LiteralString) -> None:
 @pytest.mark.parametrize(
     ("statements", "message"),
     [
-        (("SET TRANSACTION READ ONLY", "DELETE FROM projects"), "read only .* LIGHTWELL_DATABASE_URL"),
+        (("SET TRANSACTION READ ONLY", "DELETE FROM projects"), "read only: .*LIGHTWELL_DATABASE_URL"),
         (("SET LOCAL ROLE pg_monitor", "DELETE FROM projects"), "user may not .* LIGHTWELL_DATABASE_URL"),
         (("SET LOCAL statement_timeout = 20", "SELECT pg_sleep(9)"), "took too long: raise statement_timeout"),
         (("SET LOCAL lock_timeout = 20", "LOCK projects"), "wrote the same .* try again"),
