@@ -1,6 +1,7 @@
 """One server for the whole run: the embedded one, or the one that LIGHTWELL_TEST_DATABASE_URL names."""
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -10,6 +11,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+import structlog
 from psycopg import conninfo, sql
 
 from lightwell.records.database import Database, connect
@@ -21,6 +23,17 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 generation.register_profiles()
+
+
+@pytest.fixture(autouse=True)
+def logging_of_the_process() -> Iterator[None]:
+    """Undo what a command that ran in this process has configured; the tests after it read the log by `caplog`."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    yield
+    structlog.reset_defaults()
+    root.setLevel(level)
+    root.handlers[:] = [each for each in root.handlers if each in handlers]
 
 
 @pytest.fixture(scope="session")

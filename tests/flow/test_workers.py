@@ -73,14 +73,14 @@ async def test_a_worker_waits_for_a_database_that_restarts(
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(120):
         while not holds():  # noqa: ASYNC110 - another task's doing
             await asyncio.sleep(0.05)
 
 
 async def enqueued(project: Project, shelf: InMemorySource) -> None:
     """Follow the source, again while the connections of before are found to be dead."""
-    async with asyncio.timeout(240):
+    async with asyncio.timeout(120):
         while True:
             try:
                 await project.kb.enqueue(shelf)
@@ -100,7 +100,7 @@ async def test_a_heartbeat_survives_a_connection_that_breaks(
             await other.execute(_TERMINATE)
         await until(lambda: "a heartbeat was missed" in caplog.text)
         before = (await database.rows(_LEASE, {}))[0][0]
-        async with asyncio.timeout(240):
+        async with asyncio.timeout(120):
             while (await database.rows(_LEASE, {}))[0][0] == before:  # noqa: ASYNC110 - the heartbeat's doing
                 await asyncio.sleep(0.05)
 
