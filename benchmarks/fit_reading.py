@@ -33,7 +33,7 @@ from lightwell.ports import Vectors
 from lightwell.retrieve import calibration, fusion, local_reranker, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.local_reranker import RerankQuery
-from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.sparse import Floats
 from lightwell.retrieve.weights import RERANK, Logistic
 
 SETS = ("hotpotqa_train100", "musique_train100", "lihua_world")

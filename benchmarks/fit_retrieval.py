@@ -21,7 +21,7 @@ from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.measures import auroc
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve import weights as learned
-from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.sparse import Floats
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, RELEVANCE, RERANK, Logistic, Weights
 
 SETS = (

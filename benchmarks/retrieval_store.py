@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
-import scipy.sparse as sparse
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from lightwell.domain.query_names import find_name_runs, match_names
 from lightwell.retrieve import fusion, signals
-from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
+from lightwell.retrieve.signals import Candidates, Corpus
+from lightwell.retrieve.sparse import Floats, Places, SparseMatrix, sparse_matrix
 from lightwell.retrieve.weights import Weights
 from lightwell.text import terms
 
@@ -72,7 +73,7 @@ class Store:
         return {name: at for at, name in enumerate(names)}
 
     @cached_property
-    def mentions(self) -> Matrix:
+    def mentions(self) -> csr_array:
         pairs = [
             (row, self.entities[name])
             for row, each in enumerate(self.passages)
@@ -81,15 +82,15 @@ class Store:
         return _matrix(pairs, [1.0] * len(pairs), (len(self.passages), len(self.entities)))
 
     @cached_property
-    def by_entity(self) -> Matrix:
-        return cast("Matrix", self.mentions.T.tocsr())
+    def by_entity(self) -> csr_array:
+        return cast("csr_array", self.mentions.T.tocsr())
 
     @cached_property
-    def relations(self) -> Matrix:
+    def relations(self) -> csr_array:
         known = {ends: count for ends, count in self.stated.items() if {*ends} <= {*self.entities}}
         pairs = [(self.entities[one], self.entities[other]) for one, other in known]
         half = _matrix(pairs, [*map(float, known.values())], (len(self.entities),) * 2)
-        return cast("Matrix", half + half.T)
+        return cast("csr_array", half + half.T)
 
     @cached_property
     def frequencies(self) -> list[Counter[str]]:
@@ -105,7 +106,7 @@ class Store:
         everything, corpus = self._everything(question, is_there)
         places = self._drawn(everything, corpus, is_there)
         drawn = [self.passages[int(at)] for at in places]
-        mentions = _rows(everything.mentions, places)
+        mentions = _rows(self.mentions, places)
         kept = np.union1d(_columns_of(mentions), everything.named)
         candidates = Candidates(
             keys=tuple(each.key for each in drawn),
@@ -113,8 +114,8 @@ class Store:
             cosine=everything.cosine[places],
             frequencies=everything.frequencies[places],
             lengths=self.lengths[places],
-            mentions=_columns(mentions, kept),
-            relations=_columns(_rows(self.relations, kept), kept),
+            mentions=_for_ranking(_columns(mentions, kept)),
+            relations=_for_ranking(_columns(_rows(self.relations, kept), kept)),
             named=np.searchsorted(kept, everything.named),
             terms=tuple(sorted(set(terms.terms(question.text)))),
         )
@@ -142,8 +143,8 @@ class Store:
             cosine=self.vectors @ question.vector,
             frequencies=found,
             lengths=self.lengths,
-            mentions=self.mentions,
-            relations=self.relations,
+            mentions=_for_ranking(self.mentions),
+            relations=_for_ranking(self.relations),
             named=np.array(named, np.intp),
         )
         corpus = Corpus(
@@ -185,22 +186,29 @@ def texts(store: Store, asked: Asked, first_pass: fusion.FirstPass) -> dict[int,
 
 def _matrix(
     pairs: Sequence[tuple[int, int]], values: Sequence[float], shape: tuple[int, ...]
-) -> Matrix:
+) -> csr_array:
     ends = np.array(pairs, np.intp).reshape(-1, 2)
-    return sparse.csr_array((np.array(values), (ends[:, 0], ends[:, 1])), shape=shape)
+    return csr_array((np.array(values), (ends[:, 0], ends[:, 1])), shape=shape)
 
 
 def _best(scores: Floats) -> Places:
     return np.argsort(-scores, kind="stable")
 
 
-def _rows(matrix: Matrix, at: Places) -> Matrix:
-    return cast("Matrix", matrix[at])
+def _for_ranking(matrix: csr_array) -> SparseMatrix:
+    cells = matrix.tocoo()
+    rows, columns = cast("Places", cells.row), cast("Places", cells.col)
+    size = cast("tuple[int, int]", matrix.shape)
+    return sparse_matrix(rows, columns, cast("Floats", cells.data), size)
 
 
-def _columns(matrix: Matrix, at: Places) -> Matrix:
-    return cast("Matrix", matrix[:, at])
+def _rows(matrix: csr_array, at: Places) -> csr_array:
+    return cast("csr_array", matrix[at])
 
 
-def _columns_of(matrix: Matrix) -> Places:
+def _columns(matrix: csr_array, at: Places) -> csr_array:
+    return cast("csr_array", matrix[:, at])
+
+
+def _columns_of(matrix: csr_array) -> Places:
     return cast("Places", matrix.indices).astype(np.intp)

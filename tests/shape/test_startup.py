@@ -16,7 +16,6 @@ _FOR_WORK = {
     "onnxruntime",
     "openai",
     "psycopg",
-    "scipy",
     "structlog",
     "xlsxwriter",
 }
@@ -47,6 +46,12 @@ def test_help_and_version_import_no_library_but_typer(option: str) -> None:
 @pytest.mark.parametrize("name", ["ask", "ingest", "documents", "graph", "export"])
 def test_the_help_of_a_command_imports_nothing_that_work_needs(name: str) -> None:
     assert imported(name, "--help") & _FOR_WORK == set()
+
+
+def test_a_question_waits_for_no_library_that_only_exports_or_benchmarks_need() -> None:
+    code = "import sys, lightwell.wiring, lightwell.models.local; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"xlsxwriter", "scipy", "docx", "openai"} & set(ended.stdout.split()) == set()
 
 
 @pytest.mark.parametrize("name", list(COMMANDS))

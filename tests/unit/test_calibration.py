@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve.signals import Candidates, Corpus
 from lightwell.retrieve.weights import RELEVANCE, load_weights
+from tests.matrices import empty_matrix, from_dense
 
 TERMS = ("nordwind", "discount", "receive")
 
@@ -24,8 +24,8 @@ def found(
         cosine=np.array(cosine),
         frequencies=np.array(frequencies, np.float64),
         lengths=np.full(count, 50.0),
-        mentions=sparse.csr_array((count, 1)),
-        relations=sparse.csr_array((1, 1)),
+        mentions=empty_matrix(count, 1),
+        relations=empty_matrix(1, 1),
         named=np.array([], np.intp),
         terms=TERMS,
     )
@@ -99,7 +99,7 @@ def test_what_else_was_found_does_not_change_a_relevance() -> None:
 
 def test_a_link_to_what_completes_it_raises_a_relevance() -> None:
     apart = found([0.5, 0.5], [[2, 0, 0], [0, 1, 1]])
-    linked = replace(apart, mentions=sparse.csr_array(np.ones((2, 1))))
+    linked = replace(apart, mentions=from_dense(np.ones((2, 1))))
     corpus = Corpus(
         chunks=40,
         mean_length=50.0,

@@ -1,16 +1,15 @@
 import random
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from lightwell.retrieve import fusion
-from lightwell.retrieve.signals import Candidates, Corpus, Matrix
+from lightwell.retrieve.signals import Candidates, Corpus
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, load_weights
+from tests.matrices import empty_matrix, from_dense, to_dense
 
 RANKINGS = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8), max_size=4)
 
@@ -32,8 +31,8 @@ def asked(
         cosine=cosine,
         frequencies=frequencies,
         lengths=np.full(count, 40.0),
-        mentions=sparse.csr_array(mentions),
-        relations=sparse.csr_array(related + related.T),
+        mentions=from_dense(mentions),
+        relations=from_dense(related + related.T),
         named=np.array([0, 3], np.intp),
     ), Corpus(
         chunks=200,
@@ -51,7 +50,7 @@ def moved(candidates: Candidates, places: list[int]) -> Candidates:
         cosine=candidates.cosine[places],
         frequencies=candidates.frequencies[places],
         lengths=candidates.lengths[places],
-        mentions=cast("Matrix", candidates.mentions[np.array(places, np.intp)]),
+        mentions=from_dense(to_dense(candidates.mentions)[np.array(places, np.intp)]),
     )
 
 
@@ -131,8 +130,8 @@ def test_the_passage_that_holds_the_missing_half_comes_second() -> None:
         cosine=np.array([0.6, 0.3, 0.3, 0.0]),
         frequencies=np.array([[1.0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0]]),
         lengths=np.full(4, 20.0),
-        mentions=sparse.csr_array(mentions),
-        relations=sparse.csr_array((1, 1)),
+        mentions=from_dense(mentions),
+        relations=empty_matrix(1, 1),
         named=np.array([], np.intp),
     )
     corpus = Corpus(
@@ -174,8 +173,8 @@ def test_what_a_linked_passage_adds_counts_the_more_the_more_it_adds() -> None:
         cosine=np.array([0.6, 0.3, 0.3]),
         frequencies=np.array([[1.0, 0], [1, 0], [0, 1]]),
         lengths=np.full(3, 20.0),
-        mentions=sparse.csr_array(np.ones((3, 1))),
-        relations=sparse.csr_array((1, 1)),
+        mentions=from_dense(np.ones((3, 1))),
+        relations=empty_matrix(1, 1),
         named=np.array([], np.intp),
     )
     corpus = Corpus(

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 
 from lightwell.retrieve import signals
 from lightwell.retrieve.signals import Candidates, Corpus
+from tests.matrices import empty_matrix, from_dense
 
 NUMBERS = st.lists(st.floats(-100, 100), min_size=1, max_size=30)
 
@@ -27,8 +27,8 @@ def candidates(
         cosine=np.zeros(count),
         frequencies=np.array(frequencies),
         lengths=np.full(count, 10.0),
-        mentions=sparse.csr_array(entities),
-        relations=sparse.csr_array(size),
+        mentions=from_dense(entities),
+        relations=empty_matrix(*size),
         named=np.array(named, np.intp),
     )
 

@@ -9,7 +9,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 
 from lightwell.answer.pipeline import AnswerGenerator
-from lightwell.curate import exporting
 from lightwell.curate.context import CurationContext
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, parse_tags
@@ -378,6 +377,10 @@ class KnowledgeBase:
 
         `on_progress` is called after each batch. An existing file is kept unless the config says otherwise.
         """
+        from lightwell.curate import (
+            exporting,
+        )  # its workbooks are a tenth of what a question would import
+
         context = self._context
         # An exported profile must not repeat what is hidden or deleted since it was made.
         await apply_pending_changes(context)

@@ -7,7 +7,7 @@ import numpy as np
 
 from lightwell.retrieve import fusion, signals
 from lightwell.retrieve.fusion import FirstPass
-from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.sparse import Floats
 from lightwell.retrieve.weights import load_weights
 
 MAX_PARTNERS = 5

@@ -1,18 +1,16 @@
 """The candidates' features as arrays, from which signals are computed."""
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
-import scipy.sparse as sparse
-from numpy.typing import NDArray
 
 from lightwell.domain.ids import ChunkId
 from lightwell.ports import Neighbourhood
 from lightwell.records.search import TermStatistics
 from lightwell.retrieve import signals
 from lightwell.retrieve.channels import ChannelResults, SearchQuery
-from lightwell.retrieve.signals import Candidates, Corpus, Matrix
+from lightwell.retrieve.signals import Candidates, Corpus
+from lightwell.retrieve.sparse import SparseMatrix, sparse_matrix
 
 
 def candidate_features(
@@ -31,12 +29,7 @@ def candidate_features(
             len(hits), len(query.terms)
         ),
         lengths=np.array([hit.length for hit in hits], np.float64),
-        mentions=_matrix(
-            neighbourhood.mentions[0],
-            neighbourhood.mentions[1],
-            None,
-            (len(hits), len(neighbourhood.entities)),
-        ),
+        mentions=_mentions(neighbourhood),
         relations=_symmetric_relations(neighbourhood),
         named=np.array(
             [at for at, entity in enumerate(neighbourhood.entities) if entity in named], np.intp
@@ -75,19 +68,18 @@ def term_weights(statistics: TermStatistics, terms: Sequence[str]) -> dict[str, 
     )
 
 
-def _matrix(
-    rows: NDArray[np.intp],
-    columns: NDArray[np.intp],
-    values: NDArray[np.float64] | None,
-    shape: tuple[int, int],
-) -> Matrix:
-    data = np.ones(len(rows)) if values is None else values
-    return sparse.csr_array((data, (rows, columns)), shape=shape)
+def _mentions(neighbourhood: Neighbourhood) -> SparseMatrix:
+    chunks, entities = neighbourhood.mentions
+    size = (len(neighbourhood.chunks), len(neighbourhood.entities))
+    return sparse_matrix(chunks, entities, np.ones(len(chunks)), size)
 
 
-def _symmetric_relations(neighbourhood: Neighbourhood) -> Matrix:
+def _symmetric_relations(neighbourhood: Neighbourhood) -> SparseMatrix:
     size = (len(neighbourhood.entities), len(neighbourhood.entities))
-    one = _matrix(
-        neighbourhood.relations[0], neighbourhood.relations[1], neighbourhood.weights, size
+    one, other = neighbourhood.relations
+    return sparse_matrix(
+        np.concatenate([one, other]),
+        np.concatenate([other, one]),
+        np.concatenate([neighbourhood.weights, neighbourhood.weights]),
+        size,
     )
-    return cast("Matrix", one + one.T)

@@ -8,7 +8,8 @@ import numpy as np
 
 from lightwell.retrieve import signals
 from lightwell.retrieve.pagerank import personalized_pagerank, transitions
-from lightwell.retrieve.signals import Candidates, Corpus, Floats, Matrix, Places
+from lightwell.retrieve.signals import Candidates, Corpus
+from lightwell.retrieve.sparse import Floats, Places, SparseMatrix
 from lightwell.retrieve.weights import FIRST_PASS, LINKS, Weights
 
 Titled = Callable[[int], Floats]
@@ -36,7 +37,7 @@ class FirstPass:
     candidates: Candidates
     corpus: Corpus
     impacts: Floats
-    steps: Matrix
+    steps: SparseMatrix
     table: Floats
     designation_matches: Floats
     scores: Floats
@@ -145,7 +146,7 @@ def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) 
     )
 
 
-def _walks(candidates: Candidates, corpus: Corpus, steps: Matrix) -> list[Floats]:
+def _walks(candidates: Candidates, corpus: Corpus, steps: SparseMatrix) -> list[Floats]:
     chunks = len(candidates.keys)
     restarts = np.zeros((chunks + len(corpus.entity_counts), 2))
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)

@@ -14,7 +14,8 @@ from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
 from lightwell.ports import Embedder
 from lightwell.retrieve import weights as learned
-from lightwell.retrieve.signals import Floats, title_terms
+from lightwell.retrieve.signals import title_terms
+from lightwell.retrieve.sparse import Floats
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 

@@ -35,7 +35,7 @@ from lightwell.retrieve.keywords import UNANSWERED, ExtractedKeywords, extract_k
 from lightwell.retrieve.local_reranker import RerankQuery
 from lightwell.retrieve.metrics import StepTimer, make_metrics
 from lightwell.retrieve.passages import Passage
-from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.sparse import Floats
 from lightwell.retrieve.weights import load_weights
 
 _MAX_TERMS = 32

@@ -4,17 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
 
 import numpy as np
-import scipy.sparse as sparse
-from numpy.typing import NDArray
 
+from lightwell.retrieve.sparse import Floats, Places, SparseMatrix
 from lightwell.text import terms
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.intp]
-Matrix = sparse.csr_array
 
 K1, B = 1.2, 0.75
 RAREST = 10
@@ -41,8 +35,8 @@ class Candidates:
     cosine: Floats
     frequencies: Floats
     lengths: Floats
-    mentions: Matrix
-    relations: Matrix
+    mentions: SparseMatrix
+    relations: SparseMatrix
     named: Places
     terms: tuple[str, ...] = ()
     question: str = ""
@@ -84,8 +78,7 @@ def name_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
     weights = np.zeros(len(corpus.entity_counts))
     weights[candidates.named] = np.log1p(corpus.chunks / counts)
-    held = cast("Floats", candidates.mentions @ weights)
-    return held / max(float(weights.sum()), 1e-9)
+    return candidates.mentions @ weights / max(float(weights.sum()), 1e-9)
 
 
 def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floats:
@@ -93,13 +86,11 @@ def shared_names(candidates: Candidates, corpus: Corpus, firsts: Places) -> Floa
     counts, mentions = corpus.entity_counts, candidates.mentions
     is_link = (counts > 1) & (counts <= RAREST)
     strength = np.where(is_link, 1 / np.log2(np.clip(counts, 2, None)), 0.0)
-    starts, entities = cast("Places", mentions.indptr), cast("Places", mentions.indices)
     weighted = np.zeros((len(counts), len(firsts)))
     for place, first in enumerate(firsts):
-        own = entities[starts[first] : starts[first + 1]]
+        own = mentions.columns_of(int(first))
         weighted[own, place] = strength[own]
-    links = cast("Floats", mentions @ weighted).T
-    shared = np.minimum(links, 1.0)
+    shared = np.minimum((mentions @ weighted).T, 1.0)
     shared[np.arange(len(firsts)), firsts] = 0.0
     return shared
 

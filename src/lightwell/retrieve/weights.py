@@ -8,7 +8,7 @@ from importlib import resources
 
 import numpy as np
 
-from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.sparse import Floats
 
 FIRST_PASS = ("cosine", "bm25", "cover", "walk", "walk_from_names", "names_held")
 LINKS = ("pair", "pair_by_names", "titled", "near")
