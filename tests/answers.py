@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 
 from lightwell.answer.quotes import make_nearest_citation
-from lightwell.domain.evidence import INSUFFICIENT, NO_METRICS, Answer, Confidence, Evidence
+from lightwell.domain.answers import (
+    Answer,
+    Answered,
+    CitedSentence,
+    InsufficientEvidence,
+    Outcome,
+)
+from lightwell.domain.evidence import NO_METRICS, Evidence
 from lightwell.domain.ids import new_query_id
 from lightwell.evaluation.collection import CollectionQuestion
 from lightwell.evaluation.correctness import AnswerGroup
@@ -13,31 +20,24 @@ GROUPS: tuple[AnswerGroup, ...] = (("25 days", "twenty-five days"), ("manager",)
 
 
 def answer(text: str, *, relevance: float = 0.9) -> Answer:
-    """Return an answer with the citation `[1]`."""
-    return Answer(
-        query_id=new_query_id(),
-        question="How many days?",
-        text=text,
-        citations=(make_nearest_citation(1, passage(chunk("A passage."))),),
-        confidence=Confidence.HIGH,
-        relevance=relevance,
-        nearest=(),
-        model="extracts",
-        metrics=NO_METRICS,
-    )
+    """Return an answer of one sentence with the citation `[1]`."""
+    cited = make_nearest_citation(1, passage(chunk("A passage.")))
+    return _made(Answered(sentences=(CitedSentence(text=text, citations=(cited,)),)), relevance)
 
 
 def refusal(nearest: Sequence[Evidence] = (), *, relevance: float = 0.2) -> Answer:
     """Return insufficient evidence that shows these passages."""
+    shown = tuple(make_nearest_citation(at, each) for at, each in enumerate(nearest, 1))
+    return _made(InsufficientEvidence(nearest=shown), relevance)
+
+
+def _made(outcome: Outcome, relevance: float) -> Answer:
     return Answer(
         query_id=new_query_id(),
         question="How many days?",
-        text=INSUFFICIENT,
-        citations=(),
-        confidence=Confidence.INSUFFICIENT,
+        outcome=outcome,
         relevance=relevance,
-        nearest=tuple(make_nearest_citation(at, each) for at, each in enumerate(nearest, 1)),
-        model="extracts",
+        author=None,
         metrics=NO_METRICS,
     )
 

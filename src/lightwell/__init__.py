@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lightwell.domain.access import Reader
     from lightwell.domain.analytics import FeedbackRequest
+    from lightwell.domain.answers import Answer, Citation, CitedSentence, StreamChunk
     from lightwell.domain.briefs import Brief
     from lightwell.domain.candidates import Candidates
     from lightwell.domain.chat import ChatResponse, ChatTurn
     from lightwell.domain.errors import Invalid, LightwellError, NotFound
-    from lightwell.domain.evidence import Answer, Citation, Evidence, Retrieval
+    from lightwell.domain.evidence import Evidence, Retrieval
     from lightwell.domain.questions import Mode, QueryRequest
     from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
-    from lightwell.domain.statements import Statements
-    from lightwell.domain.streams import StreamChunk
     from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage
     from lightwell.knowledge_base import Ingestion, KnowledgeBase, Status
     from lightwell.metering import UsageLog, record_usage
@@ -45,6 +44,7 @@ __all__ = [
     "ChatResponse",
     "ChatTurn",
     "Citation",
+    "CitedSentence",
     "EmbeddedChunk",
     "Evidence",
     "FeedbackRequest",
@@ -63,7 +63,6 @@ __all__ = [
     "Resources",
     "Retrieval",
     "Settings",
-    "Statements",
     "Status",
     "StreamChunk",
     "TokenSummary",
@@ -91,8 +90,7 @@ _HOMES = {
     "TokenSummary": "domain.usage",
     "OperationType": "domain.usage",
     "Meter": "models.meter",
-    "StreamChunk": "domain.streams",
-    "Statements": "domain.statements",
+    "StreamChunk": "domain.answers",
     "Mode": "domain.questions",
     "ChatTurn": "domain.chat",
     "ChatResponse": "domain.chat",
@@ -102,8 +100,9 @@ _HOMES = {
     "Invalid": "domain.errors",
     "LightwellError": "domain.errors",
     "NotFound": "domain.errors",
-    "Answer": "domain.evidence",
-    "Citation": "domain.evidence",
+    "Answer": "domain.answers",
+    "Citation": "domain.answers",
+    "CitedSentence": "domain.answers",
     "Evidence": "domain.evidence",
     "Retrieval": "domain.evidence",
     "Ingestion": "knowledge_base",

@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from lightwell.domain.answers import (
+    INSUFFICIENT,
+    Answer,
+    Answered,
+    Citation,
+    CitedSentence,
+    InsufficientEvidence,
+)
 from lightwell.domain.documents import Locator
-from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Metrics
+from lightwell.domain.evidence import Metrics
 from lightwell.domain.ids import QueryId, new_id
 from lightwell.entrypoints.cli.demo import check_answer, temporary_store
 from lightwell.settings import Settings
@@ -43,20 +51,19 @@ def answered(text: str, snippet: str = "") -> Answer:
         chunk_id="1",
         document_title="Tarn 4",
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        updated_at=datetime(2026, 1, 1, tzinfo=UTC),
         snippet=snippet,
         score=0.9,
         locator=Locator(page=3, last_page=3, section=(), start=0, end=10),
     )
-    insufficient = text == INSUFFICIENT
+    sentence = CitedSentence(text=text.removesuffix(" [1]"), citations=(cited,))
+    is_refused = text == INSUFFICIENT
     return Answer(
         query_id=QueryId(new_id()),
         question="",
-        text=text,
-        citations=() if insufficient else (cited,),
-        confidence=Confidence.INSUFFICIENT if insufficient else Confidence.HIGH,
-        relevance=0.1 if insufficient else 0.9,
-        nearest=(),
-        model="extracts",
+        outcome=InsufficientEvidence() if is_refused else Answered(sentences=(sentence,)),
+        relevance=0.1 if is_refused else 0.9,
+        author=None,
         metrics=METRICS,
     )
 

@@ -5,8 +5,9 @@ import asyncio
 import pytest
 from pydantic import SecretStr
 
-from lightwell.answer.pipeline import EXTRACTS, AnswerGenerator
-from lightwell.answer.time_limit import TimeLimitedModel
+from lightwell.answer.model_calls import TimeLimitedModel
+from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.domain.answers import EXTRACTS
 from lightwell.domain.briefs import Brief
 from lightwell.domain.errors import ModelFailed
 from lightwell.knowledge_base import KnowledgeBase
@@ -57,7 +58,7 @@ async def test_a_stream_ends_with_the_quoted_answer(hanging: KnowledgeBase) -> N
 
 async def test_statements_are_quoted(hanging: KnowledgeBase) -> None:
     listed = await hanging.statements(ASKED, await hanging.reader(TAGS))
-    assert listed.statements
+    assert listed.sentences
     assert listed.notes[-1].startswith(TOO_SLOW)
 
 

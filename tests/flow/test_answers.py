@@ -5,15 +5,20 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
 from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
 from lightwell.domain.access import Reader
+from lightwell.domain.answers import (
+    INSUFFICIENT,
+    NOT_FROM_DOCUMENTS,
+    Answer,
+    Citation,
+    Confidence,
+    StreamChunk,
+    StreamType,
+)
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.errors import Invalid
-from lightwell.domain.evidence import INSUFFICIENT, Citation, Confidence
 from lightwell.domain.questions import Mode
-from lightwell.domain.statements import Statements
-from lightwell.domain.streams import StreamChunk, StreamType
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records.database import Database
@@ -71,10 +76,10 @@ async def stand_word_for_word(
     return bool(citations)
 
 
-def says(listed: Statements) -> list[tuple[str, tuple[str, ...], list[str]]]:
+def says(listed: Answer) -> list[tuple[str, tuple[str, ...], list[str]]]:
     return [
         (one.text, one.dates, [each.source_url for each in one.citations])
-        for one in listed.statements
+        for one in listed.sentences
     ]
 
 
@@ -168,12 +173,12 @@ async def test_each_reader_is_told_the_promises_of_the_own_documents(project: Pr
         reader = await kb.reader([tag])
         listed = await kb.statements(PROMISES, reader)
         assert says(listed) == [(text, dates, [f"file:///shelf/{name}"])]
-        cited = [each for one in listed.statements for each in one.citations]
+        cited = [each for one in listed.sentences for each in one.citations]
         assert await stand_word_for_word(kb, reader, cited)
     everybody = await kb.statements(PROMISES, await kb.reader(list(promised)))
-    assert {one.text for one in everybody.statements} == {text for text, _, _ in promised.values()}
+    assert {one.text for one in everybody.sentences} == {text for text, _, _ in promised.values()}
     nobody = await kb.statements(PROMISES, await kb.reader(["kitchen"]))
-    assert (nobody.statements, nobody.nearest) == ((), ())
+    assert (nobody.sentences, nobody.nearest) == ((), ())
     assert nobody.confidence is Confidence.INSUFFICIENT
 
 
@@ -205,9 +210,9 @@ async def test_a_promise_in_another_language_is_listed_and_owns_to_no_relevance(
     await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(["sales"])
     listed = await project.kb.statements(PROMISES, reader, limit=1)
-    assert [(one.text, one.citations[0].score > 0) for one in listed.statements] == [
+    assert [(one.text, one.citations[0].score > 0) for one in listed.sentences] == [
         ("We promised Nordwind a training day by 22 May 2026.", True),
         (french, False),
     ]
     from_entities = await project.kb.statements(PROMISES, reader, limit=1, mode=Mode.LOCAL)
-    assert french not in [one.text for one in from_entities.statements]
+    assert french not in [one.text for one in from_entities.sentences]

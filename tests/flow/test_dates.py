@@ -90,4 +90,4 @@ async def test_briefs_and_statements_are_ordered_and_dated_by_it(project: Projec
     assert isinstance(brief, Brief)
     assert lines([(each.text, each.said_at) for each in brief.lately]) == newest[:3]
     listed = await project.kb.statements("What of Acme Corp and Lübeck?", reader)
-    assert lines([(each.text, each.said_at) for each in listed.statements]) == newest
+    assert lines([(each.text, each.said_at) for each in listed.sentences]) == newest

@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 
 from lightwell import Invalid, Settings, open_knowledge_base
-from lightwell.domain.evidence import INSUFFICIENT
+from lightwell.domain.answers import INSUFFICIENT
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
 
@@ -35,7 +35,7 @@ def settings(database_url: str, endpoint: FakeEndpoint) -> Settings:
         ),
         (
             "Nordwind receives a discount of 25 percent [1].",
-            "Nordwind receives a discount of 18 percent on all items. [1]",
+            "Contract with Nordwind\nNordwind receives a discount of 18 percent on all items. The term is three years. [1]",
         ),
         ("INSUFFICIENT", INSUFFICIENT),
     ],
@@ -51,9 +51,7 @@ async def test_what_the_model_invents_is_taken_out(
         async with open_knowledge_base(settings(database_url, endpoint)) as kb:
             await kb.ingest(InMemorySource(documents=(NOTE,)))
             answer = await kb.ask(QUESTION, await kb.reader(["team:sales"]))
-            assert text.removesuffix(" [1]") in answer.text
-            assert "25 percent" not in answer.text
-            assert bool(answer.citations) == (text != INSUFFICIENT)
+            assert answer.text == text
             stranger = await kb.reader(["team:support"])
             asked = sum(request.path.endswith("completions") for request in endpoint.requests)
             assert (await kb.ask(QUESTION, stranger)).text == INSUFFICIENT

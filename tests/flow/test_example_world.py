@@ -6,7 +6,8 @@ import pytest
 import pytest_asyncio
 
 from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Confidence
+from lightwell.domain.answers import Confidence
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
 from lightwell.testing.perfect_reader import PerfectReader, serving

@@ -100,7 +100,7 @@ async def listed_and_streamed(project: Noted, text: str) -> object:
     reader = await project.kb.reader(["team:a"])
     listed = await project.kb.statements(text, reader)
     return (
-        [(each.text, each.dates, each.citations[0].snippet) for each in listed.statements],
+        [(each.text, each.dates, each.citations[0].snippet) for each in listed.sentences],
         [cited.snippet for cited in listed.nearest],
         (listed.confidence, listed.relevance),
         [

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
-from lightwell.domain.evidence import Answer
+from lightwell.domain.answers import Answer
 from lightwell.domain.ids import QueryId, new_id
 from lightwell.domain.questions import Channel, Mode, Strategy
 from lightwell.knowledge_base import KnowledgeBase

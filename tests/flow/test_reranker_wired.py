@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr
 
 import lightwell.entrypoints.cli.json_output as json_output
+from lightwell.domain.answers import Confidence
 from lightwell.domain.errors import Invalid
-from lightwell.domain.evidence import Confidence
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import Settings

@@ -28,8 +28,8 @@ async def test_s3_6_each_statement_names_the_chunk_that_it_comes_from(project: P
     await project.kb.ingest(InMemorySource(documents=tuple(documents)))
     reader = await project.kb.reader(TEAM)
     listed = await project.kb.statements("What did we promise?", reader)
-    assert len(listed.statements) == 2
-    for each in listed.statements:
+    assert len(listed.sentences) == 2
+    for each in listed.sentences:
         chunks = await project.kb.chunks(reader, each.citations[0].source_url)
         assert each.source_chunk_id in {str(chunk.id) for chunk in chunks}
         (source,) = [chunk for chunk in chunks if str(chunk.id) == each.source_chunk_id]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lightwell.answer.active import active_parts, are_quoted
-from lightwell.answer.generation import verify_reply
+from lightwell.answer.reply import verify_reply
+from lightwell.answer.verification.active_content import active_parts, are_quoted
 from tests.passages import chunk, passage
 
 TERMS = (

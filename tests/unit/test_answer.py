@@ -5,15 +5,21 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
 from lightwell.answer.context import Budget, select_context
-from lightwell.answer.extractive import extract_statements
+from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.generation import build_messages
-from lightwell.answer.pipeline import EXTRACTS, QUOTED_INSTEAD, AnswerGenerator
+from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
 from lightwell.answer.quotes import LONGEST_SNIPPET, make_citation, narrow, split_into_quotes
+from lightwell.domain.answers import (
+    EXTRACTS,
+    INSUFFICIENT,
+    NOT_FROM_DOCUMENTS,
+    Confidence,
+    confidence,
+)
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid, ModelFailed
-from lightwell.domain.evidence import INSUFFICIENT, Confidence, Evidence, Retrieval, confidence
+from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.questions import Mode, make_question
 from lightwell.testing.models import ScriptedModel
@@ -43,12 +49,12 @@ def retrieval(*given: Chunk | Evidence, text: str = ASKED, mode: Mode = Mode.MIX
 
 
 def said(asked: str, *texts: str) -> list[str]:
-    return [one.text for one in extract_statements(found(asked, *map(chunk, texts, range(1, 9))))]
+    return [one.text for one in extract_pieces(found(asked, *map(chunk, texts, range(1, 9))))]
 
 
 def key(asked: str, *texts: str) -> str:
     """Return the highlighted part of the first quotation, or all of it where none is."""
-    first = extract_statements(found(asked, *map(chunk, texts, range(1, 9))))[0]
+    first = extract_pieces(found(asked, *map(chunk, texts, range(1, 9))))[0]
     return first.text[slice(*first.highlight)] or first.text
 
 
@@ -112,7 +118,7 @@ def test_a_word_longer_than_a_snippet_is_cut() -> None:
 
 def test_an_extract_is_the_section_around_the_sentence_that_carries_the_question() -> None:
     asked = retrieval(evidence(), evidence(OTHER, 2, relevance=0.3))
-    (one,) = extract_statements(asked)
+    (one,) = extract_pieces(asked)
     assert one.text == READ
     assert one.text[slice(*one.highlight)] == KEY
 
@@ -173,7 +179,7 @@ def test_the_best_unit_leads_to_one_in_another_document() -> None:
     ],
 )  # fmt: skip
 def test_a_quotation_reads_well_and_is_cited_as_it_stands(text: str, reads: str) -> None:
-    (one,) = extract_statements(found("What does a senior engineer have?", chunk(text)))[:1]
+    (one,) = extract_pieces(found("What does a senior engineer have?", chunk(text)))[:1]
     assert one.text == reads
     snippet = make_citation(1, one.quotes[0]).snippet
     assert snippet in text and snippet == text[-len(snippet) :]  # noqa: PT018
@@ -184,10 +190,10 @@ def test_what_stands_in_a_passage_that_hardly_bears_on_the_question_is_left_out(
     weights: dict[str, float] = {"claim": 1.0, "pallet": 1.0, "7731": 1.0}
     right = passage(chunk("We claim €3,760 for pallet 7731."), relevance=0.9, weights=weights)
     junk = passage(chunk("We claim €12 for a pallet.", 2), relevance=0.07, weights=weights)
-    assert [one.text for one in extract_statements(found(asked, junk, right))] == [right.chunk.text]
+    assert [one.text for one in extract_pieces(found(asked, junk, right))] == [right.chunk.text]
     near = replace(junk, relevance=0.5)
-    assert len(extract_statements(found(asked, near, right))) == 2
-    assert extract_statements(found(asked, junk)) == []
+    assert len(extract_pieces(found(asked, near, right))) == 2
+    assert extract_pieces(found(asked, junk)) == []
 
 
 def test_what_speaks_of_another_day_is_no_answer() -> None:
@@ -270,7 +276,7 @@ async def test_where_nothing_of_a_list_stands_the_documents_are_quoted_instead()
         listed = await AnswerGenerator(model=ScriptedModel([reply])).statements(
             retrieval(evidence())
         )
-        assert len(listed.statements) == count
+        assert len(listed.sentences) == count
         assert (QUOTED_INSTEAD in listed.notes) is bool(count)
         assert (listed.model == EXTRACTS) is bool(count)
 
@@ -380,5 +386,5 @@ def test_a_store_that_is_sure_answers_though_likelier_words_stand_in_passages_th
         passage(chunk("Ask Jane Smith of the Billing Team what Queenbee is.", 2), relevance=0.55),
         passage(chunk("Mary Jones and Billing Ops know what Queenbee is.", 3), relevance=0.5),
     ]
-    said = [each.text for each in extract_statements(found("What is Queenbee?", *evidence))]
+    said = [each.text for each in extract_pieces(found("What is Queenbee?", *evidence))]
     assert said[:1] == ["Queenbee is our invoice, accounting, and identity system."]

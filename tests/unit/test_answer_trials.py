@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from lightwell.domain.evidence import Answer, Highlight, Retrieval
+from lightwell.domain.answers import Answer
+from lightwell.domain.evidence import Highlight, Retrieval
 from lightwell.evaluation.answer_measures import summarize_answers, worst_first
 from lightwell.evaluation.answers import (
     AnswerTrial,

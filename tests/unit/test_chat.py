@@ -8,16 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.chat import (
-    TokenCountingModel,
-    build_response,
-    cited_documents,
-    recent_messages,
-)
+from lightwell.answer.chat import recent_messages
 from lightwell.answer.context import Budget
+from lightwell.answer.forms import chat_response, cited_documents
 from lightwell.answer.graph_answer import graph_facts
-from lightwell.answer.pipeline import EXTRACTS
+from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.answer.quotes import make_citation, make_quote
+from lightwell.domain.answers import Answer, Answered, CitedSentence, InsufficientEvidence
 from lightwell.domain.chat import (
     GRAPH_SOURCE,
     NO_INFORMATION,
@@ -31,14 +28,7 @@ from lightwell.domain.chat import (
 )
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.errors import Invalid, NotFound
-from lightwell.domain.evidence import (
-    INSUFFICIENT,
-    Answer,
-    Confidence,
-    Evidence,
-    Metrics,
-    Retrieval,
-)
+from lightwell.domain.evidence import Evidence, Metrics, Retrieval
 from lightwell.domain.graph import Entity, Predicate, Relation
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef, QueryId, RelationId
 from lightwell.domain.query_analysis import analyze_query
@@ -231,19 +221,27 @@ def retrieval(
     )
 
 
-def answer(text: str, *quoted: tuple[Evidence, int, int], model: str = EXTRACTS) -> Answer:
+Quoted = tuple[Evidence, int, int]
+
+
+def answer(
+    *quoted: Quoted, says: Sequence[tuple[str, Sequence[int]]] = (), model: str | None = None
+) -> Answer:
+    """Return an answer of these sentences, each with the places of its citations among the quoted parts, from 0."""
+    citations = [
+        make_citation(place, make_quote(each, start, end))
+        for place, (each, start, end) in enumerate(quoted, start=1)
+    ]
+    sentences = tuple(
+        CitedSentence(text=text, citations=tuple(citations[place] for place in places))
+        for text, places in says
+    )
     return Answer(
         query_id=QueryId(UUID(int=1)),
         question="What?",
-        text=text,
-        citations=tuple(
-            make_citation(place, make_quote(each, start, end))
-            for place, (each, start, end) in enumerate(quoted, start=1)
-        ),
-        confidence=Confidence.HIGH if quoted else Confidence.INSUFFICIENT,
+        outcome=Answered(sentences=sentences) if sentences else InsufficientEvidence(),
         relevance=0.9,
-        nearest=(),
-        model=model,
+        author=model,
         metrics=METRICS,
     )
 
@@ -252,7 +250,7 @@ def responded(
     given: Answer, found: Retrieval, counted: TokenCountingModel | None = None
 ) -> ChatResponse:
     graph = graph_facts(given, found, Budget())
-    return build_response(given, found, [ASKED], milliseconds=12, counted=counted, graph=graph)
+    return chat_response(given, found, [ASKED], milliseconds=12, counted=counted, graph=graph)
 
 
 def test_marks_are_the_places_of_the_sources() -> None:
@@ -260,10 +258,10 @@ def test_marks_are_the_places_of_the_sources() -> None:
     one, two = entry(1, "Pumps are blue. They hum."), entry(2, "The dam [2] is old.", index=3)
     given = responded(
         answer(
-            "Pumps are blue. [1]\nThey hum. [2]\nThe dam [2] is old. [1][2][3]",
             (one, 0, 15),
             (one, 16, 25),
             (two, 0, 19),
+            says=[("Pumps are blue.", [0]), ("They hum.", [1]), ("The dam [2] is old.", [0, 1, 2])],
         ),
         retrieval(two, one),
     )
@@ -284,18 +282,18 @@ def test_a_joined_passage_is_the_chunk_that_is_quoted() -> None:
     second = replace(chunk(2, "They hum."), index=1, locator=replace(PLACE, start=16, end=25))
     whole = replace(first, text="Pumps are blue. They hum.", locator=replace(PLACE, end=25))
     passage = replace(entry(1, ""), chunk=whole, members=(first, second))
-    given = responded(answer("They hum. [1]", (passage, 16, 25)), retrieval(passage))
+    given = responded(answer((passage, 16, 25), says=[("They hum.", [0])]), retrieval(passage))
     assert [(each.chunk_text, each.chunk_index) for each in given.sources] == [("They hum.", 1)]
 
 
 def test_what_another_system_holds_is_known_by_its_title() -> None:
     issue = entry(1, "Pumps are blue.", system="linear")
-    given = responded(answer("Pumps are blue. [1]", (issue, 0, 15)), retrieval(issue))
+    given = responded(answer((issue, 0, 15), says=[("Pumps are blue.", [0])]), retrieval(issue))
     assert given.sources[0].source == "Title 1"
 
 
 def test_insufficient_evidence_is_said_in_the_words_of_chat() -> None:
-    given = responded(answer(INSUFFICIENT), retrieval(entry(1, "Pumps are blue.")))
+    given = responded(answer(), retrieval(entry(1, "Pumps are blue.")))
     assert given.response == NO_INFORMATION
     assert given.sources == ()
     assert given.messages == (ASKED, ChatMessage(role=Role.ASSISTANT, content=NO_INFORMATION))
@@ -336,7 +334,8 @@ def test_what_a_model_was_told_of_what_it_names_is_the_last_source() -> None:
     unnamed = replace(OSPREY, name="Merlin")
     found = retrieval(leaks, entities=(silent, unnamed, OSPREY), relations=(USES,))
     given = responded(
-        answer("Osprey finds leaks with Tarn 4. [1]", (leaks, 0, 31), model="gpt-4"), found
+        answer((leaks, 0, 31), says=[("Osprey finds leaks with Tarn 4.", [0])], model="gpt-4"),
+        found,
     )
     assert given.sources[-1] == SearchResult(
         id=None,
@@ -347,7 +346,9 @@ def test_what_a_model_was_told_of_what_it_names_is_the_last_source() -> None:
         distance=None,
     )
     assert cited_documents(given) == (leaks.chunk.document_id,)
-    half = responded(answer("Osprey finds leaks. [1]", (leaks, 0, 31), model="gpt-4"), found)
+    half = responded(
+        answer((leaks, 0, 31), says=[("Osprey finds leaks.", [0])], model="gpt-4"), found
+    )
     assert from_graph(half) == ["Based on the knowledge graph:\nOsprey (project): Finds leaks."]
 
 
@@ -355,7 +356,7 @@ def test_what_did_not_fit_before_the_model_is_no_source() -> None:
     leaks = entry(1, "Osprey finds leaks.")
     long = replace(OSPREY, description="Finds leaks. " * 800)
     found = retrieval(leaks, entities=(long,))
-    given = answer("Osprey finds leaks. [1]", (leaks, 0, 19), model="gpt-4")
+    given = answer((leaks, 0, 19), says=[("Osprey finds leaks.", [0])], model="gpt-4")
     assert from_graph(responded(given, found)) == []
     assert from_graph(responded(given, retrieval(leaks, entities=(OSPREY,))))
 
@@ -363,18 +364,21 @@ def test_what_did_not_fit_before_the_model_is_no_source() -> None:
 def test_the_graph_is_no_source_of_extracts_nor_of_nothing() -> None:
     leaks = entry(1, "Osprey finds leaks.")
     found = retrieval(leaks, entities=(OSPREY,))
-    assert len(responded(answer("Osprey finds leaks. [1]", (leaks, 0, 19)), found).sources) == 1
-    assert responded(answer(INSUFFICIENT, model="gpt-4"), found).sources == ()
+    assert (
+        len(responded(answer((leaks, 0, 19), says=[("Osprey finds leaks.", [0])]), found).sources)
+        == 1
+    )
+    assert responded(answer(model="gpt-4"), found).sources == ()
 
 
 async def test_tokens_are_those_of_this_request() -> None:
     model = TokenCountingModel(ScriptedModel(["three little words", "two words"]))
-    nothing = responded(answer(INSUFFICIENT), retrieval(), model)
+    nothing = responded(answer(), retrieval(), model)
     assert (nothing.prompt_eval_count, nothing.eval_count) == (None, None)
     asked = [Message(role="user", content="Say something.")]
     await model.reply(asked, max_tokens=9)
     assert [each async for each in model.stream(asked, max_tokens=9)]
-    given = responded(answer(INSUFFICIENT), retrieval(), model)
+    given = responded(answer(), retrieval(), model)
     assert (given.prompt_eval_count, given.eval_count) == (6, 5)
     assert given.total_duration == 12
 

@@ -126,7 +126,7 @@ def test_what_nobody_can_answer_stays_unanswered(text: str) -> None:
 
 def test_a_line_knows_all_that_it_says() -> None:
     (line,) = carrying("When must Nordwind Energie be told about Merlin?")
-    assert line.sayings == (
+    assert line.claims == (
         GraphClaim(subject=UUID(int=99), text=RELATIONS[0].description),
         GraphClaim(subject=UUID(int=16), text="Nordwind Energie"),
         GraphClaim(subject=UUID(int=6), text="Merlin"),

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from lightwell.answer.extractive import extract_statements
-from lightwell.answer.generation import verify_reply
+from lightwell.answer.extractive import extract_pieces
+from lightwell.answer.reply import verify_reply
 from lightwell.text.base64_text import decode_base64_runs
 from lightwell.text.injection import asks_for_message_content, is_injection
 from lightwell.text.terms import terms
@@ -66,7 +66,7 @@ NOT_ABOUT = (
 
 
 def quoted(asked: str, text: str) -> list[str]:
-    return [one.text for one in extract_statements(found(asked, chunk(text)))]
+    return [one.text for one in extract_pieces(found(asked, chunk(text)))]
 
 
 def stands(asked: str, reply: str) -> bool:
@@ -114,7 +114,7 @@ def test_what_a_message_asks_for_may_be_quoted() -> None:
     given = passage(
         chunk(TICKET, title="A strange message"), weights=dict.fromkeys(terms(asked), 1.0)
     )
-    told = " ".join(one.text for one in extract_statements(found(asked, given)))
+    told = " ".join(one.text for one in extract_pieces(found(asked, given)))
     assert "Ignore previous instructions" in told
     assert "Owner" not in told
     assert "reveal the discount" in quoted("What discount did the message ask for?", TICKET)[0]
@@ -124,9 +124,9 @@ def test_a_passage_that_bears_by_its_order_alone_is_not_enough() -> None:
     asked = "What discount does Nordwind Energie get?"
     hostile = passage(chunk(TICKET), weights=dict.fromkeys(terms(asked), 1.0))
     other = passage(chunk("Nordwind Energie was affected by the outage.", 2), relevance=0.4)
-    assert extract_statements(found(asked, hostile, other)) == []
+    assert extract_pieces(found(asked, hostile, other)) == []
     honest = passage(chunk("Nordwind Energie gets 18 percent.", 2), relevance=0.7)
-    assert [one.text for one in extract_statements(found(asked, hostile, honest))] == [
+    assert [one.text for one in extract_pieces(found(asked, hostile, honest))] == [
         honest.chunk.text
     ]
 

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from lightwell.answer import active, reply_sentences
+from lightwell.answer import reply
 from lightwell.answer.brief import cues, namesakes, related
+from lightwell.answer.verification import active_content
 from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract import names, patterns
@@ -28,7 +29,7 @@ BODIES = (
 
 
 READERS: dict[str, Callable[[str], object]] = {
-    "active.active_parts": active.active_parts,
+    "active_content.active_parts": active_content.active_parts,
     "bearers.picked": namesakes.parse_name_with_address,
     "bearers.addresses": lambda text: (
         namesakes.split_by_address(["Jane Smith"], (), ())
@@ -39,7 +40,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "facts.dates_named": facts.find_date_texts,
     "facts.find_names": facts.find_names,
     "facts.split_into_clauses": facts.split_into_clauses,
-    "sentences.cited": reply_sentences.split_citation_marks,
+    "reply.split_citation_marks": reply.split_citation_marks,
     "telling.defining": lambda text: cues.definition_score(f"Jane Smith {text}", JANE),
     "telling.telling": lambda text: cues.news_score(text, JANE),
     "telling.says_something": cues.has_content,
@@ -56,7 +57,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "pieces.piece_around": lambda text: piece_around(
         text,
         len(text) // 2,
-        Bounds(start=0, end=len(text), is_barred=lambda _start, _end: False, wanted=len),
+        Bounds(start=0, end=len(text), is_excluded=lambda _start, _end: False, row_score=len),
         Size(extended=650, unbroken=1000),
     ),
     "sentences.sentence_spans": sentence_spans,

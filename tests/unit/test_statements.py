@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lightwell.answer.pipeline import EXTRACTS, AnswerGenerator
+from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.answer.statements import MAX_STATEMENTS, merge_retrievals, paraphrase_question
+from lightwell.domain.answers import EXTRACTS, Answer, Confidence
 from lightwell.domain.documents import Chunk
-from lightwell.domain.evidence import Confidence, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.query_analysis import analyze_query
-from lightwell.domain.statements import Statements
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.terms import terms
 from tests.passages import chunk, found, passage
@@ -37,19 +37,19 @@ def asked(*chunks: Chunk, text: str = PROMISES, relevance: float = 0.9) -> Retri
     return found(text, *(passage(each, relevance=relevance) for each in chunks))
 
 
-async def listed(retrieval: Retrieval, *replies: str) -> Statements:
+async def listed(retrieval: Retrieval, *replies: str) -> Answer:
     model = ScriptedModel(replies) if replies else None
     return await AnswerGenerator(model=model).statements(retrieval)
 
 
 async def test_promises_with_a_date_are_listed_newest_first_and_nothing_else() -> None:
     made = await listed(asked(CALL, PLAN))
-    assert [(one.text, one.said_at, one.dates) for one in made.statements] == [
+    assert [(one.text, one.said_at, one.dates) for one in made.sentences] == [
         ("Yusuf promised a training day by 22 May 2026.", OLD, ("22 May 2026",)),
         ("What I promised: a written plan, district by district, by 17 April 2026", NEW, ("17 April 2026",)),
     ]  # fmt: skip
-    assert [one.citations[0].id for one in made.statements] == ["[1]", "[2]"]
-    assert [one.citations[0].document_title for one in made.statements] == [
+    assert [one.citations[0].id for one in made.sentences] == ["[1]", "[2]"]
+    assert [one.citations[0].document_title for one in made.sentences] == [
         "Document 2",
         "Castell call",
     ]
@@ -58,7 +58,7 @@ async def test_promises_with_a_date_are_listed_newest_first_and_nothing_else() -
 
 
 async def test_a_sentence_of_two_documents_is_one_statement_with_both_citations() -> None:
-    (one,) = (await listed(asked(PLAN, AGAIN))).statements[:1]
+    (one,) = (await listed(asked(PLAN, AGAIN))).sentences[:1]
     assert one.text == "Yusuf promised a training day by 22 May 2026."
     assert [each.document_title for each in one.citations] == ["Document 2", "Document 3"]
     assert one.said_at == NEW + timedelta(days=1)
@@ -66,15 +66,15 @@ async def test_a_sentence_of_two_documents_is_one_statement_with_both_citations(
 
 async def test_a_unit_that_says_all_that_is_asked_is_enough_where_its_passage_is_not() -> None:
     made = await listed(asked(CALL, PLAN, relevance=0.1))
-    assert len(made.statements) == 2
+    assert len(made.sentences) == 2
     assert (made.confidence, made.relevance) == (Confidence.LOW, 0.1)
-    assert {cited.score for one in made.statements for cited in one.citations} == {0.1}
+    assert {cited.score for one in made.sentences for cited in one.citations} == {0.1}
 
 
 async def test_what_names_no_day_stands_by_its_document_s() -> None:
     undated = chunk("We promise a song.", 4, said_at=datetime(2026, 5, 1, tzinfo=UTC))
     made = await listed(asked(undated, PLAN, CALL, text="What did we promise?"))
-    assert [one.text for one in made.statements][:3] == [
+    assert [one.text for one in made.sentences][:3] == [
         "Yusuf promised a training day by 22 May 2026.",
         "We promise a song.",
         "What I promised: a written plan, district by district, by 17 April 2026",
@@ -88,7 +88,7 @@ async def test_a_pronoun_stands_for_whom_the_sentence_before_names(relevance: fl
         "We are few. We promised them a van.\n\n- Albers again\n- Nora promised him a coat\n"
     )
     made = await listed(asked(told, text="What did we promise Dr. Albers?", relevance=relevance))
-    assert [one.text for one in made.statements] == [
+    assert [one.text for one in made.sentences] == [
         "Bob promised her a report.",
         "He also promised that she gets a call.",
     ]
@@ -119,7 +119,7 @@ async def test_where_nothing_was_said_the_evidence_is_insufficient(
     text: str, relevance: float
 ) -> None:
     made = await listed(asked(CALL, PLAN, text=text, relevance=relevance))
-    assert (made.statements, made.confidence) == ((), Confidence.INSUFFICIENT)
+    assert (made.sentences, made.confidence) == ((), Confidence.INSUFFICIENT)
     assert made.relevance == relevance
     assert len(made.nearest) == 2
 
@@ -127,7 +127,7 @@ async def test_where_nothing_was_said_the_evidence_is_insufficient(
 async def test_other_words_for_the_same_act_are_found() -> None:
     told = chunk("We guarantee the repair by 3 June 2026. He asked for it by 4 June 2026.")
     made = await listed(asked(told))
-    assert [one.text for one in made.statements] == ["We guarantee the repair by 3 June 2026."]
+    assert [one.text for one in made.sentences] == ["We guarantee the repair by 3 June 2026."]
 
 
 async def test_a_list_has_an_end() -> None:
@@ -135,7 +135,7 @@ async def test_a_list_has_an_end() -> None:
         f"- We promise thing {number} by {number} May 2026" for number in range(1, 31)
     )
     made = await listed(asked(chunk(lines)))
-    assert len(made.statements) == MAX_STATEMENTS
+    assert len(made.sentences) == MAX_STATEMENTS
 
 
 async def test_a_models_list_is_checked_line_by_line() -> None:
@@ -148,7 +148,7 @@ async def test_a_models_list_is_checked_line_by_line() -> None:
     )
     retrieval = asked(CALL, PLAN)
     made = await listed(retrieval, reply)
-    assert [(one.text, [each.id for each in one.citations]) for one in made.statements] == [
+    assert [(one.text, [each.id for each in one.citations]) for one in made.sentences] == [
         ("Yusuf promised a training day by 22 May 2026", ["[1]"]),
         ("We promised Castell a written plan by 17 April 2026", ["[2]"]),
     ]
@@ -158,20 +158,20 @@ async def test_a_models_list_is_checked_line_by_line() -> None:
 
 async def test_what_a_model_cites_once_is_cited_wherever_it_stands_again() -> None:
     made = await listed(asked(PLAN, AGAIN), "Yusuf promised a training day by 22 May 2026 [1].")
-    (one,) = made.statements
+    (one,) = made.sentences
     assert [each.document_title for each in one.citations] == ["Document 2", "Document 3"]
 
 
 @pytest.mark.parametrize("reply", ["INSUFFICIENT", "Nothing."])
 async def test_a_model_that_finds_nothing_leaves_the_list_empty(reply: str) -> None:
     made = await listed(asked(CALL, PLAN), reply)
-    assert (made.statements, made.confidence) == ((), Confidence.INSUFFICIENT)
+    assert (made.sentences, made.confidence) == ((), Confidence.INSUFFICIENT)
 
 
 async def test_no_model_is_asked_where_there_is_nothing_to_list() -> None:
     model = ScriptedModel(["We promised a written plan [1]."])
     made = await AnswerGenerator(model=model).statements(asked(text="What of Mars?", relevance=0.1))
-    assert (made.statements, made.model, model.sent) == ((), "scripted", [])
+    assert (made.sentences, made.model, model.sent) == ((), "scripted", [])
 
 
 async def test_what_the_model_is_sent_asks_for_a_list() -> None:
@@ -186,7 +186,7 @@ async def test_what_the_model_is_sent_asks_for_a_list() -> None:
 async def test_a_statement_reads_as_an_answer_does_and_its_citation_as_the_document() -> None:
     table = "| What | By |\n|---|---|\n| We promised **Marlowe** the report | 6 March 2026 |"
     made = await listed(asked(chunk(table, 4)))
-    assert [(each.text, each.citations[0].snippet) for each in made.statements] == [
+    assert [(each.text, each.citations[0].snippet) for each in made.sentences] == [
         (
             "What: We promised Marlowe the report; By: 6 March 2026",
             "| We promised **Marlowe** the report | 6 March 2026 |",

@@ -7,13 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.answer.bypass import NOT_FROM_DOCUMENTS
 from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
-from lightwell.answer.reply_sentences import SentenceBuffer, split_citation_marks
+from lightwell.answer.reply import SentenceBuffer, split_citation_marks
+from lightwell.domain.answers import (
+    INSUFFICIENT,
+    NOT_FROM_DOCUMENTS,
+    Answer,
+    Confidence,
+    StreamChunk,
+    StreamType,
+)
 from lightwell.domain.errors import Invalid, ModelFailed
-from lightwell.domain.evidence import INSUFFICIENT, Answer, Confidence, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.questions import Mode
-from lightwell.domain.streams import StreamChunk, StreamType
 from lightwell.ports import Message, Reply, Usage
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.tokens import token_count

@@ -2,8 +2,8 @@
 
 import pytest
 
-from lightwell.answer.generation import verify_reply
 from lightwell.answer.quotes import LONGEST_SNIPPET
+from lightwell.answer.reply import verify_reply
 from lightwell.domain.evidence import Evidence
 from lightwell.text.facts import (
     Figure,

@@ -1,97 +1,129 @@
-"""An answer while it is put together: statements in, text with numbered citations out."""
+"""From supported sentences to an answer: citations are numbered as they come; without a sentence the evidence is insufficient."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lightwell.answer.generation import VerifiedSentence
-from lightwell.answer.nearest import missing_words_notes, nearest_citations
-from lightwell.answer.quotes import Quote, make_citation
-from lightwell.answer.stream_events import Part
-from lightwell.domain.evidence import (
-    INSUFFICIENT,
-    Answer,
-    Citation,
-    Confidence,
-    Retrieval,
-    confidence,
+from lightwell.answer.extractive import quotable_candidates
+from lightwell.answer.quotes import (
+    NEAREST_PIECE,
+    Quote,
+    SupportedSentence,
+    make_citation,
+    make_nearest_citation,
+    piece_quote,
 )
+from lightwell.domain.answers import (
+    Answer,
+    Answered,
+    Citation,
+    CitedSentence,
+    InsufficientEvidence,
+    Outcome,
+)
+from lightwell.domain.evidence import Retrieval
+from lightwell.text.terms import terms, words
+
+_MAX_NEAREST = 3
+_QUESTION_WORDS = frozenset(
+    terms("much many long often soon far fast quickly viel viele lange oft combien quel quelle")
+)
+"""Words that ask for something, and that no passage needs to have."""
 
 
 @dataclass(slots=True)
 class CitationNumbers:
-    """Citations in the order in which they come, each quotation numbered once, from 1."""
+    """Numbers citations from 1 in the order in which they come; each quotation has one number."""
 
-    citations: list[Citation] = field(default_factory=list[Citation])
-    _places: dict[tuple[str, int], Citation] = field(
+    _by_place: dict[tuple[str, int], Citation] = field(
         default_factory=dict[tuple[str, int], Citation]
     )
 
-    def cite(self, quotes: Sequence[Quote]) -> tuple[Citation, ...]:
-        """Return the citations of these quotes, new ones numbered on."""
-        for quote in quotes:
-            if quote.place not in self._places:
-                self._places[quote.place] = make_citation(len(self.citations) + 1, quote)
-                self.citations.append(self._places[quote.place])
-        return tuple(dict.fromkeys(self._places[quote.place] for quote in quotes))
+    def cite(self, sentence: SupportedSentence) -> CitedSentence:
+        """Return the sentence with numbered citations in place of its quotes."""
+        citations = dict.fromkeys(self._citation(quote) for quote in sentence.quotes)
+        return CitedSentence(
+            text=sentence.text, citations=tuple(citations), highlight=sentence.highlight
+        )
+
+    def _citation(self, quote: Quote) -> Citation:
+        if quote.place not in self._by_place:
+            self._by_place[quote.place] = make_citation(len(self._by_place) + 1, quote)
+        return self._by_place[quote.place]
 
 
 @dataclass(slots=True, kw_only=True)
 class AnswerBuilder:
-    """What has been said so far; `text` is what was added, put together."""
+    """An answer to `retrieval` while its sentences come."""
 
     retrieval: Retrieval
-    model: str
     context_tokens: int = 0
-    text: str = ""
     _numbers: CitationNumbers = field(default_factory=CitationNumbers)
-    _said: set[str] = field(default_factory=set[str])
-    _highlights: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    _sentences: dict[str, CitedSentence] = field(default_factory=dict[str, CitedSentence])
 
     @property
-    def count(self) -> int:
-        return len(self._said)
+    def is_empty(self) -> bool:
+        return not self._sentences
 
-    def add(self, statements: Iterable[VerifiedSentence]) -> list[Part]:
-        """Return what statements add: each one's text with its marks, then its new citations.
-
-        What was said before is not said again.
-        """
-        added: list[Part] = []
-        for each in statements:
-            if each.text not in self._said:
-                self._said.add(each.text)
-                added.extend(self._render(each))
+    def add(self, sentences: Iterable[SupportedSentence]) -> list[CitedSentence]:
+        """Return the sentences with their citations, without those that the answer has already."""
+        added: list[CitedSentence] = []
+        for each in sentences:
+            if each.text not in self._sentences:
+                self._sentences[each.text] = self._numbers.cite(each)
+                added.append(self._sentences[each.text])
         return added
 
-    def finish(self, notes: Sequence[str] = ()) -> list[Part]:
-        """Return what ends the answer: the whole of it, and before it what says that nothing can be said."""
-        answer = self._answer(notes)
-        return [answer] if self.text else [answer.text, answer]
-
-    def _render(self, sentence: VerifiedSentence) -> list[Part]:
-        known = len(self._numbers.citations)
-        marks = "".join(each.id for each in self._numbers.cite(sentence.quotes))
-        line = f"{sentence.text} {marks}"
-        text = f"\n{line}" if self.text else line
-        start = len(self.text) + len(text) - len(line)
-        if any(sentence.highlight):
-            self._highlights.append((start + sentence.highlight[0], start + sentence.highlight[1]))
-        self.text += text
-        return [text, *self._numbers.citations[known:]]
-
-    def _answer(self, notes: Sequence[str]) -> Answer:
+    def finish(
+        self, author: str | None, *, relevance: float | None = None, remarks: Sequence[str] = ()
+    ) -> Answer:
+        """Return the answer; `relevance` is that of the retrieval where no model has judged it."""
         found = self.retrieval
         return Answer(
             query_id=found.query_id,
             question=found.question.text,
-            text=self.text or INSUFFICIENT,
-            citations=tuple(self._numbers.citations),
-            confidence=confidence(found.best_relevance) if self.text else Confidence.INSUFFICIENT,
-            relevance=found.best_relevance,
-            nearest=() if self.text else nearest_citations(found),
-            model=self.model,
+            outcome=self._outcome(),
+            relevance=found.best_relevance if relevance is None else relevance,
+            author=author,
             metrics=found.metrics,
             context_tokens=self.context_tokens,
-            notes=(*found.notes, *notes, *(() if self.text else missing_words_notes(found))),
-            highlights=tuple(self._highlights),
+            remarks=(*found.notes, *remarks),
+            ambiguous_names=found.ambiguous_names,
         )
+
+    def _outcome(self) -> Outcome:
+        if self._sentences:
+            return Answered(sentences=tuple(self._sentences.values()))
+        return InsufficientEvidence(
+            nearest=nearest_citations(self.retrieval), missing_words=missing_words(self.retrieval)
+        )
+
+
+def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
+    """Return citations of the best piece of each of the three best passages, by relevance, numbered from 1."""
+    candidates = quotable_candidates(retrieval)
+    found: list[Citation] = []
+    best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_NEAREST]
+    for number, entry in enumerate(best, start=1):
+        own = [each for each in candidates if each.quote.evidence is entry]
+        if own:
+            key = max(own, key=lambda each: each.score).quote
+            found.append(make_citation(number, piece_quote(key, retrieval, NEAREST_PIECE)))
+        else:
+            found.append(make_nearest_citation(number, entry))
+    return tuple(found)
+
+
+def missing_words(retrieval: Retrieval) -> tuple[str, ...]:
+    """Return the words of the question that no passage found has, in order; () without passages."""
+    if not retrieval.evidence:
+        return ()
+    known = frozenset(
+        term
+        for entry in retrieval.evidence
+        for term in terms(f"{entry.chunk.title}\n{entry.chunk.text}")
+    )
+    return tuple(
+        word
+        for word in dict.fromkeys(words(retrieval.question.text))
+        if (own := frozenset(terms(word)) - _QUESTION_WORDS) and known.isdisjoint(own)
+    )

@@ -1,19 +1,20 @@
-"""Answers without a model: the sentences that carry the question, word for word."""
+"""Answers without a model: the pieces of the evidence that answer the question, verbatim."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from lightwell.answer import quotations
-from lightwell.answer.generation import VerifiedSentence
 from lightwell.answer.quotes import (
     LONGEST_SNIPPET,
     Quote,
+    SupportedSentence,
+    holds,
     narrow,
+    quote_piece,
+    render_quote,
     split_into_quotes,
     weighted_coverage,
 )
-from lightwell.answer.rendering import render_quote
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
 from lightwell.domain.query_analysis import analyze_query
@@ -28,14 +29,14 @@ from lightwell.text.injection import is_injection
 from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
-_MIN_WORTH = 0.3
-_MIN_SHARE, _NEAR_BEST = 0.75, 0.85
-_MIN_GAIN = 0.15
+_MIN_BASE_SCORE = 0.3
+_MIN_SHARE_OF_BEST, _NEARLY_BEST = 0.75, 0.85
+_MIN_ADDED_COVERAGE = 0.15
 
-_CONTEXT_COUNTS = 0.5
-_FIT_COUNTS = 0.2
-_MEANING_COUNTS = 0.3
-_MIN_LED = 0.1
+_CONTEXT_WEIGHT = 0.5
+_TYPE_WEIGHT = 0.2
+_MEANING_WEIGHT = 0.3
+_MIN_LINKED_COVERAGE = 0.1
 _MIN_TERMS = 2
 _MIN_RELEVANCE = 0.5
 
@@ -57,57 +58,60 @@ _NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A unit of the evidence that may be quoted: `held` are the question's terms in it, `near` those around it.
+    """A unit of the evidence that may be quoted, and how well it answers the question.
 
-    `spoken_for` are those that it answers without having them, as a date answers `deadline`. `cover` and `similarity` lie between 0 and 1; `fits` is whether it holds what the question asks for.
+    `own_terms` are the question's terms in the unit, `context_terms` those only in its headings and title, `implied_terms` those
+    that the type of its content stands for, as a date does for `deadline`. `coverage` and `similarity` lie between 0 and 1.
+    `has_expected_type` is whether it contains what the question asks for, such as a date.
     """
 
     quote: Quote
-    held: frozenset[str]
-    near: frozenset[str]
-    spoken_for: frozenset[str]
-    cover: float
+    own_terms: frozenset[str]
+    context_terms: frozenset[str]
+    implied_terms: frozenset[str]
+    coverage: float
     similarity: float
-    fits: bool
+    has_expected_type: bool
 
     @property
-    def around(self) -> str:
-        """The quote with what it stands under."""
+    def text_in_context(self) -> str:
+        """The quote below the title and the headings that it stands under."""
         return "\n".join((self.quote.evidence.chunk.title, self.quote.context, self.quote.text))
 
     @property
-    def worth(self) -> float:
-        return (0.5 * self.cover + 0.5 * self.similarity) * min(
-            1.0, LONGEST_SNIPPET / len(self.quote.text)
-        ) ** 0.5
+    def base_score(self) -> float:
+        """How well its words and its meaning match; long units score lower."""
+        match = 0.5 * self.coverage + 0.5 * self.similarity
+        return match * min(1.0, LONGEST_SNIPPET / len(self.quote.text)) ** 0.5
 
     @property
-    def rank(self) -> float:
-        return self.worth + _MEANING_COUNTS * self.similarity + _FIT_COUNTS * self.fits
+    def score(self) -> float:
+        """The base score, more for a unit of similar meaning, and for one that contains what is asked for."""
+        bonus = _MEANING_WEIGHT * self.similarity + _TYPE_WEIGHT * self.has_expected_type
+        return self.base_score + bonus
 
 
-def extract_statements(retrieval: Retrieval) -> list[VerifiedSentence]:
-    """Return up to three coherent pieces of the evidence that together answer, the best first; [] where none can.
+def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
+    """Return up to three coherent pieces of the evidence that together answer, the best first; [] where none does.
 
-    Each is what a document says around the unit that bears on the question most. A second one must be worth nearly as much and add
-    terms of the question, or hold what is asked for of a name that the best one brought. A question of several parts
-    has one piece for each. Where the question names a day, what speaks of another is no answer.
+    Each is what a document says around the unit that answers best. A second piece must score nearly as high and add terms of
+    the question, or contain what is asked for about a name that the first one brought up. A question of several parts
+    has one piece for each. Where the question names a date, units about other dates do not answer.
     """
-    heard = _without_injections(retrieval)
-    found = quotable_candidates(heard)
-    if orders := _reported_instructions(found, heard):
-        asked = frozenset(retrieval.weights)
-        return [_statement(narrow(each.quote, asked)) for each in orders]
-    parts = question_parts(heard)
+    candidates = quotable_candidates(retrieval)
+    if reported := _reported_instructions(candidates, retrieval):
+        wanted = frozenset(retrieval.weights)
+        return [_sentence(narrow(each.quote, wanted)) for each in reported]
+    parts = question_parts(retrieval)
     if len(parts) == 1:
-        return _answer_pieces(found, heard)
-    pieces: list[VerifiedSentence] = []
+        return _answer_pieces(candidates, retrieval)
+    pieces: list[SupportedSentence] = []
     for part in parts[:_MAX_PARTS]:
-        best = _worthy(quotable_candidates(part), part)[:1]
+        best = _select_answering(quotable_candidates(part), part)[:1]
         pieces += [
-            quotations.quote_piece(each.quote, part)
+            quote_piece(each.quote, part)
             for each in best
-            if not any(quotations.holds(piece, each.quote) for piece in pieces)
+            if not any(holds(piece, each.quote) for piece in pieces)
         ]
     return pieces
 
@@ -116,16 +120,26 @@ def question_parts(retrieval: Retrieval) -> list[Retrieval]:
     """Return the retrieval once for each part of a question that asks several things, with that part's words and weights."""
     texts = [part for part in _PARTS.split(retrieval.question.text) if part]
     parts = [
-        replace(
-            retrieval,
-            question=replace(retrieval.question, text=text),
-            analysis=analyze_query(text),
-            weights=weights,
-        )
+        _part(text, weights, retrieval)
         for text in texts
         if (weights := _weights_of(text, retrieval))
     ]
     return parts if len(parts) > 1 else [retrieval]
+
+
+def _part(text: str, weights: Mapping[str, float], retrieval: Retrieval) -> Retrieval:
+    analysis = analyze_query(text)
+    asks_for_content = retrieval.analysis.asks_for_message_content
+    return replace(
+        retrieval,
+        question=replace(retrieval.question, text=text),
+        # A part alone must not unlock injected instructions: the whole question decides.
+        analysis=replace(
+            analysis,
+            asks_for_message_content=asks_for_content and analysis.asks_for_message_content,
+        ),
+        weights=weights,
+    )
 
 
 def _weights_of(text: str, retrieval: Retrieval) -> dict[str, float]:
@@ -133,45 +147,48 @@ def _weights_of(text: str, retrieval: Retrieval) -> dict[str, float]:
     return {term: weight for term, weight in retrieval.weights.items() if term in own}
 
 
-def _answer_pieces(candidates: list[Candidate], retrieval: Retrieval) -> list[VerifiedSentence]:
-    ordered = _worthy(candidates, retrieval)
+def _answer_pieces(candidates: list[Candidate], retrieval: Retrieval) -> list[SupportedSentence]:
+    ordered = _select_answering(candidates, retrieval)
     if not ordered:
         return []
-    anchor = max(ordered, key=lambda each: each.worth)
-    led_on = None if anchor.fits else _follow_lead(anchor, candidates, retrieval)
-    best = anchor if led_on else ordered[0]
-    first = quotations.quote_piece(best.quote, retrieval)
-    others = [each for each in ordered if not quotations.holds(first, each.quote)]
-    second = led_on or _second(best, first, others, retrieval)
-    if second is None or quotations.holds(first, second.quote):
+    anchor = max(ordered, key=lambda each: each.base_score)
+    linked = None if anchor.has_expected_type else _linked_unit(anchor, candidates, retrieval)
+    best = anchor if linked else ordered[0]
+    first = quote_piece(best.quote, retrieval)
+    others = [each for each in ordered if not holds(first, each.quote)]
+    second = linked or _select_second(best, first, others, retrieval)
+    if second is None or holds(first, second.quote):
         return [first]
-    return [first, quotations.quote_piece(second.quote, retrieval)]
+    return [first, quote_piece(second.quote, retrieval)]
 
 
-def _worthy(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
-    """Return the units that may be quoted, the best first; where the best stands in too poor a passage, only those in better ones."""
+def _select_answering(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return the units that answer, the best first.
+
+    Where the best one stands in a passage below the threshold, only units of passages above it remain.
+    """
     relevant = [
-        each for each in _on_the_day(candidates, retrieval) if _is_relevant(each, retrieval)
+        each for each in _about_asked_dates(candidates, retrieval) if _is_relevant(each, retrieval)
     ]
-    worthy = [each for each in relevant if each.worth >= _MIN_WORTH] or relevant
-    ordered = sorted(worthy, key=lambda each: -each.rank)
-    if ordered and not _is_enough(ordered[0]):
-        return [each for each in ordered if _is_enough(each)]
+    good = [each for each in relevant if each.base_score >= _MIN_BASE_SCORE] or relevant
+    ordered = sorted(good, key=lambda each: -each.score)
+    if ordered and not _is_in_sufficient_passage(ordered[0]):
+        return [each for each in ordered if _is_in_sufficient_passage(each)]
     return ordered
 
 
-def _second(
-    best: Candidate, first: VerifiedSentence, others: list[Candidate], retrieval: Retrieval
+def _select_second(
+    best: Candidate, first: SupportedSentence, others: list[Candidate], retrieval: Retrieval
 ) -> Candidate | None:
     """Return the unit whose piece adds to the first one, or None."""
-    covered = frozenset(terms(first.text)) | best.near
+    covered = frozenset(terms(first.text)) | best.context_terms
     document = best.quote.evidence.chunk.document_id
     for each in others:
-        adds = weighted_coverage(each.held - covered, retrieval.weights)
+        added = weighted_coverage(each.own_terms - covered, retrieval.weights)
         is_other = each.quote.evidence.chunk.document_id != document
-        if each.rank >= _MIN_SHARE * best.rank and adds >= _MIN_GAIN:
+        if each.score >= _MIN_SHARE_OF_BEST * best.score and added >= _MIN_ADDED_COVERAGE:
             return each
-        if is_other and each.rank >= _NEAR_BEST * best.rank:
+        if is_other and each.score >= _NEARLY_BEST * best.score:
             return each
     return None
 
@@ -179,49 +196,51 @@ def _second(
 def quotable_candidates(retrieval: Retrieval) -> list[Candidate]:
     """Return every unit of the evidence that says something by itself, in the order of the evidence.
 
-    An order to a machine does only where the question asks what a message says. Where it does not,
-    a passage that bears on the question by an order above all says nothing either.
+    Without injected instructions, unless the question asks what a message says; a passage whose best unit is one is left
+    out as a whole.
     """
-    asked = retrieval.analysis.expected
+    expected = retrieval.analysis.expected
     found = [
         candidate
-        for entry in _without_injections(retrieval).evidence
-        for candidate in _candidates(entry, retrieval, asked)
+        for entry in _trusted_evidence(retrieval)
+        for candidate in _candidates(entry, retrieval, expected)
     ]
     if retrieval.analysis.asks_for_message_content:
         return found
     return [each for each in found if not _is_injection(each)]
 
 
-def _without_injections(retrieval: Retrieval) -> Retrieval:
-    """Return the retrieval without the passages that bear on the question by an order above all, unless it is asked for."""
+def _trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
+    """Return the passages without those whose best unit is an injected instruction, unless these are asked for."""
     if retrieval.analysis.asks_for_message_content:
-        return retrieval
-    heard = (
+        return list(retrieval.evidence)
+    return [
         entry
         for entry in retrieval.evidence
         if not any(is_injection(entry.chunk.text, each.start) for each in entry.highlights[:1])
-    )
-    return replace(retrieval, evidence=tuple(heard))
+    ]
 
 
 def _reported_instructions(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
-    """Return what an order says that the question asks about, with what else speaks of it; [] where there is no order.
+    """Return the injected instructions that the question asks about, and what else answers; [] without an instruction.
 
-    What holds most of the question goes first, and of equals the order, as it stands.
+    What covers most of the question comes first; of equals, the instruction.
     """
-    orders = [each for each in candidates if _is_injection(each) and _is_relevant(each, retrieval)]
-    if not orders:
-        return []
-    beside = [
-        each
-        for each in _worthy(candidates, retrieval)[:MAX_QUOTES]
-        if each.held and not _is_injection(each)
+    instructions = [
+        each for each in candidates if _is_injection(each) and _is_relevant(each, retrieval)
     ]
-    told = sorted(
-        (*orders, *beside), key=lambda each: -weighted_coverage(each.held, retrieval.weights)
+    if not instructions:
+        return []
+    others = [
+        each
+        for each in _select_answering(candidates, retrieval)[:MAX_QUOTES]
+        if each.own_terms and not _is_injection(each)
+    ]
+    ordered = sorted(
+        (*instructions, *others),
+        key=lambda each: -weighted_coverage(each.own_terms, retrieval.weights),
     )
-    return told[:MAX_QUOTES]
+    return ordered[:MAX_QUOTES]
 
 
 def _is_injection(candidate: Candidate) -> bool:
@@ -229,47 +248,47 @@ def _is_injection(candidate: Candidate) -> bool:
 
 
 def is_heading(quote: Quote) -> bool:
-    """Return whether the quote only says what stands below it: a heading, a table's head, a line that ends in a colon."""
+    """Return whether the quote only introduces what stands below it: a heading, a table's head, a line that ends in a colon."""
     return _is_heading(quote, _headings(quote.evidence.chunk))
 
 
 def _candidates(entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer) -> list[Candidate]:
-    likeness = {each.start: each.similarity for each in entry.highlights}
+    similarities = {each.start: each.similarity for each in entry.highlights}
     title = frozenset(terms(entry.chunk.title))
     headings = _headings(entry.chunk)
     found: list[Candidate] = []
     for quote in split_into_quotes(entry):
-        near = title | frozenset(terms(quote.context))
-        bears = (quote.terms | near) & retrieval.weights.keys() or quote.start in likeness
-        if bears and len(quote.terms) >= _MIN_TERMS and not _is_heading(quote, headings):
-            found.append(
-                _candidate(quote, near, likeness.get(quote.start, 0.0), retrieval.weights, expected)
-            )
+        context = title | frozenset(terms(quote.context))
+        is_related = (quote.terms | context) & retrieval.weights.keys()
+        is_related = is_related or quote.start in similarities
+        if is_related and len(quote.terms) >= _MIN_TERMS and not _is_heading(quote, headings):
+            similarity = similarities.get(quote.start, 0.0)
+            found.append(_candidate(quote, context, similarity, retrieval.weights, expected))
     return found
 
 
 def _candidate(
     quote: Quote,
-    around: frozenset[str],
+    context: frozenset[str],
     similarity: float,
     weights: Mapping[str, float],
     expected: ExpectedAnswer,
 ) -> Candidate:
-    held = quote.terms & weights.keys()
-    near = (around & weights.keys()) - held
-    kinds = answer_types_in(quote.text, expected, context=quote.context)
-    answered = terms_answered_by_type(kinds, expected)
-    covered = weighted_coverage(held | answered, weights) + _CONTEXT_COUNTS * weighted_coverage(
-        near - answered, weights
+    own = quote.terms & weights.keys()
+    around = (context & weights.keys()) - own
+    types = answer_types_in(quote.text, expected, context=quote.context)
+    implied = terms_answered_by_type(types, expected)
+    coverage = weighted_coverage(own | implied, weights) + _CONTEXT_WEIGHT * weighted_coverage(
+        around - implied, weights
     )
     return Candidate(
         quote=quote,
-        held=held,
-        near=near,
-        spoken_for=answered,
-        cover=covered,
+        own_terms=own,
+        context_terms=around,
+        implied_terms=implied,
+        coverage=coverage,
         similarity=similarity,
-        fits=bool(kinds),
+        has_expected_type=bool(types),
     )
 
 
@@ -291,62 +310,63 @@ def _headings(chunk: Chunk) -> frozenset[str]:
 
 
 def _is_relevant(candidate: Candidate, retrieval: Retrieval) -> bool:
-    """Return whether a unit stands in a passage that is nearly as relevant as the best."""
+    """Return whether a unit stands in a passage at least half as relevant as the best."""
     return candidate.quote.evidence.relevance >= _MIN_RELEVANCE * retrieval.best_relevance
 
 
-def _is_enough(candidate: Candidate) -> bool:
+def _is_in_sufficient_passage(candidate: Candidate) -> bool:
     return candidate.quote.evidence.relevance >= SUFFICIENT_RELEVANCE
 
 
-def _on_the_day(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
-    """Return the units that may speak of the day that a question names; [] where none names it, with what it stands under.
+def _about_asked_dates(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+    """Return the units that may be about a date that the question names; [] where no unit has it, context included.
 
-    A question that asks for another day may be answered by one.
+    A question that asks for another date may be answered by one.
     """
-    wanted_days = retrieval.analysis.dates
-    if not wanted_days or retrieval.analysis.expected.kinds & {AnswerType.DAY, AnswerType.DEADLINE}:
+    dates = retrieval.analysis.dates
+    if not dates or retrieval.analysis.expected.kinds & {AnswerType.DAY, AnswerType.DEADLINE}:
         return candidates
 
-    def names_it(said: str) -> bool:
-        return any(
-            facts.may_be_equal(day, each) for day in wanted_days for each in facts.find_dates(said)
-        )
+    def names_one(text: str) -> bool:
+        found = facts.find_dates(text)
+        return any(facts.may_be_equal(date, each) for date in dates for each in found)
 
-    if not any(names_it(each.around) for each in candidates):
+    if not any(names_one(each.text_in_context) for each in candidates):
         return []
     return [
         each
         for each in candidates
-        if names_it(each.quote.text) or not facts.find_dates(each.quote.text)
+        if names_one(each.quote.text) or not facts.find_dates(each.quote.text)
     ]
 
 
-def _follow_lead(
+def _linked_unit(
     best: Candidate, candidates: list[Candidate], retrieval: Retrieval
 ) -> Candidate | None:
-    """Return the unit that says what is asked for, where the best one leads to it.
+    """Return the unit that contains what is asked for, where the best one leads to it.
 
-    It stands in the same document, or has a name which the best one brought and the question lacks; and it has terms of
+    It stands in the same document, or has a name that the best one brought up and the question lacks; and it has terms of
     the question that the best one lacks.
     """
     asked = retrieval.analysis.expected.terms
-    brought = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked - facts.MONTH_TERMS
+    new_names = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked
+    new_names -= facts.MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 
-    def adds(each: Candidate) -> float:
-        own = weighted_coverage(each.held - best.held, retrieval.weights)
-        return own + _CONTEXT_COUNTS * weighted_coverage(each.near - best.held, retrieval.weights)
+    def added(each: Candidate) -> float:
+        own = weighted_coverage(each.own_terms - best.own_terms, retrieval.weights)
+        around = weighted_coverage(each.context_terms - best.own_terms, retrieval.weights)
+        return own + _CONTEXT_WEIGHT * around
 
-    led = [
+    linked = [
         each
         for each in candidates
-        if each.fits
-        and adds(each) >= _MIN_LED
-        and (each.quote.terms & brought or each.quote.evidence.chunk.document_id == document)
+        if each.has_expected_type
+        and added(each) >= _MIN_LINKED_COVERAGE
+        and (each.quote.terms & new_names or each.quote.evidence.chunk.document_id == document)
     ]
-    return max(led, key=adds, default=None)
+    return max(linked, key=added, default=None)
 
 
-def _statement(quote: Quote) -> VerifiedSentence:
-    return VerifiedSentence(text=render_quote(quote), quotes=(quote,))
+def _sentence(quote: Quote) -> SupportedSentence:
+    return SupportedSentence(text=render_quote(quote), quotes=(quote,))

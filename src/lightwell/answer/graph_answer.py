@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lightwell.answer.context import Budget, select_graph_context
-from lightwell.answer.pipeline import EXTRACTS
 from lightwell.answer.quotes import weighted_coverage
+from lightwell.domain.answers import Answer, FromModelAlone, InsufficientEvidence
 from lightwell.domain.chat import GraphClaim
-from lightwell.domain.evidence import INSUFFICIENT, SUFFICIENT_RELEVANCE, Answer, Retrieval
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity, Relation
 from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.text.answer_types import (
@@ -27,19 +27,19 @@ _WHAT_IT_IS = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphFact:
-    """One thing that the graph says; `names` are those of the entity, or of the relation's ends, that it is about.
+    """One statement of the graph; `names` are those of the entity, or of the relation's ends, that it is about.
 
-    `sayings` are all that it is put together from.
+    `claims` are all the texts of the graph that it consists of.
     """
 
     names: tuple[str, ...]
-    about: str
-    said: str
-    sayings: tuple[GraphClaim, ...]
+    subject: str
+    description: str
+    claims: tuple[GraphClaim, ...]
 
     @property
     def text(self) -> str:
-        return f"{self.about}: {' '.join(self.said.split())}"
+        return f"{self.subject}: {' '.join(self.description.split())}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +56,16 @@ def graph_facts(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[G
 
     Of that, only what is about entities that the answer names.
     """
-    if answer.text == INSUFFICIENT:
+    if isinstance(answer.outcome, InsufficientEvidence):
         return _answering_facts(retrieval)
-    if answer.model == EXTRACTS or not answer.citations:
+    if answer.author is None or isinstance(answer.outcome, FromModelAlone):
         return ()
-    told = select_graph_context(retrieval, budget)
-    said = words(answer.text)
+    shown = select_graph_context(retrieval, budget)
+    answer_words = words(answer.text)
     found = [
-        line
-        for line in _facts(told.entities, told.relations)
-        if all(_is_named(name, said) for name in line.names)
+        fact
+        for fact in _facts(shown.entities, shown.relations)
+        if all(_is_named(name, answer_words) for name in fact.names)
     ]
     return tuple(found[:_MAX_LINES])
 
@@ -133,14 +133,14 @@ def _required_terms(query: QueryAnalysis, line: GraphFact) -> frozenset[AnswerTy
 
 def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterator[GraphFact]:
     for entity in entities:
-        for said in _descriptions(entity.description):
+        for description in _descriptions(entity.description):
             yield GraphFact(
                 names=(entity.name,),
-                about=f"{entity.name} ({entity.kind})",
-                said=said,
-                sayings=tuple(
+                subject=f"{entity.name} ({entity.kind})",
+                description=description,
+                claims=tuple(
                     GraphClaim(subject=entity.id, text=text)
-                    for text in (entity.name, entity.kind, said)
+                    for text in (entity.name, entity.kind, description)
                 ),
             )
     for relation in relations:
@@ -149,12 +149,12 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
             GraphClaim(subject=end, text=name)
             for end, name in zip(relation.ends, names, strict=True)
         ]
-        for said in _descriptions(relation.description):
+        for description in _descriptions(relation.description):
             yield GraphFact(
                 names=names,
-                about=f"{relation.source} → {relation.target}",
-                said=said,
-                sayings=(GraphClaim(subject=relation.id, text=said), *ends),
+                subject=f"{relation.source} → {relation.target}",
+                description=description,
+                claims=(GraphClaim(subject=relation.id, text=description), *ends),
             )
 
 

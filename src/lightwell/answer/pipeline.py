@@ -1,31 +1,34 @@
-"""From evidence to an answer: what do we say, and on whose word?
+"""From evidence to an answer.
 
-asked without evidence (bypass)? ─ yes ─► the model's own words, and a sentence that says so
-  └ no: enough? ─ no ─► insufficient evidence, with what came nearest
-      └ yes ─► written by the model and checked, or extracted (also where nothing written stands) ─► statements with quotes ─► citations ─► answer
+mode bypass? ─ yes ─► the model's own words, marked as such
+  └ no: a model, and enough evidence? ─ yes ─► its reply, sentence by sentence as each is verified ─┐
+          └ no, or the model failed ─► extracts, where the evidence is enough ─────────────────────┴─► AnswerBuilder ─► Answer
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from lightwell.answer import bypass, extractive, generation, statements, stream_events
+from lightwell.answer import extractive, generation, statements
 from lightwell.answer.answer_builder import AnswerBuilder
 from lightwell.answer.context import Budget, select_context
+from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.generation import Prompt
-from lightwell.answer.stream_events import Part
-from lightwell.answer.time_limit import TimeLimitedModel
+from lightwell.answer.model_calls import TimeLimitedModel
+from lightwell.answer.quotes import SupportedSentence
+from lightwell.answer.reply import (
+    ReplyVerifier,
+    SentenceBuffer,
+    reply_verifier,
+    strip_citation_marks,
+)
+from lightwell.domain.answers import NOT_FROM_DOCUMENTS, Answer, FromModelAlone, StreamChunk
 from lightwell.domain.errors import Invalid, ModelFailed
-from lightwell.domain.evidence import Answer, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Mode
-from lightwell.domain.statements import Statements
-from lightwell.domain.streams import StreamChunk
 from lightwell.logs import logger
 from lightwell.ports import ChatModel, Message
-
-EXTRACTS = "extracts"
-"""The model's name in answers that no model wrote."""
 
 QUOTED_INSTEAD = (
     "The documents do not support what the model answered. Their own sentences are quoted instead."
@@ -36,17 +39,19 @@ _INSTEAD_OF_MODEL = "The documents' own sentences are quoted instead."
 MAX_REPLY_TOKENS = 800
 MAX_LISTING_TOKENS = 1600
 
-_Asking = Callable[[ChatModel, Sequence[Message]], AsyncGenerator[str, None]]
+_Call = Callable[[ChatModel, Sequence[Message]], AsyncGenerator[str, None]]
+"""Sends messages to a model and yields its reply, at once or in parts."""
 
 _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerGenerator:
-    """How answers are made: by `model`, which is shown what `budget` allows, or without one by extracts.
+    """How answers are made: by `model`, which is shown what `budget` allows, or from extracts without one.
 
-    `separator` stands between the parts of descriptions that are handed out. One question may spend `seconds` with models. Where the model fails or takes longer, the answer is made of extracts, with
-    a note that says why; only `bypass`, which has nothing to quote, raises `ModelFailed`.
+    `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
+    model fails or takes longer, the answer is made of extracts, with a note that says why; only `bypass`, which has nothing to
+    quote, raises `ModelFailed`.
     """
 
     model: ChatModel | None
@@ -54,13 +59,12 @@ class AnswerGenerator:
     seconds: float = 60.0
     separator: str = DESCRIPTION_SEPARATOR
 
-    def limited(self, until: float) -> "AnswerGenerator":
-        """Return the same with a model whose calls fail at the moment `until` of the event loop."""
+    def limited(self, deadline: float) -> "AnswerGenerator":
+        """Return the same with a model whose calls fail at `deadline`, a time of the event loop."""
         if self.model is None:
             return self
-        return replace(
-            self, model=TimeLimitedModel(inner=self.model, deadline=until, seconds=self.seconds)
-        )
+        model = TimeLimitedModel(inner=self.model, deadline=deadline, seconds=self.seconds)
+        return replace(self, model=model)
 
     def require_model_for(self, mode: Mode) -> None:
         """Raise `Invalid` when this mode asks a model alone and there is none."""
@@ -71,7 +75,7 @@ class AnswerGenerator:
             )
 
     async def answer(self, retrieval: Retrieval) -> Answer:
-        """Return an answer whose every sentence is carried by its citations, or insufficient evidence.
+        """Return an answer whose citations support every sentence, or insufficient evidence.
 
         Raises `Invalid` when a model is asked for and there is none, and `ModelFailed` in mode `bypass`.
         """
@@ -81,47 +85,44 @@ class AnswerGenerator:
         return answers[-1]
 
     def stream(self, retrieval: Retrieval) -> AsyncGenerator[StreamChunk, None]:
-        """Yield the same answer as events, each sentence when it is checked; `done` carries the whole.
+        """Yield the same answer as events, each sentence when it is verified; `done` has the whole.
 
         In mode `bypass` a model that fails is an `error` event. Raises `Invalid` before the first event.
         """
         self.require_model_for(retrieval.question.mode)
-        return stream_events.stream_answer(
-            self._parts(retrieval, _streamed_reply), retrieval.metrics
-        )
+        return stream_events(self._parts(retrieval, _streamed_reply), retrieval.metrics)
 
-    async def statements(self, retrieval: Retrieval) -> Statements:
-        """Return what the documents state about the question as a list, or insufficient evidence."""
-        candidates = statements.statement_quotes(retrieval)
-        if self.model is None or not (candidates or retrieval.is_sufficient):
-            return statements.build_statements(retrieval, candidates, self._name)
+    async def statements(self, retrieval: Retrieval) -> Answer:
+        """Return an answer whose sentences are what the documents state about the question, newest first."""
+        extracted = statements.statement_quotes(retrieval)
+        model = self.model
+        if model is None or not (extracted or retrieval.is_sufficient):
+            return statements.list_statements(retrieval, extracted).finish(self._author)
         shown = select_context(retrieval, self.budget)
-        sent = generation.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
+        messages = generation.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         try:
-            reply = await self.model.reply(sent, max_tokens=MAX_LISTING_TOKENS)
+            reply = await model.reply(messages, max_tokens=MAX_LISTING_TOKENS)
         except ModelFailed as error:
-            listed = statements.build_statements(retrieval, candidates, EXTRACTS)
-            return replace(listed, notes=(*listed.notes, note_of_fallback(error)))
-        checker = generation.reply_verifier(shown.passages, retrieval.analysis)
-        said = [*checker.feed(reply.text), *checker.flush()]
-        listed = statements.build_statements(retrieval, said, self.model.model)
-        if checker.failed and candidates:
-            listed = statements.build_statements(retrieval, candidates, EXTRACTS)
-            listed = replace(listed, notes=(*listed.notes, QUOTED_INSTEAD))
-        return replace(listed, context_tokens=shown.tokens)
+            listed = statements.list_statements(retrieval, extracted)
+            return listed.finish(None, remarks=(note_of_fallback(error),))
+        verifier = reply_verifier(shown.passages, retrieval.analysis)
+        sentences = [*verifier.feed(reply.text), *verifier.flush()]
+        if verifier.is_unsupported and extracted:
+            listed = statements.list_statements(retrieval, extracted, context_tokens=shown.tokens)
+            return listed.finish(None, remarks=(QUOTED_INSTEAD,))
+        listed = statements.list_statements(retrieval, sentences, context_tokens=shown.tokens)
+        return listed.finish(model.model)
 
     @property
-    def _name(self) -> str:
-        return EXTRACTS if self.model is None else self.model.model
+    def _author(self) -> str | None:
+        return None if self.model is None else self.model.model
 
-    async def _parts(self, retrieval: Retrieval, ask: _Asking) -> AsyncGenerator[Part, None]:
+    async def _parts(self, retrieval: Retrieval, call: _Call) -> AsyncGenerator[Part, None]:
         model = self.model
         if model is not None and retrieval.question.mode is Mode.BYPASS:
-            parts = bypass.stream_unverified(
-                retrieval, model.model, ask(model, bypass.messages(retrieval))
-            )
+            parts = _model_alone(retrieval, model, call)
         elif model is not None and retrieval.is_sufficient:
-            parts = self._generated(model, retrieval, ask)
+            parts = self._generated(model, retrieval, call)
         else:
             parts = self._extracted(retrieval)
         async with aclosing(parts):
@@ -129,61 +130,54 @@ class AnswerGenerator:
                 yield part
 
     async def _generated(
-        self, model: ChatModel, retrieval: Retrieval, ask: _Asking
+        self, model: ChatModel, retrieval: Retrieval, call: _Call
     ) -> AsyncGenerator[Part, None]:
         shown = select_context(retrieval, self.budget)
-        checker = generation.reply_verifier(shown.passages, retrieval.analysis)
-        made = AnswerBuilder(retrieval=retrieval, model=model.model, context_tokens=shown.tokens)
+        verifier = reply_verifier(shown.passages, retrieval.analysis)
+        builder = AnswerBuilder(retrieval=retrieval, context_tokens=shown.tokens)
+        messages = generation.build_messages(retrieval.question.text, shown)
         failure: ModelFailed | None = None
         try:
-            async with aclosing(
-                ask(model, generation.build_messages(retrieval.question.text, shown))
-            ) as reply:
+            async with aclosing(call(model, messages)) as reply:
                 async for piece in reply:
-                    for part in made.add(checker.feed(piece)):
-                        yield part
-            for part in made.add(checker.flush()):
-                yield part
+                    for sentence in builder.add(verifier.feed(piece)):
+                        yield sentence
+            for sentence in builder.add(verifier.flush()):
+                yield sentence
         except ModelFailed as error:
             _log.info("the model did not finish an answer", error=str(error))
             failure = error
-        _log.info("answer checked", kept=made.count, dropped=checker.removed_count)
-        instead, notes = _extractive_fallback(retrieval, checker, failure, is_begun=made.count > 0)
-        made.model = EXTRACTS if instead else made.model
-        for part in made.add(instead):
-            yield part
-        for part in made.finish((*checker.notes, *notes)):
-            yield part
+        _log.info("answer verified", kept=verifier.kept_count, removed=verifier.removed_count)
+        instead, remarks = _extractive_fallback(retrieval, verifier, failure)
+        for sentence in builder.add(instead):
+            yield sentence
+        author = None if instead else model.model
+        yield builder.finish(author, remarks=(*verifier.notes, *remarks))
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
-        made = AnswerBuilder(retrieval=retrieval, model=self._name)
+        builder = AnswerBuilder(retrieval=retrieval)
         if retrieval.is_sufficient and self.model is None:
-            for part in made.add(extractive.extract_statements(retrieval)):
-                yield part
-        for part in made.finish():
-            yield part
+            for sentence in builder.add(extractive.extract_pieces(retrieval)):
+                yield sentence
+        yield builder.finish(self._author)
 
 
 def _extractive_fallback(
-    retrieval: Retrieval,
-    checker: generation.ReplyVerifier,
-    failure: ModelFailed | None,
-    *,
-    is_begun: bool,
-) -> tuple[Sequence[generation.VerifiedSentence], tuple[str, ...]]:
-    """Return what is quoted where a model said nothing that stands, and the notes that say why."""
-    if failure is not None and is_begun:
+    retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None
+) -> tuple[Sequence[SupportedSentence], tuple[str, ...]]:
+    """Return what is quoted where no sentence of a model stands, and the notes that say why."""
+    if failure is not None and verifier.kept_count:
         return (), (note_of_interruption(failure),)
-    if failure is None and not checker.failed:
+    if failure is None and not verifier.is_unsupported:
         return (), ()
-    quoted = extractive.extract_statements(retrieval)
+    pieces = extractive.extract_pieces(retrieval)
     if failure is not None:
-        return quoted, (note_of_fallback(failure) if quoted else str(failure),)
-    return quoted, (QUOTED_INSTEAD,) if quoted else ()
+        return pieces, (note_of_fallback(failure) if pieces else str(failure),)
+    return pieces, (QUOTED_INSTEAD,) if pieces else ()
 
 
 def note_of_fallback(failure: ModelFailed) -> str:
-    """Return the note of an answer that the model was to write, and did not."""
+    """Return the note of an answer that a model should have written, and did not."""
     return f"{str(failure).rstrip('.')}. {_INSTEAD_OF_MODEL}"
 
 
@@ -192,12 +186,46 @@ def note_of_interruption(failure: ModelFailed) -> str:
     return f"The answer breaks off here: {failure}"
 
 
-async def _complete_reply(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
-    yield (await model.reply(sent, max_tokens=MAX_REPLY_TOKENS)).text
+async def _model_alone(
+    retrieval: Retrieval, model: ChatModel, call: _Call
+) -> AsyncGenerator[Part, None]:
+    """Yield what the model says without documents, as it comes and without what looks like citations; then the answer."""
+    messages = [
+        Message(role="system", content=Prompt.BYPASS.text),
+        Message(role="user", content=retrieval.question.text),
+    ]
+    buffer = SentenceBuffer()
+    said = sent = ""
+    async with aclosing(call(model, messages)) as reply:
+        async for piece in reply:
+            for part in buffer.feed(piece):
+                said += strip_citation_marks(part)
+                ready = f"{NOT_FROM_DOCUMENTS}\n\n{said.strip()}"
+                if ready != sent:
+                    yield ready[len(sent) :]
+                sent = ready
+    said += strip_citation_marks(buffer.flush())
+    yield Answer(
+        query_id=retrieval.query_id,
+        question=retrieval.question.text,
+        outcome=FromModelAlone(text=said.strip()),
+        relevance=0.0,
+        author=model.model,
+        metrics=retrieval.metrics,
+        remarks=retrieval.notes,
+    )
 
 
-async def _streamed_reply(model: ChatModel, sent: Sequence[Message]) -> AsyncGenerator[str, None]:
-    pieces = model.stream(sent, max_tokens=MAX_REPLY_TOKENS)
+async def _complete_reply(
+    model: ChatModel, messages: Sequence[Message]
+) -> AsyncGenerator[str, None]:
+    yield (await model.reply(messages, max_tokens=MAX_REPLY_TOKENS)).text
+
+
+async def _streamed_reply(
+    model: ChatModel, messages: Sequence[Message]
+) -> AsyncGenerator[str, None]:
+    pieces = model.stream(messages, max_tokens=MAX_REPLY_TOKENS)
     try:
         async for piece in pieces:
             yield piece

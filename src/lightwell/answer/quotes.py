@@ -1,11 +1,16 @@
-"""Which words of a document a statement stands on."""
+"""Quotes: which words of a document are cited, the coherent piece around them, and how they read in an answer."""
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from lightwell.domain.documents import Locator
-from lightwell.domain.evidence import Citation, Evidence
+from lightwell.domain.answers import Citation
+from lightwell.domain.documents import Chunk, Locator
+from lightwell.domain.evidence import Evidence, Retrieval
+from lightwell.text.blocks import Block, BlockKind, blocks
+from lightwell.text.injection import has_injection
+from lightwell.text.markup import strip_bullet, strip_markup
+from lightwell.text.pieces import Bounds, Size, Span, piece_around
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -14,6 +19,16 @@ LONGEST_PIECE = 6000
 """Characters of a citation's snippet, with the markup that a piece of a document may have."""
 
 _RUN = re.compile(r"\S+")
+
+_CELL = re.compile(r"<t[dh]\b[^<>]*>", re.IGNORECASE)
+_BAR = re.compile(r"(?<!\\)\|")
+_HEAD_MARK = re.compile(r"\n[ \t]*+\|?+[ \t]*+:?+-")
+_NUMBER = re.compile(r"[ \t]*+(?:\d{1,3}|[a-z])[.)]")
+_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)[^\n]*+\n?", re.MULTILINE)
+
+ANSWER_PIECE = Size(extended=650, unbroken=1000)
+NEAREST_PIECE = Size(extended=500, unbroken=600)
+"""Characters as they are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +52,18 @@ class Quote:
         """Where its first character stands: the document, and the character there."""
         chunk = self.evidence.chunk
         return str(chunk.document_id), chunk.locator.start + self.start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportedSentence:
+    """A sentence, or a quotation of several, and the quotes that support it, at least one: its citations are not numbered yet.
+
+    `highlight` is the key part of a quotation, `text[start:end]`, else (0, 0).
+    """
+
+    text: str
+    quotes: tuple[Quote, ...]
+    highlight: tuple[int, int] = (0, 0)
 
 
 def split_into_quotes(evidence: Evidence) -> list[Quote]:
@@ -98,6 +125,7 @@ def make_citation(number: int, quote: Quote) -> Citation:
         chunk_id=str(member.id),
         document_title=member.title,
         created_at=member.created_at,
+        updated_at=member.updated_at,
         snippet=shorten(quote.text, LONGEST_PIECE),
         highlight=quote.key,
         score=quote.evidence.relevance,
@@ -106,7 +134,7 @@ def make_citation(number: int, quote: Quote) -> Citation:
 
 
 def make_nearest_citation(number: int, evidence: Evidence) -> Citation:
-    """Return the citation `[number]` of what came close and was not enough: the evidence's best unit, or its beginning."""
+    """Return the citation `[number]` of a passage that does not answer: its best unit, or its beginning."""
     best = evidence.highlights[0] if evidence.highlights else None
     start, end = (best.start, best.end) if best else (0, len(evidence.chunk.text))
     return make_citation(number, make_quote(evidence, start, end))
@@ -123,3 +151,154 @@ def shorten(text: str, most: int = LONGEST_SNIPPET) -> str:
     if len(text) <= most:
         return text
     return text[:most].rsplit(maxsplit=1)[0]
+
+
+# ── the piece around a unit ────────────────────────────────────────────────────────────────────────
+
+
+def quote_piece(key: Quote, retrieval: Retrieval) -> SupportedSentence:
+    """Return the coherent piece around a unit, as it reads, with the unit as its highlight."""
+    quotes = tuple(_with_key(each, key) for each in _piece(key, retrieval, ANSWER_PIECE))
+    text = "\n".join(map(render_quote, quotes))
+    key_text = render_quote(key)
+    at = text.find(key_text)
+    is_part = at >= 0 and len(key_text) < len(text)
+    highlight = (at, at + len(key_text)) if is_part else (0, 0)
+    return SupportedSentence(text=text, quotes=quotes, highlight=highlight)
+
+
+def piece_quote(key: Quote, retrieval: Retrieval, size: Size) -> Quote:
+    """Return the piece around a unit as one quote; of a piece with several spans, the span with the unit."""
+    around = _piece(key, retrieval, size)
+    own = next((each for each in around if each.start <= key.start < each.end), key)
+    return _with_key(own, key)
+
+
+def holds(piece: SupportedSentence, key: Quote) -> bool:
+    """Return whether a piece contains a unit, at the same place."""
+    document, place = key.place
+    return any(
+        each.place[0] == document and each.place[1] <= place < each.place[1] + len(each.text)
+        for each in piece.quotes
+    )
+
+
+def _piece(key: Quote, retrieval: Retrieval, size: Size) -> tuple[Quote, ...]:
+    entry = key.evidence
+    spans = piece_around(entry.chunk.text, key.start, _bounds(key, retrieval), size)
+    return tuple(make_quote(entry, start, end) for start, end in spans) or (key,)
+
+
+def _with_key(quote: Quote, key: Quote) -> Quote:
+    """Return the quote with the key unit marked, where it is a part of it."""
+    start, end = key.start - quote.start, min(key.end, quote.end) - quote.start
+    is_part = 0 <= start < end and end - start < len(quote.text)
+    return replace(quote, key=(start, end)) if is_part else quote
+
+
+def _bounds(key: Quote, retrieval: Retrieval) -> Bounds:
+    """Return the section of a unit; injected instructions are excluded unless the question asks what a message says."""
+    text = key.evidence.chunk.text
+    may_instruct = retrieval.analysis.asks_for_message_content
+    start, end = _section(key.evidence.chunk, key.start)
+    return Bounds(
+        start=start,
+        end=end,
+        is_excluded=lambda begun, ended: not may_instruct and has_injection(text, begun, ended),
+        row_score=lambda row: weighted_coverage(frozenset(terms(row)), retrieval.weights),
+    )
+
+
+def _section(chunk: Chunk, place: int) -> Span:
+    at = chunk.locator.start + place
+    for each in chunk.layout.sections:
+        if each.start <= at < each.end:
+            return max(0, each.start - chunk.locator.start), each.end - chunk.locator.start
+    return 0, len(chunk.text)
+
+
+# ── how a quote reads ──────────────────────────────────────────────────────────────────────────────
+
+
+def render_quote(quote: Quote) -> str:
+    """Return the quote as people read it, without marks of markdown and HTML; a row with the names of its columns.
+
+    A quote within one block is one line, without bullet. Of several blocks, each begins a line; items keep their bullets.
+    """
+    return _render(quote.evidence.chunk.text, quote.start, quote.end)
+
+
+def render_text(text: str) -> str:
+    """Return a snippet as people read it, as `render_quote` does without knowing what stands around it."""
+    return _render(text, 0, len(text))
+
+
+def _render(chunk: str, start: int, end: int) -> str:
+    parts = [each for each in blocks(chunk) if each.end > start and each.start < end]
+    parts = [each for each in parts if each.kind is not BlockKind.CLUTTER]
+    if len(parts) == 1 and parts[0].kind is not BlockKind.CODE:
+        text = chunk[start:end]
+        is_row = parts[0].kind is BlockKind.ROW
+        return _row(chunk, text, parts[0]) if is_row else render_sentence(text)
+    lines = [
+        _line(chunk, each, chunk[max(each.start, start) : min(each.end, end)])
+        for each in parts
+        if not (_is_head(chunk, each) and _rows_of(parts, each) > 1)
+    ]
+    return "\n".join(line for line in lines if line.strip()) or strip_markup(chunk[start:end])
+
+
+def render_sentence(text: str) -> str:
+    """Return a part of one block on one line, without bullet and markup."""
+    return strip_markup(strip_bullet(text.lstrip()))
+
+
+def _is_head(chunk: str, block: Block) -> bool:
+    """Return whether a block is a table's first row and names its columns."""
+    return block.kind is BlockKind.ROW and block == _first(chunk, block) and _has_head(chunk, block)
+
+
+def _first(chunk: str, row: Block) -> Block:
+    return next(each for each in blocks(chunk) if each.table == row.table)
+
+
+def _rows_of(parts: list[Block], row: Block) -> int:
+    return sum(each.table == row.table for each in parts)
+
+
+def _line(chunk: str, block: Block, text: str) -> str:
+    match block.kind:
+        case BlockKind.ROW:
+            return _row(chunk, text, block)
+        case BlockKind.CODE:
+            return _FENCE.sub("", text).strip("\n").rstrip()
+        case BlockKind.ITEM:
+            number = _NUMBER.match(text)
+            mark = number[0].strip() if number else "-"
+            return f"{'  ' * (block.indent > 1)}{mark} {render_sentence(text)}"
+        case _:
+            return strip_markup(text)
+
+
+def _row(chunk: str, row: str, block: Block) -> str:
+    """Return `Band: Engineer; From: 62` for a row; without the names where the head is not as wide as the row."""
+    cells = _cells(row)
+    first = _first(chunk, block)
+    head = _cells(chunk[first.start : first.end]) if _has_head(chunk, first) else []
+    if len(head) != len(cells) or first.start == block.start:
+        head = [""] * len(cells)
+    pairs = zip(head, cells, strict=True)
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
+
+
+def _has_head(chunk: str, first: Block) -> bool:
+    """Return whether a table's first row names its columns."""
+    row = chunk[first.start : first.end]
+    return "<th" in row.casefold() or _HEAD_MARK.match(chunk, first.end) is not None
+
+
+def _cells(row: str) -> list[str]:
+    if _CELL.search(row):
+        return [strip_markup(cell) for cell in _CELL.split(row)[1:]]
+    bare = row.strip().removeprefix("|").removesuffix("|")
+    return [strip_markup(cell) for cell in _BAR.split(bare)]

@@ -1,4 +1,4 @@
-"""What was said about something: every statement of the evidence that answers, each with its citations and dates."""
+"""What was said about something: every statement of the evidence that answers, with its citations, newest first."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,101 +6,80 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 
-from lightwell.answer.answer_builder import CitationNumbers
+from lightwell.answer.answer_builder import AnswerBuilder
 from lightwell.answer.extractive import Candidate, quotable_candidates
-from lightwell.answer.generation import VerifiedSentence
-from lightwell.answer.nearest import nearest_citations
-from lightwell.answer.quotes import Quote, narrow, split_into_quotes, weighted_coverage
-from lightwell.answer.rendering import render_quote
-from lightwell.answer.reply_sentences import strip_bullet
-from lightwell.domain.evidence import Confidence, Evidence, Retrieval, confidence
+from lightwell.answer.quotes import (
+    Quote,
+    SupportedSentence,
+    narrow,
+    render_quote,
+    split_into_quotes,
+    weighted_coverage,
+)
+from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.query_analysis import QueryAnalysis
-from lightwell.domain.statements import CitedStatement, Statements
 from lightwell.text.answer_types import speech_act_terms
 from lightwell.text.dates import find_first_date
-from lightwell.text.facts import find_date_texts
+from lightwell.text.markup import strip_bullet
 from lightwell.text.terms import words
 
 MAX_STATEMENTS = 20
-READ_IN_OTHER_WORDS = 5
-"""Passages that are looked at for the other words of an act."""
+MAX_PARAPHRASED = 5
+"""Passages that are retrieved for a question in other words."""
 
-_MIN_REACH, _NEAR_BEST = 0.5, 0.9
-_WHOLE = 0.95
+_MIN_COVERAGE, _NEARLY_BEST = 0.5, 0.9
+_ALL = 0.95
 _PRONOUN = re.compile(r"\b(?:he|him|his|she|hers?|ihr|ihm|ihn|lui|elle)\b", re.IGNORECASE)
 _ITEM = re.compile(r"[#|>*•+-]|\d+[.)]")
 _LEAD = re.compile(r"(?<![^.!?\n|])[^.!?\n|]+:$")
 
 
-def statement_quotes(retrieval: Retrieval) -> list[VerifiedSentence]:
+def statement_quotes(retrieval: Retrieval) -> list[SupportedSentence]:
     """Return the units of the evidence that answer, the most relevant first, at most twenty.
 
-    They speak of nearly as much of the question as the best one does, and do what it asks for: promise, decide. Where
-    the passages are not relevant enough for an answer, only such units count as speak of all of it by themselves, and by
+    They cover nearly as much of the question as the best one does, and do what it asks for: promise, decide. Where
+    the passages are not relevant enough for an answer, only units count that cover all of it by themselves and by
     whom their pronouns stand for.
     """
     asked = retrieval.analysis.speech_acts
-    meant = _pronoun_context(retrieval.evidence)
+    pronouns = _pronoun_context(retrieval.evidence)
     found = [
-        (each, _coverage(each, retrieval, asked, meant.get(each.quote.place, frozenset())))
+        (each, _coverage(each, retrieval, asked, pronouns.get(each.quote.place, frozenset())))
         for each in quotable_candidates(retrieval)
         if not _is_question(each.quote) and (not asked or asked & _speech_acts(each.quote))
     ]
-    best = max((reach for _, reach in found), default=0.0)
-    least = max(_MIN_REACH, _NEAR_BEST * best) if retrieval.is_sufficient else _WHOLE
-    found.sort(key=lambda pair: (-pair[1], -pair[0].rank))
+    best = max((coverage for _, coverage in found), default=0.0)
+    least = max(_MIN_COVERAGE, _NEARLY_BEST * best) if retrieval.is_sufficient else _ALL
+    found.sort(key=lambda pair: (-pair[1], -pair[0].score))
     wanted = frozenset(retrieval.weights)
     return [
-        VerifiedSentence(text=_render_quote(quote), quotes=(quote,))
-        for each, reach in found[:MAX_STATEMENTS]
-        if reach >= least
+        SupportedSentence(text=_render_statement(quote), quotes=(quote,))
+        for each, coverage in found[:MAX_STATEMENTS]
+        if coverage >= least
         for quote in [narrow(each.quote, wanted)]
     ]
 
 
-def build_statements(
-    retrieval: Retrieval, sentences: Sequence[VerifiedSentence], model: str
-) -> Statements:
-    """Return statements as a list, newest first by the days they name; the same sentence of several documents is one with all its citations."""
-    numbers = CitationNumbers()
-    ordered = sorted(
-        _merge_duplicates(sentences, retrieval.evidence),
-        key=lambda each: -_date_of(each).timestamp(),
-    )
-    made = tuple(
-        CitedStatement(
-            text=each.text,
-            citations=numbers.cite(each.quotes),
-            said_at=_latest_change(each),
-            dates=find_date_texts(each.text),
-        )
-        for each in ordered
-    )
-    least = (
-        Confidence.LOW
-        if made and not retrieval.is_sufficient
-        else confidence(retrieval.best_relevance)
-    )
-    return Statements(
-        query_id=retrieval.query_id,
-        question=retrieval.question.text,
-        statements=made,
-        confidence=least if made else Confidence.INSUFFICIENT,
-        relevance=retrieval.best_relevance,
-        nearest=() if made else nearest_citations(retrieval),
-        model=model,
-        metrics=retrieval.metrics,
-        notes=retrieval.notes,
-    )
+def list_statements(
+    retrieval: Retrieval, sentences: Sequence[SupportedSentence], *, context_tokens: int = 0
+) -> AnswerBuilder:
+    """Return an answer of these sentences, newest first by the dates they name, else by the last change of their document.
+
+    The same sentence of several documents is one with all its citations.
+    """
+    builder = AnswerBuilder(retrieval=retrieval, context_tokens=context_tokens)
+    merged = _merge_duplicates(sentences, retrieval.evidence)
+    builder.add(sorted(merged, key=lambda each: -_date_of(each).timestamp()))
+    return builder
 
 
 def paraphrase_question(query: QueryAnalysis) -> str:
-    """Return the other words for what a question asks whether it was said, in each language we know; "" for no such question."""
+    """Return other words, in each known language, for the act of saying that a question asks about; "" for no such question."""
     return " ".join(sorted(query.speech_acts - query.expected.terms))
 
 
 def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:
-    """Return the retrieval with what was found for other words, with relevance 0: to its question nothing has judged it."""
+    """Return the retrieval with what was found for other words, with relevance 0: no reranker compared it with the question."""
     known = {one.id for each in retrieval.evidence for one in each.published_chunks}
     new = tuple(
         replace(each, relevance=0.0)
@@ -111,28 +90,29 @@ def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:
 
 
 def _coverage(
-    candidate: Candidate, retrieval: Retrieval, asked: frozenset[str], meant: frozenset[str]
+    candidate: Candidate, retrieval: Retrieval, asked: frozenset[str], pronoun: frozenset[str]
 ) -> float:
-    """Return the share of the question that a unit speaks of, with what it stands under and what its dates answer.
+    """Return the share of the question's weights that a unit covers, with its context and what its dates answer.
 
-    `meant` are the terms for which its pronouns stand. Where the question asks for no act of saying, what it stands under
-    counts at most as much as what it says itself.
+    `pronoun` are the terms that its pronouns stand for. Where the question asks for no act of saying, the context counts
+    at most as much as the unit's own terms.
     """
-    own = weighted_coverage(candidate.held | candidate.spoken_for, retrieval.weights)
+    own_terms = candidate.own_terms | candidate.implied_terms
+    own = weighted_coverage(own_terms, retrieval.weights)
     whole = weighted_coverage(
-        candidate.held | candidate.spoken_for | candidate.near | asked | meant, retrieval.weights
+        own_terms | candidate.context_terms | asked | pronoun, retrieval.weights
     )
     return whole if asked else min(whole, 2 * own)
 
 
 def _pronoun_context(evidence: Sequence[Evidence]) -> dict[tuple[str, int], frozenset[str]]:
-    """Return for the place of each sentence with a pronoun the terms of the one before it, and of what that leans on."""
-    meant: dict[tuple[str, int], frozenset[str]] = {}
+    """Return for the place of each sentence with a pronoun the terms of the sentence before it, and of that one's own."""
+    found: dict[tuple[str, int], frozenset[str]] = {}
     for entry in evidence:
         for before, each in pairwise(split_into_quotes(entry)):
             if _PRONOUN.search(each.text) and not _ITEM.match(each.text):
-                meant[each.place] = before.terms | meant.get(before.place, frozenset())
-    return meant
+                found[each.place] = before.terms | found.get(before.place, frozenset())
+    return found
 
 
 def _speech_acts(quote: Quote) -> frozenset[str]:
@@ -146,36 +126,32 @@ def _is_question(quote: Quote) -> bool:
 
 
 def _merge_duplicates(
-    sentences: Iterable[VerifiedSentence], evidence: Sequence[Evidence]
-) -> list[VerifiedSentence]:
-    """Return the statements with the same words as one, each with the places where its sentences stand again."""
-    again: dict[str, list[Quote]] = {}
+    sentences: Iterable[SupportedSentence], evidence: Sequence[Evidence]
+) -> list[SupportedSentence]:
+    """Return sentences with the same words as one, with every place where its quotes occur."""
+    places: dict[str, list[Quote]] = {}
     for entry in evidence:
         for quote in split_into_quotes(entry):
-            again.setdefault(_fold_words(quote.text), []).append(quote)
-    found: dict[str, VerifiedSentence] = {}
+            places.setdefault(_fold_words(quote.text), []).append(quote)
+    found: dict[str, SupportedSentence] = {}
     for each in sentences:
-        places = [
-            twin for own in each.quotes for twin in (own, *again.get(_fold_words(own.text), ()))
+        quotes = [
+            quote for own in each.quotes for quote in (own, *places.get(_fold_words(own.text), ()))
         ]
         known = found.setdefault(_fold_words(each.text), replace(each, quotes=()))
-        by_place = {quote.place: quote for quote in (*known.quotes, *places)}
+        by_place = {quote.place: quote for quote in (*known.quotes, *quotes)}
         found[_fold_words(each.text)] = replace(known, quotes=tuple(by_place.values()))
     return list(found.values())
 
 
-def _latest_change(sentence: VerifiedSentence) -> datetime:
-    """Return when the newest document that carries it was last changed."""
-    return max(quote.evidence.member_at(quote.start).updated_at for quote in sentence.quotes)
+def _date_of(sentence: SupportedSentence) -> datetime:
+    """Return the first date that it names, else the last change of its newest document."""
+    changes = (quote.evidence.member_at(quote.start).updated_at for quote in sentence.quotes)
+    return find_first_date(sentence.text) or max(changes)
 
 
-def _date_of(sentence: VerifiedSentence) -> datetime:
-    """Return the first day that it names, else when the newest document that carries it was last changed."""
-    return find_first_date(sentence.text) or _latest_change(sentence)
-
-
-def _render_quote(quote: Quote) -> str:
-    """Return the quote as an answer shows it, an item after the line that its list belongs to."""
+def _render_statement(quote: Quote) -> str:
+    """Return the quote as an answer shows it, an item after the line that introduces its list."""
     text, lead = render_quote(quote), _LEAD.search(quote.context)
     is_item = strip_bullet(quote.text) != quote.text
     return f"{lead[0]} {text}" if lead and is_item else text

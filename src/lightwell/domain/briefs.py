@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lightwell.domain.answers import Citation, Confidence
 from lightwell.domain.documents import Chunk
 from lightwell.domain.errors import Invalid
-from lightwell.domain.evidence import Citation, Confidence
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.texts import require_text

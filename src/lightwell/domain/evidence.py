@@ -1,12 +1,10 @@
-"""Results of retrieval, and answers."""
+"""Results of retrieval: passages with their scores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
 
 from lightwell.domain.candidates import Candidates
-from lightwell.domain.documents import Chunk, Locator
+from lightwell.domain.documents import Chunk
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import QueryId, new_query_id
 from lightwell.domain.query_analysis import QueryAnalysis
@@ -15,8 +13,6 @@ from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence needs, so that a question is answered."""
-
-INSUFFICIENT = "Insufficient evidence: the documents you may see do not answer this."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,71 +145,3 @@ class Retrieval:
     @property
     def is_sufficient(self) -> bool:
         return self.best_relevance >= SUFFICIENT_RELEVANCE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Citation:
-    """A numbered quote with its document and exact position.
-
-    `id` is its number in the answer, as in `[1]`; `snippet` occurs verbatim in the document.
-    `highlight` is the part of it that answers the question best, `snippet[start:end]`, where the snippet is a longer piece,
-    else (0, 0).
-    """
-
-    id: str
-    source_url: str
-    source_system: str
-    source_type: str
-    document_ref: str
-    chunk_ref: str
-    chunk_id: str
-    document_title: str
-    created_at: datetime
-    snippet: str
-    score: float
-    locator: Locator
-    highlight: tuple[int, int] = (0, 0)
-
-
-class Confidence(StrEnum):
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    INSUFFICIENT = "insufficient"
-
-
-def confidence(relevance: float) -> Confidence:
-    """Return the word for the best relevance: from 0.85 high, from 0.7 medium, from 0.6 low."""
-    if relevance >= 0.85:
-        return Confidence.HIGH
-    if relevance >= 0.7:
-        return Confidence.MEDIUM
-    return Confidence.LOW if relevance >= SUFFICIENT_RELEVANCE else Confidence.INSUFFICIENT
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """An answer in which every sentence, or quotation of several, ends with citation numbers, or insufficient evidence.
-
-    `citations` is empty exactly when `confidence` is insufficient. Then `nearest` holds the closest passages
-    that the reader may see, best first; their ids do not occur in the text. In mode `bypass` the text is the
-    model's own, after a sentence that says so: it has no citations, and `nearest` is empty. `usage` is the cost
-    of model calls, including those of retrieval. `ambiguous_names` lists the candidates of each name in the
-    question that several entities have. `highlights` are the key sentences of quotations, as start and end
-    characters in `text`, in order.
-    """
-
-    query_id: QueryId
-    question: str
-    text: str
-    citations: tuple[Citation, ...]
-    confidence: Confidence
-    relevance: float
-    nearest: tuple[Citation, ...]
-    model: str
-    metrics: Metrics
-    context_tokens: int = 0
-    notes: tuple[str, ...] = ()
-    usage: TokenSummary = NO_USAGE
-    ambiguous_names: tuple[Candidates, ...] = ()
-    highlights: tuple[tuple[int, int], ...] = ()

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Evidence, Retrieval
+from lightwell.domain.answers import Answer
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
 from lightwell.evaluation.collection import CollectionQuestion
 from lightwell.evaluation.correctness import (
     AnswerGroup,

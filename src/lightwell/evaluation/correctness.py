@@ -6,7 +6,7 @@ runs of white space, the marks `*`, `_` and backquote, and the form of quotation
 
 from collections.abc import Sequence
 
-from lightwell.domain.evidence import Answer
+from lightwell.domain.answers import Answer
 
 AnswerGroup = tuple[str, ...]
 """Alternatives of which one is enough."""
@@ -37,11 +37,8 @@ def holds_answer(groups: Sequence[AnswerGroup], text: str) -> bool:
 
 
 def answer_text(answer: Answer) -> str:
-    """Return what the answer says, without its citation marks: the number in `[3]` answers nothing."""
-    text = answer.text
-    for citation in answer.citations:
-        text = text.replace(citation.id, "")
-    return text
+    """Return what the answer says, without citation numbers: the number in `[3]` answers nothing."""
+    return "\n".join(each.text for each in answer.sentences)
 
 
 def is_right(groups: Sequence[AnswerGroup], answer: Answer) -> bool:

@@ -12,20 +12,19 @@ from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.curate.context import CurationContext
 from lightwell.curate.graph import Graph
 from lightwell.domain.access import Reader, parse_tags
+from lightwell.domain.answers import Answer, StreamChunk
 from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId
 from lightwell.domain.deletions import Deletion
 from lightwell.domain.documents import Chunk, Document, DocumentState
-from lightwell.domain.evidence import Answer, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import DocumentId, JobId
 from lightwell.domain.jobs import Job
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import Channel, Mode, QueryRequest, make_question
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
-from lightwell.domain.statements import Statements
-from lightwell.domain.streams import StreamChunk
 from lightwell.ingest.context import (
     IngestContext,
     Outcome,
@@ -279,8 +278,8 @@ class KnowledgeBase:
 
     async def statements(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 20, mode: Mode = Mode.MIX
-    ) -> Statements:
-        """Return what the documents state about the question, each with its citations and dates, the newest first."""
+    ) -> Answer:
+        """Return an answer whose sentences are what the documents state about the question, the newest first."""
         asked = make_question(text, topic=topic, limit=limit, mode=mode)
         return await self._answerer.statements(asked, reader)
 

@@ -2,18 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from lightwell.answer import chat as chatting
-from lightwell.answer import graph_answer as telling
-from lightwell.answer import statements as stating
-from lightwell.answer.ambiguity import ambiguous_names
+from lightwell.answer import forms, graph_answer, statements
 from lightwell.answer.brief import brief as briefing
-from lightwell.answer.courtesies import courteous_reply, is_courtesy
+from lightwell.answer.brief.subjects import ambiguous_names
+from lightwell.answer.chat import courteous_reply, is_courtesy, recent_messages
+from lightwell.answer.model_calls import TokenCountingModel
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
+from lightwell.domain.answers import Answer, StreamChunk
 from lightwell.domain.briefs import Brief, RelatedEntity
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import (
@@ -21,10 +21,11 @@ from lightwell.domain.chat import (
     ChatResponse,
     ChatTurn,
     ConversationId,
+    GraphClaim,
     user_message,
 )
 from lightwell.domain.descriptions import replace_separator, with_separator
-from lightwell.domain.evidence import NO_METRICS, Answer, Retrieval
+from lightwell.domain.evidence import NO_METRICS, Retrieval
 from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import (
@@ -33,8 +34,6 @@ from lightwell.domain.questions import (
     make_question,
     require_retrieval_mode,
 )
-from lightwell.domain.statements import Statements
-from lightwell.domain.streams import StreamChunk
 from lightwell.domain.usage import OperationType
 from lightwell.metering import record_stream, record_usage
 from lightwell.ports import Message
@@ -63,7 +62,7 @@ class QuestionAnswerer:
     async def search(self, question: Question, reader: Reader) -> Retrieval:
         asking = QuestionContext(reader=reader, started_at=time.perf_counter())
         with record_usage(OperationType.QUERY) as usage:
-            found = await self._search(question, reader)
+            found = await self._retrieve(require_retrieval_mode(question), reader)
         log = QueryLog(
             id=found.query_id,
             question=question.text,
@@ -72,16 +71,12 @@ class QuestionAnswerer:
             documents=frozenset(each.chunk.document_ref for each in found.evidence),
         )
         await self._log(asking, log)
+        separator = self.generator.separator
         return replace(
             found,
-            entities=tuple(
-                with_separator(each, self.generator.separator) for each in found.entities
-            ),
-            relations=tuple(
-                with_separator(each, self.generator.separator) for each in found.relations
-            ),
+            entities=tuple(with_separator(each, separator) for each in found.entities),
+            relations=tuple(with_separator(each, separator) for each in found.relations),
             usage=usage.summary,
-            ambiguous_names=await self._ambiguous(found, reader),
         )
 
     async def keywords(self, question: Question) -> Keywords:
@@ -92,42 +87,42 @@ class QuestionAnswerer:
     ) -> Answer:
         asking = await self._question_context(reader, session)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._evidence(question, reader)
+            retrieval = await self._retrieve(question, reader)
             answer = await self.generator.answer(retrieval)
         await self._log(asking, query_log.make_query_log(question.strategy, answer))
-        several = await self._ambiguous(retrieval, reader)
-        return replace(answer, usage=usage.summary, ambiguous_names=several)
+        return replace(answer, usage=usage.summary)
 
     async def stream(
         self, question: Question, reader: Reader, session: SessionId | None = None
     ) -> AsyncGenerator[StreamChunk, None]:
         asking = await self._question_context(reader, session)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._evidence(question, reader)
-        several = await self._ambiguous(retrieval, reader)
+            retrieval = await self._retrieve(question, reader)
         events = self.generator.stream(retrieval)
         async with aclosing(events):
             async for event in record_stream(events, usage, OperationType.QUERY):
-                if event.answer is None:
-                    yield event
-                    continue
-                await self._log(asking, query_log.make_query_log(question.strategy, event.answer))
-                answer = replace(event.answer, usage=usage.summary, ambiguous_names=several)
-                yield replace(event, answer=answer)
+                if event.answer is not None:
+                    log = query_log.make_query_log(question.strategy, event.answer)
+                    await self._log(asking, log)
+                    answer = replace(event.answer, usage=usage.summary)
+                    event = replace(event, answer=answer)
+                yield event
 
-    async def statements(self, question: Question, reader: Reader) -> Statements:
+    async def statements(self, question: Question, reader: Reader) -> Answer:
         asking = QuestionContext(reader=reader, started_at=time.perf_counter())
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._search(question, reader)
-            other = stating.paraphrase_question(retrieval.analysis)
-            if other and question.mode in (Mode.MIX, Mode.NAIVE):
-                few = min(question.limit, stating.READ_IN_OTHER_WORDS)
-                again = make_question(other, topic=question.topic, limit=few, mode=Mode.NAIVE)
-                retrieval = stating.merge_retrievals(retrieval, await self._search(again, reader))
-            listed = await self.generator.statements(retrieval)
-        await self._log(asking, query_log.make_query_log(question.strategy, listed))
-        several = await self._ambiguous(retrieval, reader)
-        return replace(listed, usage=usage.summary, ambiguous_names=several)
+            retrieval = await self._retrieve(require_retrieval_mode(question), reader)
+            paraphrase = statements.paraphrase_question(retrieval.analysis)
+            if paraphrase and question.mode in (Mode.MIX, Mode.NAIVE):
+                limit = min(question.limit, statements.MAX_PARAPHRASED)
+                other = make_question(
+                    paraphrase, topic=question.topic, limit=limit, mode=Mode.NAIVE
+                )
+                more = await self._evidence(other, reader)
+                retrieval = statements.merge_retrievals(retrieval, more)
+            answer = await self.generator.statements(retrieval)
+        await self._log(asking, query_log.make_query_log(question.strategy, answer))
+        return replace(answer, usage=usage.summary)
 
     async def brief(self, name: str, reader: Reader) -> Brief | Candidates:
         asking = QuestionContext(reader=reader, started_at=time.perf_counter())
@@ -135,7 +130,7 @@ class QuestionAnswerer:
 
         async def search(words: str) -> Retrieval:
             asked = make_question(words, limit=briefing.READ, mode=Mode.NAIVE)
-            found.append(await self._search(asked, reader))
+            found.append(await self._evidence(asked, reader))
             return found[-1]
 
         library = briefing.Library(
@@ -169,81 +164,95 @@ class QuestionAnswerer:
     ) -> ChatTurn:
         began = time.perf_counter()
         self.generator.require_model_for(mode)
-        said = user_message(message)
+        asked = user_message(message)
         history = await self.history(reader, conversation) if conversation else ()
-        reply = None if mode is Mode.BYPASS else courteous_reply(said.content)
-        if reply is not None:
+        courtesy = None if mode is Mode.BYPASS else courteous_reply(asked.content)
+        if courtesy is not None:
             asking = QuestionContext(reader=reader, started_at=began, conversation=conversation)
-            courtesy = chatting.courteous_response(reply, (*history, said))
-            return await self._courtesy(asking, courtesy, mode)
-        model = chatting.TokenCountingModel(self.generator.model) if self.generator.model else None
+            response = forms.courteous_response(courtesy, (*history, asked))
+            return await self._courtesy(asking, response, mode)
+        model = TokenCountingModel(self.generator.model) if self.generator.model else None
         with record_usage(OperationType.QUERY) as usage:
-            alone = await query_rewriting.rewrite_followup(said.content, _questions(history), model)
-            asked = make_question(alone.text, topic=topic, mode=mode)
-            retrieval = await self._evidence(asked, reader)
+            alone = await query_rewriting.rewrite_followup(
+                asked.content, _questions(history), model
+            )
+            question = make_question(alone.text, topic=topic, mode=mode)
+            retrieval = await self._retrieve(question, reader)
             answer = await replace(self.generator, model=model).answer(retrieval)
-        took = round((time.perf_counter() - began) * 1000)
-        graph = telling.graph_facts(answer, retrieval, self.generator.budget)
-        response = chatting.build_response(
-            answer, retrieval, (*history, said), milliseconds=took, counted=model, graph=graph
+        milliseconds = round((time.perf_counter() - began) * 1000)
+        facts = graph_answer.graph_facts(answer, retrieval, self.generator.budget)
+        messages = (*history, asked)
+        response = forms.chat_response(
+            answer, retrieval, messages, milliseconds=milliseconds, counted=model, graph=facts
         )
-        claims = [] if answer.citations else [each for line in graph for each in line.sayings]
-        own = await conversations.append_exchange(
-            self.database,
-            reader,
-            conversation,
-            response.messages[-2:],
-            chatting.cited_documents(response),
-            graph_claims=claims,
-        )
-        asking = QuestionContext(reader=reader, started_at=began, conversation=own)
-        await self._log(asking, query_log.make_query_log(mode.strategy, answer))
-        notes = (alone.note, *answer.notes) if alone.note else answer.notes
+        claims = [] if answer.citations else [each for fact in facts for each in fact.claims]
+        log = query_log.make_query_log(mode.strategy, answer)
+        asking = QuestionContext(reader=reader, started_at=began, conversation=conversation)
+        own = await self._remember(asking, response, log, claims)
         return ChatTurn(
             conversation_id=own,
             response=response,
             query_id=answer.query_id,
-            citations=chatting.citations(answer),
+            citations=forms.chat_citations(answer),
             nearest=() if response.sources else answer.nearest,
-            notes=notes,
+            notes=(alone.note, *answer.notes) if alone.note else answer.notes,
             usage=usage.summary,
-            ambiguous_names=await self._ambiguous(retrieval, reader),
+            ambiguous_names=answer.ambiguous_names,
         )
 
     async def _courtesy(
         self, context: QuestionContext, response: ChatResponse, mode: Mode
     ) -> ChatTurn:
         """Store and log a reply that needed no search."""
-        exchange = response.messages[-2:]
-        own = await conversations.append_exchange(
-            self.database, context.reader, context.conversation, exchange, []
-        )
         log = QueryLog(
             id=new_query_id(),
-            question=exchange[0].content,
+            question=response.messages[-2].content,
             strategy=mode.strategy,
             metrics=NO_METRICS,
         )
-        await self._log(replace(context, conversation=own), log)
+        own = await self._remember(context, response, log)
         return ChatTurn(conversation_id=own, response=response, query_id=log.id)
+
+    async def _remember(
+        self,
+        context: QuestionContext,
+        response: ChatResponse,
+        log: QueryLog,
+        claims: Sequence[GraphClaim] = (),
+    ) -> ConversationId:
+        """Store and log the last exchange of a response; return its conversation, a new one where the context has none."""
+        own = await conversations.append_exchange(
+            self.database,
+            context.reader,
+            context.conversation,
+            response.messages[-2:],
+            forms.cited_documents(response),
+            graph_claims=list(claims),
+        )
+        await self._log(replace(context, conversation=own), log)
+        return own
 
     async def history(
         self, reader: Reader, conversation: ConversationId
     ) -> tuple[ChatMessage, ...]:
         held = await conversations.list_messages(self.database, reader, conversation)
-        return chatting.recent_messages(held)
+        return recent_messages(held)
 
-    async def _search(self, question: Question, reader: Reader) -> Retrieval:
-        return await self.retriever.retrieve(
-            require_retrieval_mode(question), reader, until=self.deadline
-        )
+    async def _retrieve(self, question: Question, reader: Reader) -> Retrieval:
+        """Return the evidence with the pick lists of the question's ambiguous names; none where no document is searched.
 
-    async def _ambiguous(self, retrieval: Retrieval, reader: Reader) -> tuple[Candidates, ...]:
-        """Return the pick lists of the question's ambiguous names; none where no document is looked at."""
-        if retrieval.question.mode is Mode.BYPASS:
-            return ()
-        found = await ambiguous_names(self.database, reader, retrieval.analysis)
-        return tuple(_with_separator_in(each, self.generator.separator) for each in found)
+        Raises `Invalid` where the question's mode needs a model that is not there.
+        """
+        self.generator.require_model_for(question.mode)
+        found = await self._evidence(question, reader)
+        if question.mode is Mode.BYPASS:
+            return found
+        several = await ambiguous_names(self.database, reader, found.analysis)
+        names = tuple(_with_separator_in(each, self.generator.separator) for each in several)
+        return replace(found, ambiguous_names=names)
+
+    async def _evidence(self, question: Question, reader: Reader) -> Retrieval:
+        return await self.retriever.retrieve(question, reader, until=self.deadline)
 
     async def _question_context(self, reader: Reader, session: SessionId | None) -> QuestionContext:
         """Return who asks from now on; raise `NotFound` where the session is not an open one of theirs."""
@@ -254,11 +263,6 @@ class QuestionAnswerer:
 
     async def _log(self, context: QuestionContext, log: QueryLog) -> None:
         await query_log.record(self.database, context, log)
-
-    async def _evidence(self, question: Question, reader: Reader) -> Retrieval:
-        """Return the evidence for an answer; raise `Invalid` where the question's mode needs a model that is not there."""
-        self.generator.require_model_for(question.mode)
-        return await self.retriever.retrieve(question, reader, until=self.deadline)
 
 
 def _questions(history: Iterable[ChatMessage]) -> list[Message]:

@@ -8,12 +8,12 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from lightwell.domain.access import Reader
+from lightwell.domain.answers import Answer
 from lightwell.domain.chat import ConversationId
 from lightwell.domain.errors import StoreFailed
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Citation, Metrics
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
 from lightwell.domain.ids import ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Strategy
-from lightwell.domain.statements import Statements
 from lightwell.logs import logger
 from lightwell.records.database import Database, repeatable
 
@@ -72,17 +72,16 @@ class QuestionContext:
     conversation: ConversationId | None = None
 
 
-def make_query_log(strategy: Strategy, answer: Answer | Statements) -> QueryLog:
-    """Return the log entry of an answer or a list of statements; its documents include those that came nearest."""
-    cited = _cited(answer)
+def make_query_log(strategy: Strategy, answer: Answer) -> QueryLog:
+    """Return the log entry of an answer; its documents include those of the nearest pieces."""
     return QueryLog(
         id=answer.query_id,
         question=answer.question,
         strategy=strategy,
         metrics=answer.metrics,
         context_tokens=answer.context_tokens,
-        citations=len({each.id for each in cited}),
-        documents=frozenset(each.document_ref for each in (*cited, *answer.nearest)),
+        citations=len(answer.citations),
+        documents=frozenset(each.document_ref for each in (*answer.citations, *answer.nearest)),
     )
 
 
@@ -162,12 +161,6 @@ def _metric_parameters(metrics: Metrics) -> dict[str, object]:
             }
         ),
     }
-
-
-def _cited(answer: Answer | Statements) -> list[Citation]:
-    if isinstance(answer, Answer):
-        return list(answer.citations)
-    return [cited for each in answer.statements for cited in each.citations]
 
 
 def _digest(project_id: ProjectId, text: str) -> str:

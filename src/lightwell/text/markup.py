@@ -22,6 +22,7 @@ _PILCROW = re.compile(r"¶")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _HEADING = re.compile(r"^[ \t]*+#{1,6}[ \t]++|(?<![ \t])[ \t]++#++[ \t]*+$", re.MULTILINE)
 _QUOTING = re.compile(r"^[ \t]*+(?:>[ \t]?+)++", re.MULTILINE)
+_BULLET = re.compile(r"^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _EMPHASIS = re.compile(r"(?<![\w*_])(\*{1,3}|_{2,3})(?=[^\s*_])(.{1,300}?)(?<=[^\s*_])\1(?![\w*_])")
 
 
@@ -38,6 +39,11 @@ def strip_markup(text: str) -> str:
     unmarked = _HEADING.sub("", _QUOTING.sub("", bare))
     words = " ".join(html.unescape(_ESCAPE.sub(r"\1", unmarked)).split())
     return _EMPHASIS.sub(r"\2", words)
+
+
+def strip_bullet(text: str) -> str:
+    """Return a list item without its bullet or number, and without its box."""
+    return _BULLET.sub("", text)
 
 
 def _strip_links(text: str) -> str:

@@ -29,23 +29,23 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """Where a piece may reach: `text[start:end]`, and not over what `is_barred` says of a block's start and end.
+    """Where a piece may reach: within `text[start:end]`, without the blocks that `is_excluded` names by start and end.
 
-    `is_wanted` says of a row of a long table how much it is wanted, from 0.
+    `row_score` scores a row of a long table, from 0: only rows with nearly the best score are quoted.
     """
 
     start: int
     end: int
-    is_barred: Callable[[int, int], bool]
-    wanted: Callable[[str], float]
+    is_excluded: Callable[[int, int], bool]
+    row_score: Callable[[str], float]
 
 
 def piece_around(text: str, place: int, bounds: Bounds, size: Size) -> tuple[Span, ...]:
-    """Return the spans of the coherent piece that holds `text[place]`, in order, mostly one; () where none may be quoted.
+    """Return the spans of the coherent piece around `text[place]`, in order, mostly one; () where nothing may be quoted.
 
-    A list, a table or a procedure comes whole with the line that leads to it while it is short enough, else that line
-    and the items around the place, or the rows that are wanted. A question comes with what stands below it. Where there is
-    room, neighbouring blocks of the same section follow, and the heading above the first of them. No sentence and no item is cut.
+    A short list, table or procedure is quoted whole, with the line that introduces it. Of a long one, that line and the
+    items around the place are quoted, or the rows with the best scores. A question is quoted with the text below it. Where there
+    is room, neighbouring blocks of the same section are added, and the heading above. No sentence and no item is cut.
     """
     return _Builder(text=text, bounds=bounds, most=size).build(place)
 
@@ -71,7 +71,7 @@ class _Builder:
 
     def build(self, place: int) -> tuple[Span, ...]:
         at = next((n for n, each in enumerate(self.parts) if each.start <= place < each.end), None)
-        if at is None or self._is_barred(at):
+        if at is None or self._is_excluded(at):
             return ()
         first, last = self._group(at)
         size = self._size(first, last)
@@ -139,11 +139,11 @@ class _Builder:
             return True
         return each.indent > 1 and each.kind in (BlockKind.CODE, BlockKind.PARAGRAPH)
 
-    def _is_barred(self, at: int) -> bool:
-        return self.bounds.is_barred(self.parts[at].start, self.parts[at].end)
+    def _is_excluded(self, at: int) -> bool:
+        return self.bounds.is_excluded(self.parts[at].start, self.parts[at].end)
 
     def _may_take(self, at: int) -> bool:
-        if not 0 <= at < len(self.parts) or self._is_barred(at):
+        if not 0 <= at < len(self.parts) or self._is_excluded(at):
             return False
         return self.parts[at].kind is not BlockKind.HEADING
 
@@ -153,7 +153,7 @@ class _Builder:
         return sum(self.sizes[first : last + 1]) + last - first
 
     def _extend(self, first: int, last: int) -> tuple[int, int]:
-        """Return the group with its neighbours of the same section, as many as there is room for, those below first."""
+        """Return the group with as many neighbours of the same section as there is room for, those below first."""
         while self._may_take(last + 1):
             below = max(last + 1, self._group(last + 1)[1])
             if self._size(first, below) > self.most.extended:
@@ -188,17 +188,17 @@ class _Builder:
         return self._span(first, first), self._span(low, high)
 
     def _rows(self, at: int) -> tuple[Span, ...]:
-        """Return the rows of a long table that are wanted most, the one at this place among them."""
+        """Return the rows of a long table with nearly the best score, and the row at this place."""
         table = self.parts[at].table
         rows = [n for n, each in enumerate(self.parts) if each.table == table][1:]
-        wanted = {n: self.bounds.wanted(self.text[slice(*self._span(n, n))]) for n in rows}
-        most = max(wanted.values(), default=0.0)
-        wanted[at] = most + 1
+        scores = {n: self.bounds.row_score(self.text[slice(*self._span(n, n))]) for n in rows}
+        best = max(scores.values(), default=0.0)
+        scores[at] = best + 1
         chosen: list[int] = []
-        for row in sorted(rows, key=lambda n: (-wanted[n], n)):
+        for row in sorted(rows, key=lambda n: (-scores[n], n)):
             size = sum(self.sizes[n] for n in (*chosen, row))
-            is_wanted = wanted[row] >= _NEARLY * most and wanted[row] > 0
-            if row == at or (is_wanted and size <= self.most.extended and not self._is_barred(row)):
+            is_good = scores[row] >= _NEARLY * best and scores[row] > 0
+            if row == at or (is_good and size <= self.most.extended and not self._is_excluded(row)):
                 chosen.append(row)
         return tuple(self._span(row, row) for row in sorted(chosen))
 

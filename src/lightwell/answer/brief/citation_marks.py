@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lightwell.answer.quotes import Quote, make_citation
+from lightwell.domain.answers import Citation
 from lightwell.domain.briefs import MAX_CITATIONS, BriefLine
-from lightwell.domain.evidence import Citation
 
 
 @dataclass(slots=True)

@@ -8,8 +8,7 @@ from lightwell.answer.brief.citation_marks import CitationMarks
 from lightwell.answer.brief.cues import entity_names, is_plausible_name
 from lightwell.answer.brief.namesakes import address_matches_name, likely_address_prefixes
 from lightwell.answer.brief.selection import CandidateSentence, passes_verification
-from lightwell.answer.quotes import shorten
-from lightwell.answer.rendering import render_quote
+from lightwell.answer.quotes import render_quote, shorten
 from lightwell.domain.access import Reader
 from lightwell.domain.briefs import EntityPassage, RelatedEntity
 from lightwell.domain.graph import Entity, Predicate

@@ -7,7 +7,6 @@ from datetime import datetime
 from enum import StrEnum
 from importlib import resources
 
-from lightwell.answer import generation
 from lightwell.answer.brief.citation_marks import CitationMarks
 from lightwell.answer.brief.cues import (
     EntityNames,
@@ -19,8 +18,8 @@ from lightwell.answer.brief.cues import (
 )
 from lightwell.answer.context import passage_text
 from lightwell.answer.extractive import is_heading
-from lightwell.answer.quotes import Quote, make_quote, shorten
-from lightwell.answer.rendering import render_quote
+from lightwell.answer.quotes import Quote, make_quote, render_quote, shorten
+from lightwell.answer.reply import verify_reply
 from lightwell.answer.verification import support
 from lightwell.domain.briefs import MAX_CITATIONS, EntityPassage
 from lightwell.domain.evidence import Evidence
@@ -167,7 +166,7 @@ async def generate_lines(
                 quotes=each.quotes,
                 said_at=find_first_date(each.text) or dates[each.quotes[0].evidence.chunk.id],
             )
-            for each in generation.verify_reply(text, evidence, entity.name)[:_MAX_LINES]
+            for each in verify_reply(text, evidence, entity.name)[:_MAX_LINES]
         ]
     done = {draft.part for draft in made}
     return _add_extracted([*made, *(draft for draft in drafts if draft.part not in done)], drafts)
@@ -309,7 +308,7 @@ def _supported_description(
     marks = "".join(f"[{number}]" for number in range(1, len(evidence) + 1))
     found: list[DraftLine] = []
     for text in _sentences(entity.description):
-        for each in generation.verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
+        for each in verify_reply(f"{text} {marks}.", evidence, entity.name)[:1]:
             first = each.quotes[0]
             said_at = dates.get(first.place, passages[first.evidence.chunk.id].said_at)
             found.append(

@@ -14,10 +14,10 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+from lightwell.domain.answers import StreamChunk
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import Mode, QueryRequest
-from lightwell.domain.streams import StreamChunk
 from lightwell.entrypoints.cli.console import clean, milliseconds_since
 from lightwell.entrypoints.cli.costs import costs_of, report_with_costs
 from lightwell.entrypoints.cli.execution import Report

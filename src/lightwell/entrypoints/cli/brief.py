@@ -9,9 +9,9 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+from lightwell.domain.answers import INSUFFICIENT, Confidence
 from lightwell.domain.briefs import Brief, BriefLine, RelatedEntity
 from lightwell.domain.candidates import Candidates
-from lightwell.domain.evidence import INSUFFICIENT, Confidence
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.execution import Report

@@ -11,7 +11,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
-from lightwell.domain.evidence import Answer, Confidence
+from lightwell.domain.answers import Answer, Confidence
 from lightwell.entrypoints.cli.console import clean, errors_console
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report

@@ -3,16 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from lightwell.domain.answers import (
+    Answer,
+    Citation,
+    ResponseMetadata,
+    StreamChunk,
+    response_metadata,
+)
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Chunk, Document, Locator
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Answer, Citation, Evidence, Retrieval
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import GRAPH_CHANNELS, PASSAGE_CHANNELS, Channel
 from lightwell.domain.requests import IngestResponse
-from lightwell.domain.statements import Statements
-from lightwell.domain.streams import ResponseMetadata, StreamChunk, response_metadata
 from lightwell.domain.usage import TokenSummary
 
 Json = Mapping[str, object]
@@ -37,11 +42,11 @@ def answer(answer: Answer, *, milliseconds: int) -> Json:
     }
 
 
-def statements(statements: Statements, *, milliseconds: int) -> Json:
-    """Return a list of statements, each with its citations and dates."""
+def statements(answer: Answer, *, milliseconds: int) -> Json:
+    """Return an answer as a list of statements, each with its citations and dates."""
     return {
-        "queryId": str(statements.query_id),
-        "query": statements.question,
+        "queryId": str(answer.query_id),
+        "query": answer.question,
         "statements": [
             {
                 "text": each.text,
@@ -50,15 +55,15 @@ def statements(statements: Statements, *, milliseconds: int) -> Json:
                 "dates": list(each.dates),
                 "citations": [citation(cited) for cited in each.citations],
             }
-            for each in statements.statements
+            for each in answer.sentences
         ],
-        "confidence": statements.confidence.value,
-        "relevance": round(statements.relevance, 4),
+        "confidence": answer.confidence.value,
+        "relevance": round(answer.relevance, 4),
         "threshold": SUFFICIENT_RELEVANCE,
-        "model": statements.model,
-        "nearest": [citation(each) for each in statements.nearest],
-        "notes": list(statements.notes),
-        "ambiguousNames": ambiguous_names(statements.ambiguous_names),
+        "model": answer.model,
+        "nearest": [citation(each) for each in answer.nearest],
+        "notes": list(answer.notes),
+        "ambiguousNames": ambiguous_names(answer.ambiguous_names),
         "metadata": {"latencyMs": milliseconds},
     }
 

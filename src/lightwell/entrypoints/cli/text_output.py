@@ -7,12 +7,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from lightwell.answer import quotes
-from lightwell.answer.rendering import render_text
+from lightwell.answer.quotes import render_text
+from lightwell.domain.answers import Answer, Citation
 from lightwell.domain.candidates import Candidate, Candidates
 from lightwell.domain.documents import Document, Locator
-from lightwell.domain.evidence import INSUFFICIENT, Answer, Citation, Confidence, Retrieval
+from lightwell.domain.evidence import Retrieval
 from lightwell.domain.health import Check
-from lightwell.domain.statements import Statements
 from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
 
 
@@ -46,33 +46,25 @@ def citations_and_notes(answer: Answer) -> RenderableType:
     """Return what stands below an answer's text: its numbered citations, or what came nearest; and notes."""
     notes = (dim(note) for note in answer.notes)
     picks = ambiguous_names(answer.ambiguous_names)
-    if answer.confidence is Confidence.INSUFFICIENT:
+    if not answer.is_answered:
         return Group(*nearest(answer.nearest), *notes, *picks)
     sources = (line for cited in answer.citations for line in citation(cited))
     trust = dim(f"confidence: {answer.confidence.value}")
     return Group(Text(), *sources, trust, *notes, *picks)
 
 
-def statements(statements: Statements) -> RenderableType:
-    """Return statements with their dates and numbered citations, or what came nearest."""
-    notes = (dim(note) for note in statements.notes)
-    if not statements.statements:
-        picks = ambiguous_names(statements.ambiguous_names)
-        return Group(Text(INSUFFICIENT), *nearest(statements.nearest), *notes, *picks)
+def statements(answer: Answer) -> RenderableType:
+    """Return an answer as a list of statements with their dates and numbered citations, or what came nearest."""
+    if not answer.is_answered:
+        return Group(Text(answer.text), citations_and_notes(answer))
     lines: list[RenderableType] = []
-    for each in statements.statements:
-        marks = "".join(cited.id for cited in each.citations)
+    for each in answer.sentences:
         named = f"; names {clean(', '.join(each.dates))}" if each.dates else ""
         lines += [
-            Text(f"• {clean(each.text)} {marks}"),
+            Text(f"• {clean(each.marked_text)}"),
             dim(f"  {each.said_at:%Y-%m-%d}{named}"),
         ]
-    cited = {one.id: one for each in statements.statements for one in each.citations}
-    sources = (line for one in cited.values() for line in citation(one))
-    trust = dim(f"confidence: {statements.confidence.value}")
-    return Group(
-        *lines, Text(), *sources, trust, *notes, *ambiguous_names(statements.ambiguous_names)
-    )
+    return Group(*lines, citations_and_notes(answer))
 
 
 def retrieval(retrieval: Retrieval) -> RenderableType:

@@ -1,4 +1,4 @@
-"""One question's time with models: however many calls it makes and however often they are tried, they end together."""
+"""The chat model of one question: its calls end together, and its tokens are counted."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from lightwell.domain.errors import ModelFailed
 from lightwell.ports import ChatModel, Message, Reply
+from lightwell.text.tokens import token_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeLimitedModel:
-    """A chat model whose calls fail at the moment `until`, a time of the running event loop; `seconds` is for the message."""
+    """A chat model whose calls fail at `deadline`, a time of the running event loop; `seconds` is for the message."""
 
     inner: ChatModel
     deadline: float
@@ -69,3 +70,40 @@ def _last_failure(error: BaseException) -> ModelFailed | None:
     while cause is not None and not isinstance(cause, ModelFailed):
         cause = cause.__cause__ or cause.__context__
     return cause
+
+
+class TokenCountingModel:
+    """A chat model that counts in `input_tokens` and `output_tokens` what one request sends and receives."""
+
+    def __init__(self, inner: ChatModel) -> None:
+        self._inner = inner
+        self.input_tokens = 0
+        self.output_tokens = 0
+
+    @property
+    def model(self) -> str:
+        return self._inner.model
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> Reply:
+        """Return the reply; raise `ModelFailed`."""
+        reply = await self._inner.reply(messages, max_tokens=max_tokens, schema=schema)
+        self.input_tokens += reply.usage.input_tokens
+        self.output_tokens += reply.usage.output_tokens
+        return reply
+
+    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+        """Yield the reply's text as it comes, counted here since a stream does not say; raise `ModelFailed`."""
+        self.input_tokens += sum(token_count(message.content) for message in messages)
+        said: list[str] = []
+        try:
+            async for part in self._inner.stream(messages, max_tokens=max_tokens):
+                said.append(part)
+                yield part
+        finally:
+            self.output_tokens += token_count("".join(said))

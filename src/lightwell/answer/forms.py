@@ -1,0 +1,199 @@
+"""The forms of an answer that are more than its text: the events of a stream, and the response in a chat."""
+
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from lightwell.answer.graph_answer import GraphFact
+from lightwell.answer.model_calls import TokenCountingModel
+from lightwell.domain.answers import (
+    EXTRACTS,
+    Answer,
+    Citation,
+    CitedSentence,
+    InsufficientEvidence,
+    StreamChunk,
+    StreamType,
+    response_metadata,
+)
+from lightwell.domain.chat import (
+    GRAPH_SOURCE,
+    NO_INFORMATION,
+    ChatMessage,
+    ChatResponse,
+    Role,
+    SearchResult,
+)
+from lightwell.domain.documents import Chunk
+from lightwell.domain.errors import ModelFailed
+from lightwell.domain.evidence import Metrics, Retrieval
+from lightwell.domain.ids import DocumentId
+
+FROM_GRAPH = "Based on the knowledge graph:"
+
+Part = CitedSentence | str | Answer
+"""What comes of an answer: a sentence, in mode `bypass` a piece of text, and at the end the whole answer."""
+
+# ── a stream ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def stream_events(
+    parts: AsyncGenerator[Part, None], metrics: Metrics
+) -> AsyncGenerator[StreamChunk, None]:
+    """Yield the events of an answer: tokens and citations, then `metadata` and `done`; or `error`, which is the last.
+
+    Each sentence is a token, followed by the citations that it brings. What was sent before a model fails stands: it
+    was verified.
+    """
+    began = time.perf_counter()
+    sent = ""
+    known: set[str] = set()
+    try:
+        async with aclosing(parts) as coming:
+            async for part in coming:
+                text = _text_of(part, sent)
+                if text:
+                    sent += text
+                    yield StreamChunk(type=StreamType.TOKEN, content=text)
+                if isinstance(part, CitedSentence):
+                    for each in part.citations:
+                        if each.id not in known:
+                            known.add(each.id)
+                            yield StreamChunk(type=StreamType.CITATION, citation=each)
+                if isinstance(part, Answer):
+                    numbers = response_metadata(part, latency_ms=_milliseconds(metrics, began))
+                    yield StreamChunk(type=StreamType.METADATA, metadata=numbers)
+                    yield StreamChunk(type=StreamType.DONE, answer=part)
+    except ModelFailed as error:
+        yield StreamChunk(type=StreamType.ERROR, error=str(error))
+
+
+def _text_of(part: Part, sent: str) -> str:
+    """Return the text that a part adds to what was sent; the whole answer adds what is missing."""
+    match part:
+        case str():
+            return part
+        case CitedSentence():
+            return f"\n{part.marked_text}" if sent else part.marked_text
+        case Answer():
+            return part.text[len(sent) :]
+
+
+def _milliseconds(metrics: Metrics, began: float) -> int:
+    return metrics.total_ms + round((time.perf_counter() - began) * 1000)
+
+
+# ── a chat ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def chat_response(
+    answer: Answer,
+    retrieval: Retrieval,
+    history: Sequence[ChatMessage],
+    *,
+    milliseconds: int,
+    counted: TokenCountingModel | None,
+    graph: Sequence[GraphFact] = (),
+) -> ChatResponse:
+    """Return the answer to the last message of `history` as a chat response; `[n]` in it is the n-th source.
+
+    What the graph says comes last among the sources. Where no passage answers, it is the response, word for word.
+    """
+    from_graph = bool(graph) and not answer.is_answered
+    text = _graph_text(graph) if from_graph else _chat_text(answer)
+    is_counted = counted is not None and counted.input_tokens > 0
+    return ChatResponse(
+        response=text,
+        messages=(*history, ChatMessage(role=Role.ASSISTANT, content=text)),
+        sources=(*_sources(answer, retrieval), *_graph_source(graph)),
+        model=EXTRACTS if from_graph else answer.model,
+        total_duration=milliseconds,
+        prompt_eval_count=counted.input_tokens if counted and is_counted else None,
+        eval_count=counted.output_tokens if counted and is_counted else None,
+    )
+
+
+def courteous_response(reply: str, history: Sequence[ChatMessage]) -> ChatResponse:
+    """Return a response without sources, for a message that asks nothing."""
+    return ChatResponse(
+        response=reply,
+        messages=(*history, ChatMessage(role=Role.ASSISTANT, content=reply)),
+        sources=(),
+        model=EXTRACTS,
+        total_duration=0,
+        prompt_eval_count=None,
+        eval_count=None,
+    )
+
+
+def cited_documents(response: ChatResponse) -> tuple[DocumentId, ...]:
+    """Return the documents among the response's sources, each once."""
+    found = (DocumentId(each.id) for each in response.sources if each.id is not None)
+    return tuple(dict.fromkeys(found))
+
+
+def chat_citations(answer: Answer) -> tuple[Citation, ...]:
+    """Return the answer's citations with the numbers that they have in a chat response, in their order."""
+    numbers = _source_numbers(answer)
+    found = (replace(each, id=f"[{numbers[each.chunk_id]}]") for each in answer.citations)
+    return tuple(sorted(found, key=lambda each: numbers[each.chunk_id]))
+
+
+def _source_numbers(answer: Answer) -> dict[str, int]:
+    """Return for each cited chunk which source it is, from 1."""
+    chunks = dict.fromkeys(each.chunk_id for each in answer.citations)
+    return {chunk: number for number, chunk in enumerate(chunks, start=1)}
+
+
+def _chat_text(answer: Answer) -> str:
+    if answer.is_answered:
+        numbers = _source_numbers(answer)
+        return "\n".join(_numbered_by_source(each, numbers) for each in answer.sentences)
+    return NO_INFORMATION if isinstance(answer.outcome, InsufficientEvidence) else answer.text
+
+
+def _numbered_by_source(sentence: CitedSentence, numbers: dict[str, int]) -> str:
+    own = dict.fromkeys(numbers[each.chunk_id] for each in sentence.citations)
+    return f"{sentence.text} {''.join(f'[{number}]' for number in own)}"
+
+
+def _sources(answer: Answer, retrieval: Retrieval) -> list[SearchResult]:
+    """Return the published chunks that the answer cites, in the order of their numbers."""
+    known = {
+        str(chunk.id): _source(chunk, entry.cosine_distance)
+        for entry in retrieval.evidence
+        for chunk in entry.published_chunks
+    }
+    return [known[chunk] for chunk in _source_numbers(answer)]
+
+
+def _source(chunk: Chunk, distance: float | None) -> SearchResult:
+    return SearchResult(
+        id=chunk.document_id,
+        chunk_text=chunk.text,
+        chunk_index=chunk.index,
+        source=_document_label(chunk),
+        distance=None if distance is None else round(min(1.0, max(0.0, distance)), 4),
+    )
+
+
+def _document_label(chunk: Chunk) -> str:
+    """Return what people call the document: a file's name, else its title."""
+    name = unquote(PurePosixPath(urlsplit(chunk.url).path).name)
+    return (name or chunk.title if chunk.system == "file" else chunk.title or name) or chunk.url
+
+
+def _graph_text(graph: Sequence[GraphFact]) -> str:
+    return "\n".join(f"{fact.text} [1]" for fact in graph)
+
+
+def _graph_source(graph: Sequence[GraphFact]) -> list[SearchResult]:
+    if not graph:
+        return []
+    text = "\n".join((FROM_GRAPH, *(fact.text for fact in graph)))
+    return [
+        SearchResult(id=None, chunk_text=text, chunk_index=None, source=GRAPH_SOURCE, distance=None)
+    ]

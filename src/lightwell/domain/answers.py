@@ -1,0 +1,291 @@
+"""An answer: what became of a question, in cited sentences. Text, chat, stream and statements are rendered from this one value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from lightwell.domain.candidates import Candidates
+from lightwell.domain.documents import Locator
+from lightwell.domain.errors import Invalid
+from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
+from lightwell.domain.ids import QueryId
+from lightwell.domain.usage import NO_USAGE, TokenSummary
+from lightwell.text.facts import find_date_texts
+from lightwell.text.tokens import token_count
+
+INSUFFICIENT = "Insufficient evidence: the documents you may see do not answer this."
+"""The text of an answer without evidence."""
+
+NOT_FROM_DOCUMENTS = (
+    "This does not come from your documents: it is what the model says by itself, unchecked."
+)
+"""How an answer of mode `bypass` begins."""
+
+EXTRACTS = "extracts"
+"""The model's name in answers that no model wrote."""
+
+_UNANSWERABLE_SCALE = 0.99
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Citation:
+    """A numbered quote with its document and exact position.
+
+    `id` is its number in the answer, as in `[1]`; `snippet` occurs verbatim in the document, at `locator`.
+    `highlight` is the part of it that answers the question best, `snippet[start:end]`, where the snippet is a longer piece,
+    else (0, 0). `updated_at` is the last change of the document.
+    """
+
+    id: str
+    source_url: str
+    source_system: str
+    source_type: str
+    document_ref: str
+    chunk_ref: str
+    chunk_id: str
+    document_title: str
+    created_at: datetime
+    updated_at: datetime
+    snippet: str
+    score: float
+    locator: Locator
+    highlight: tuple[int, int] = (0, 0)
+
+
+class Confidence(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INSUFFICIENT = "insufficient"
+
+
+def confidence(relevance: float) -> Confidence:
+    """Return the word for the best relevance: from 0.85 high, from 0.7 medium, from 0.6 low."""
+    if relevance >= 0.85:
+        return Confidence.HIGH
+    if relevance >= 0.7:
+        return Confidence.MEDIUM
+    return Confidence.LOW if relevance >= SUFFICIENT_RELEVANCE else Confidence.INSUFFICIENT
+
+
+def judged_relevance(relevance: float, *, is_answerable: bool) -> float:
+    """Return the relevance of evidence that a model has read and judged: at least 0.6 exactly where it answers.
+
+    `relevance`, 0 to 1, is what retrieval gave. It keeps the order within each of the two halves.
+    """
+    if is_answerable:
+        return SUFFICIENT_RELEVANCE + (1 - SUFFICIENT_RELEVANCE) * relevance
+    return SUFFICIENT_RELEVANCE * _UNANSWERABLE_SCALE * relevance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedSentence:
+    """A sentence, or a quotation of several, without citation numbers, and every citation that supports it.
+
+    `highlight` is the key part of a quotation, `text[start:end]`, else (0, 0). Raises `Invalid` without a citation.
+    """
+
+    text: str
+    citations: tuple[Citation, ...]
+    highlight: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        if not self.citations:
+            raise Invalid("A sentence of an answer has at least one citation")
+
+    @property
+    def marked_text(self) -> str:
+        """The sentence with the numbers of its citations."""
+        return f"{self.text} {''.join(each.id for each in self.citations)}"
+
+    @property
+    def key_text(self) -> str:
+        """The key part of a quotation, else the whole text."""
+        return self.text[slice(*self.highlight)] or self.text
+
+    @property
+    def said_at(self) -> datetime:
+        """The last change of the newest document that supports it."""
+        return max(each.updated_at for each in self.citations)
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The dates in the text, verbatim, in order."""
+        return find_date_texts(self.text)
+
+    @property
+    def source_chunk_id(self) -> str:
+        """The chunk that the first citation quotes."""
+        return self.citations[0].chunk_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The question is answered by these sentences, at least one; their citations are numbered through all of them."""
+
+    sentences: tuple[CitedSentence, ...]
+
+    def __post_init__(self) -> None:
+        if not self.sentences:
+            raise Invalid("An answer has at least one sentence")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsufficientEvidence:
+    """Nothing that the reader may see answers the question.
+
+    `nearest` are the closest pieces, best first; `missing_words` the question's words that no passage found has.
+    """
+
+    nearest: tuple[Citation, ...] = ()
+    missing_words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromModelAlone:
+    """What a model says by itself in mode `bypass`, unchecked and without citations."""
+
+    text: str
+
+
+Outcome = Answered | InsufficientEvidence | FromModelAlone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of a question; everything else that is shown of an answer is derived from this.
+
+    `relevance` is that of the best evidence, calibrated to [0, 1]. It is 0.6 or more where the question is answered, except in a
+    list of statements: there single sentences may contain all that is asked for. `author` is the chat model that wrote the answer or
+    judged that there is none, None where no model did. `remarks` report what failed. `usage` is the cost of model calls, including
+    those of retrieval. `ambiguous_names` lists the candidates of each name in the question that several entities have.
+    """
+
+    query_id: QueryId
+    question: str
+    outcome: Outcome
+    relevance: float
+    author: str | None
+    metrics: Metrics
+    context_tokens: int = 0
+    remarks: tuple[str, ...] = ()
+    usage: TokenSummary = NO_USAGE
+    ambiguous_names: tuple[Candidates, ...] = ()
+
+    @property
+    def is_answered(self) -> bool:
+        return isinstance(self.outcome, Answered)
+
+    @property
+    def sentences(self) -> tuple[CitedSentence, ...]:
+        """The cited sentences in order; () where the evidence is insufficient, and in mode `bypass`."""
+        return self.outcome.sentences if isinstance(self.outcome, Answered) else ()
+
+    @property
+    def text(self) -> str:
+        """The answer as text: a line for each sentence, which ends with citation numbers; or a fixed sentence."""
+        match self.outcome:
+            case Answered(sentences=sentences):
+                return "\n".join(each.marked_text for each in sentences)
+            case InsufficientEvidence():
+                return INSUFFICIENT
+            case FromModelAlone(text=text):
+                return f"{NOT_FROM_DOCUMENTS}\n\n{text}"
+
+    @property
+    def highlights(self) -> tuple[tuple[int, int], ...]:
+        """The key parts of quotations, as start and end characters in `text`, in order."""
+        found: list[tuple[int, int]] = []
+        at = 0
+        for each in self.sentences:
+            if any(each.highlight):
+                found.append((at + each.highlight[0], at + each.highlight[1]))
+            at += len(each.marked_text) + len("\n")
+        return tuple(found)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """All citations, each once, in the order of their numbers; empty exactly when `confidence` is insufficient."""
+        return tuple(dict.fromkeys(one for each in self.sentences for one in each.citations))
+
+    @property
+    def nearest(self) -> tuple[Citation, ...]:
+        """The closest pieces where the evidence is insufficient, best first; their ids do not occur in the text."""
+        return self.outcome.nearest if isinstance(self.outcome, InsufficientEvidence) else ()
+
+    @property
+    def confidence(self) -> Confidence:
+        """The word for the relevance, at least low where the question is answered."""
+        if not self.is_answered:
+            return Confidence.INSUFFICIENT
+        return confidence(max(self.relevance, SUFFICIENT_RELEVANCE))
+
+    @property
+    def model(self) -> str:
+        """The chat model's name, or `extracts`."""
+        return self.author or EXTRACTS
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What failed, and which words of the question nothing mentions."""
+        if isinstance(self.outcome, InsufficientEvidence) and self.outcome.missing_words:
+            return (*self.remarks, _missing_words_note(self.outcome.missing_words))
+        return self.remarks
+
+
+def _missing_words_note(words: Sequence[str]) -> str:
+    return f"None of the closest passages mentions: {', '.join(words)}."
+
+
+# ── events ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class StreamType(StrEnum):
+    TOKEN = "token"  # noqa: S105 - the name of an event
+    CITATION = "citation"
+    METADATA = "metadata"
+    DONE = "done"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseMetadata:
+    """Figures of one answer; `total_tokens` counts the evidence shown to the model and the answer."""
+
+    query_id: QueryId
+    total_tokens: int
+    citation_count: int
+    confidence: Confidence
+    vector_result_count: int
+    graph_result_count: int
+    latency_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamChunk:
+    """One event: a `token` has content, a `citation` its citation, `metadata` the figures, an `error` its message.
+
+    The concatenated contents of the tokens are the answer's text. `answer` is the whole answer, on `done` only:
+    for the query log. Only its notes are sent to the client.
+    """
+
+    type: StreamType
+    content: str = ""
+    citation: Citation | None = None
+    metadata: ResponseMetadata | None = None
+    error: str = ""
+    answer: Answer | None = None
+
+
+def response_metadata(answer: Answer, *, latency_ms: int) -> ResponseMetadata:
+    """Return the figures of an answer that took `latency_ms` milliseconds."""
+    return ResponseMetadata(
+        query_id=answer.query_id,
+        total_tokens=answer.context_tokens + token_count(answer.text),
+        citation_count=len(answer.citations),
+        confidence=answer.confidence,
+        vector_result_count=answer.metrics.vector_hits,
+        graph_result_count=answer.metrics.graph_hits,
+        latency_ms=latency_ms,
+    )
