@@ -28,6 +28,8 @@ help:
 	$(UV) sync --frozen
 	@touch $@
 
+# The demo of a checkout keeps its store in the checkout.
+demo: export LIGHTWELL_DATA ?= $(CURDIR)/.lightwell
 demo: .venv/.ready
 	$(RUN) lightwell demo
 

@@ -1,5 +1,6 @@
 """The one place that reads the environment: every setting, prefix LIGHTWELL_."""
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal, cast
 from urllib.parse import urlsplit
 
+import platformdirs
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import (
     BaseSettings,
@@ -28,6 +30,16 @@ _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", r
 """Names that the project's tests and Kubernetes (for a service named lightwell) put into the environment."""
 
 
+def _default_data() -> Path:
+    """Return the current folder's store if there is one, else the user's; root's server runs under another account."""
+    here = Path(".lightwell")
+    if (here / "postgres").is_dir():
+        return here
+    if os.geteuid() == 0:
+        return Path("/var/lib/lightwell")
+    return platformdirs.user_data_path("lightwell", appauthor=False)
+
+
 class Settings(BaseSettings):
     """All settings; each has a default that works on a laptop without a key.
 
@@ -44,8 +56,8 @@ class Settings(BaseSettings):
     )
 
     data: Path = Field(
-        default=Path(".lightwell"),
-        description="Where the embedded PostgreSQL keeps its data and logs.",
+        default_factory=_default_data,
+        description="Where the embedded PostgreSQL keeps its data and logs; by default `.lightwell` of the current folder if a store is there, else the user's data folder.",
     )
     database_url: SecretStr | None = Field(
         default=None,

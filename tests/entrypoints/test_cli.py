@@ -352,6 +352,15 @@ def test_an_estimate_creates_no_store_and_says_that_there_is_none(tmp_path: Path
     assert not data.exists()
 
 
+def test_whoever_creates_a_store_is_told_where(home: Path, tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    data = tmp_path / "data"
+    ended = alone(tmp_path, "ingest", str(papers), "--acl", "team:us", LIGHTWELL_DATA=str(data))
+    assert f"This creates a store in {data}." in ended.stderr
+    assert "creates" not in alone(home, "ingest", str(papers), "--acl", "team:us").stderr
+
+
 def test_a_database_that_does_not_answer_ends_with_four(home: Path) -> None:
     nowhere = "postgresql://nobody@127.0.0.1:1/none"
     ended = alone(home, "status", "--as", "ada", LIGHTWELL_DATABASE_URL=nowhere)

@@ -100,7 +100,9 @@ def test_every_setting_is_in_the_example_environment(field: str) -> None:
     lines = re.findall(rf"^# LIGHTWELL_{field.upper()}=(.+)$", EXAMPLE, re.M)
     assert len(lines) == 1
     given = default(field)
-    assert given == "none" or lines[0].strip('"') == given.strip("`").replace("\\|", "|")
+    assert given in {"none", "per user"} or lines[0].strip('"') == given.strip("`").replace(
+        "\\|", "|"
+    )
 
 
 def test_no_setting_is_named_that_is_not_there() -> None:
@@ -126,6 +128,8 @@ def described_everywhere() -> str:
 
 
 def default(field: str) -> str:
+    if Settings.model_fields[field].default_factory is not None:
+        return "per user"
     value = cast("object", Settings.model_fields[field].default)
     plain = value.get_secret_value() if isinstance(value, SecretStr) else value
     if isinstance(plain, bool):

@@ -32,6 +32,25 @@ def test_a_misspelt_variable_is_named_with_the_nearest_setting(
     assert "secret" not in str(caught.value)
 
 
+def test_a_store_in_the_current_folder_goes_before_the_users(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "share"))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert Settings().data == folder / "share" / "lightwell"
+    (folder / ".lightwell").mkdir()  # may hold anything
+    assert Settings().data == folder / "share" / "lightwell"
+    (folder / ".lightwell" / "postgres").mkdir()
+    assert Settings().data == Path(".lightwell")
+
+
+def test_roots_store_is_where_the_account_of_its_server_may_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert Settings().data == Path("/var/lib/lightwell")
+
+
 def test_a_misspelt_line_of_dot_env_is_named(folder: Path) -> None:
     (folder / ".env").write_text("LIGHTWELL_CHAT_ULR=http://x\nOTHER=1\n")
     with pytest.raises(Invalid, match=r"LIGHTWELL_CHAT_ULR, which \.env .*LIGHTWELL_CHAT_URL\?"):

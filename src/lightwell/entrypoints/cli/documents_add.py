@@ -19,7 +19,12 @@ from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import Work, command
 from lightwell.entrypoints.cli.options import As, NoWait
-from lightwell.entrypoints.cli.store import open_as, open_project, parse_document_tags, settings
+from lightwell.entrypoints.cli.store import (
+    open_as,
+    open_project,
+    parse_document_tags,
+    settings_for_new_documents,
+)
 
 if TYPE_CHECKING:
     from lightwell.ingest.context import Outcome
@@ -135,7 +140,7 @@ async def _enqueue(options: RequestOptions) -> Report:
     """Enqueue the document and report its job."""
     from lightwell.wiring import requested
 
-    chosen, request = settings(), options.request()
+    chosen, request = settings_for_new_documents(), options.request()
     async with open_project(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
     text = f"The document waits for `lightwell worker` as job {answer.job_id}."
@@ -146,7 +151,7 @@ async def _add(options: RequestOptions) -> Report:
     """Bring the document in and report its job."""
     from lightwell.wiring import requested
 
-    chosen, request = settings(), options.request()
+    chosen, request = settings_for_new_documents(), options.request()
     async with open_project(chosen) as kb:
         answer = await kb.enqueue_document(requested(request, chosen))
         done = await kb.finish_jobs([answer.document_id])

@@ -39,6 +39,17 @@ def settings_of_store() -> "Settings":
     return chosen
 
 
+def settings_for_new_documents() -> "Settings":
+    """Return the settings of a command that creates the store where there is none, and tell the person where that is."""
+    from lightwell.wiring.database import has_store
+
+    chosen = settings()
+    if not has_store(chosen):
+        place = chosen.data.expanduser().resolve()
+        typer.echo(clean(f"Note: This creates a store in {place}."), err=True)
+    return chosen
+
+
 @asynccontextmanager
 async def open_project(
     chosen: "Settings", meter: "Meter | None" = None
