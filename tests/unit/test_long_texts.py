@@ -11,7 +11,7 @@ from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract import names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
-from lightwell.text import facts, lookalikes, terms
+from lightwell.text import dates, facts, lookalikes, terms
 from lightwell.text.blocks import blocks
 from lightwell.text.injection import is_injection
 from lightwell.text.markup import strip_markup
@@ -37,7 +37,7 @@ READERS: dict[str, Callable[[str], object]] = {
     ),
     "facts.find_figures": facts.find_figures,
     "facts.placed": facts.facts_with_context,
-    "facts.dates_named": facts.find_date_texts,
+    "dates.find_date_texts": dates.find_date_texts,
     "facts.find_names": facts.find_names,
     "facts.split_into_clauses": facts.split_into_clauses,
     "reply.split_citation_marks": reply.split_citation_marks,

@@ -5,12 +5,10 @@ import pytest
 from lightwell.answer.quotes import LONGEST_SNIPPET
 from lightwell.answer.reply import verify_reply
 from lightwell.domain.evidence import Evidence
+from lightwell.text.dates import PartialDate, find_date_texts, find_dates
 from lightwell.text.facts import (
     Figure,
-    PartialDate,
     differ_in_negation,
-    find_date_texts,
-    find_dates,
     find_figures,
     find_names,
     split_into_clauses,

@@ -25,6 +25,7 @@ from lightwell.text.answer_types import (
     answer_types_in,
     terms_answered_by_type,
 )
+from lightwell.text.dates import MONTH_TERMS, find_dates
 from lightwell.text.injection import is_injection
 from lightwell.text.terms import terms, words
 
@@ -328,15 +329,13 @@ def _about_asked_dates(candidates: list[Candidate], retrieval: Retrieval) -> lis
         return candidates
 
     def names_one(text: str) -> bool:
-        found = facts.find_dates(text)
+        found = find_dates(text)
         return any(facts.may_be_equal(date, each) for date in dates for each in found)
 
     if not any(names_one(each.text_in_context) for each in candidates):
         return []
     return [
-        each
-        for each in candidates
-        if names_one(each.quote.text) or not facts.find_dates(each.quote.text)
+        each for each in candidates if names_one(each.quote.text) or not find_dates(each.quote.text)
     ]
 
 
@@ -350,7 +349,7 @@ def _linked_unit(
     """
     asked = retrieval.analysis.expected.terms
     new_names = frozenset[str]().union(*facts.find_names(best.quote.text)) - asked
-    new_names -= facts.MONTH_TERMS
+    new_names -= MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 
     def added(each: Candidate) -> float:

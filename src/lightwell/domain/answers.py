@@ -11,7 +11,7 @@ from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Metrics
 from lightwell.domain.ids import QueryId
 from lightwell.domain.usage import NO_USAGE, TokenSummary
-from lightwell.text.facts import find_date_texts
+from lightwell.text.dates import find_date_texts
 from lightwell.text.tokens import token_count
 
 INSUFFICIENT = "Insufficient evidence: the documents you may see do not answer this."

@@ -11,7 +11,7 @@ from lightwell.domain.query_names import (
 )
 from lightwell.text import facts
 from lightwell.text.answer_types import ExpectedAnswer, expected_answer, speech_act_terms
-from lightwell.text.facts import PartialDate
+from lightwell.text.dates import PartialDate, find_dates
 from lightwell.text.injection import asks_for_message_content
 from lightwell.text.terms import terms
 
@@ -56,7 +56,7 @@ def analyze_query(text: str) -> QueryAnalysis:
         proper_name_terms=proper_name_terms(text),
         names=facts.find_names(text),
         expected=expected_answer(text),
-        dates=facts.find_dates(text),
+        dates=find_dates(text),
         speech_acts=speech_act_terms(text),
         asks_for_message_content=asks_for_message_content(text),
         keywords=rule_keywords(text),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lightwell.text import facts
+from lightwell.text.dates import PartialDate, find_date_texts
 from lightwell.text.terms import terms
 
 
@@ -176,16 +177,14 @@ def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) 
             return any(not name & expected.terms for name in names)
 
 
-def _is_wanted(
-    figure: facts.Figure | facts.PartialDate, expected: ExpectedAnswer, *, bare: bool
-) -> bool:
+def _is_wanted(figure: facts.Figure | PartialDate, expected: ExpectedAnswer, *, bare: bool) -> bool:
     match figure:
         case facts.Figure(value=value, unit=unit):
             counts = not expected.units or unit in expected.units or (bare and not unit)
             return counts and value not in expected.figures and ":" not in value
-        case facts.PartialDate():
+        case PartialDate():
             return False
 
 
 def _dates(text: str) -> frozenset[str]:
-    return frozenset((*facts.find_date_texts(text), *_YEAR.findall(text)))
+    return frozenset((*find_date_texts(text), *_YEAR.findall(text)))

@@ -1,15 +1,108 @@
-"""The first date in a sentence."""
+"""Dates in a text: calendar dates, quarters and weekdays, in English, German and French."""
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lightwell.text import facts
+from lightwell.text.terms import terms
+
+ENGLISH_MONTHS = tuple(
+    """january february march april may june july august september october november december""".split()
+)
+ENGLISH_MONTHS_SHORT = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
+GERMAN_MONTHS = tuple(
+    "januar februar märz april mai juni juli august september oktober november dezember".split()
+)
+_FRENCH = "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
+_OTHER_SPELLINGS = {
+    "jänner": 1,
+    "fevrier": 2,
+    "fév": 2,
+    "maerz": 3,
+    "avr": 4,
+    "juil": 7,
+    "aout": 8,
+    "sept": 9,
+    "okt": 10,
+    "decembre": 12,
+    "dez": 12,
+    "déc": 12,
+}
+_TABLES = (ENGLISH_MONTHS, ENGLISH_MONTHS_SHORT, GERMAN_MONTHS, _FRENCH.split())
+MONTHS = {
+    name: number for table in _TABLES for number, name in enumerate(table, start=1)
+} | _OTHER_SPELLINGS
+"""The number of a month by its name or abbreviation, in lower case."""
+
+MONTH_TERMS = frozenset(terms(" ".join(MONTHS)))
+MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+"""A pattern of the names of months, for case-insensitive search."""
+
+WEEKDAY = (
+    "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|"
+    "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+)
+_DATE = re.compile(
+    rf"""\b(?:
+      (?P<y1>\d{{4}})-(?P<m1>\d{{2}})-(?P<d1>\d{{2}})
+    | (?P<d2>\d{{1,2}})\.\s?(?P<m2>\d{{1,2}})\.\s?(?P<y2>\d{{4}})
+    | (?P<d3>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s)?(?P<m3>{MONTH})\b\.?(?:,?\s(?P<y3>\d{{4}}))?
+    | (?P<m4>{MONTH})\.?\s(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s(?P<y4>\d{{4}}))?
+    | (?P<m5>{MONTH})\.?\s(?P<y5>\d{{4}})
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_QUARTER_OR_WEEKDAY = re.compile(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{WEEKDAY})\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialDate:
+    """A date as far as a text names it; 0 for a part that is missing."""
+
+    year: int
+    month: int
+    day: int
+
+
+def find_dates(text: str) -> tuple[PartialDate, ...]:
+    """Return the calendar dates that a text names, in order."""
+    return tuple(date for _, date in find_date_places(text))
+
+
+def find_date_places(text: str) -> Iterator[tuple[int, PartialDate]]:
+    """Yield the calendar dates that a text names with the place where each begins, in order."""
+    return ((match.start(), _partial_date(match)) for match in _DATE.finditer(text))
 
 
 def find_first_date(text: str) -> datetime | None:
     """Return the first day or month with a year that the text names, its beginning in UTC; None for none."""
-    for day in facts.find_dates(text):
+    for date in find_dates(text):
         try:
-            return datetime(day.year, day.month, day.day or 1, tzinfo=UTC)
+            return datetime(date.year, date.month, date.day or 1, tzinfo=UTC)
         except ValueError:
             continue
     return None
+
+
+def find_date_texts(text: str) -> tuple[str, ...]:
+    """Return the dates, quarters and weekdays that a text names, verbatim, each once, in order."""
+    found = [match.span() for match in _DATE.finditer(text)]
+    apart = _QUARTER_OR_WEEKDAY.finditer(mask_dates(text))
+    found = sorted([*found, *(match.span() for match in apart)])
+    return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in found))
+
+
+def mask_dates(text: str) -> str:
+    """Return the text with `|` for each character of its calendar dates, so that other places stay."""
+    return _DATE.sub(lambda match: "|" * len(match[0]), text)
+
+
+def _partial_date(match: re.Match[str]) -> PartialDate:
+    parts = {name[0]: value for name, value in match.groupdict().items() if value}
+    month = parts["m"].casefold()
+    return PartialDate(
+        year=int(parts.get("y", "0")),
+        month=MONTHS.get(month) or int(month),
+        day=int(parts.get("d", "0")),
+    )

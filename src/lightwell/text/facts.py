@@ -1,4 +1,4 @@
-"""Facts of a sentence that a statement must not change: figures, dates, proper names, negation.
+"""Facts of a sentence that a statement must not change: figures, proper names, negation; dates are in `dates`.
 
 The word lists cover English, German and French; the rest is independent of language.
 """
@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from lightwell.text.dates import MONTHS, PartialDate, find_date_places, find_dates, mask_dates
 from lightwell.text.terms import STOP_WORDS, terms, words
 
 
@@ -17,80 +18,6 @@ class Figure:
 
     value: str
     unit: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartialDate:
-    """A date as far as a text names it; 0 for a part that is missing."""
-
-    year: int
-    month: int
-    day: int
-
-
-# ── dates ─────────────────────────────────────────────────────────────────────────────────────────────
-
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january januar janvier jan",
-            "february februar février fevrier feb fév",
-            "march märz maerz mars mar",
-            "april avril apr avr",
-            "may mai",
-            "june juni juin jun",
-            "july juli juillet jul juil",
-            "august août aout aug",
-            "september septembre sept sep",
-            "october oktober octobre oct okt",
-            "november novembre nov",
-            "december dezember décembre decembre dec dez déc",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-MONTH_TERMS = frozenset(terms(" ".join(_MONTHS)))
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
-_DATE = re.compile(
-    rf"""\b(?:
-      (?P<y1>\d{{4}})-(?P<m1>\d{{2}})-(?P<d1>\d{{2}})
-    | (?P<d2>\d{{1,2}})\.\s?(?P<m2>\d{{1,2}})\.\s?(?P<y2>\d{{4}})
-    | (?P<d3>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s(?:of\s)?(?P<m3>{_MONTH})\b\.?(?:,?\s(?P<y3>\d{{4}}))?
-    | (?P<m4>{_MONTH})\.?\s(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?\s(?P<y4>\d{{4}}))?
-    | (?P<m5>{_MONTH})\.?\s(?P<y5>\d{{4}})
-    )\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_WEEKDAY = (
-    "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch|"
-    "lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
-)
-_NAMED_DATE = re.compile(rf"\bQ[1-4](?: \d{{4}})?\b|\b(?:{_WEEKDAY})\b")
-
-
-def find_dates(text: str) -> tuple[PartialDate, ...]:
-    """Return the calendar dates that a text names, in order."""
-    return tuple(_day(match) for match in _DATE.finditer(text))
-
-
-def find_date_texts(text: str) -> tuple[str, ...]:
-    """Return the dates, quarters and weekdays that a text names, verbatim, each once, in order."""
-    found = [match.span() for match in _DATE.finditer(text)]
-    apart = _NAMED_DATE.finditer(_DATE.sub(_blank, text))
-    found = sorted([*found, *(match.span() for match in apart)])
-    return tuple(dict.fromkeys(" ".join(text[start:end].split()) for start, end in found))
-
-
-def _day(match: re.Match[str]) -> PartialDate:
-    parts = {name[0]: value for name, value in match.groupdict().items() if value}
-    month = parts["m"].casefold()
-    return PartialDate(
-        year=int(parts.get("y", "0")),
-        month=_MONTHS.get(month) or int(month),
-        day=int(parts.get("d", "0")),
-    )
 
 
 # ── figures ───────────────────────────────────────────────────────────────────────────────────────────
@@ -175,7 +102,7 @@ def possible_units(word: str) -> frozenset[str]:
 def facts_with_context(text: str) -> list[tuple[Figure | PartialDate, frozenset[str]]]:
     """Return each figure and date of a text with the terms around it."""
     found: list[tuple[int, Figure | PartialDate]] = [*_figures(text)]
-    found.extend((match.start(), _day(match)) for match in _DATE.finditer(text))
+    found.extend(find_date_places(text))
     return [(each, _context(text, start)) for start, each in sorted(found, key=lambda one: one[0])]
 
 
@@ -183,7 +110,7 @@ def _context(text: str, start: int) -> frozenset[str]:
     before = text[max(0, start - _CONTEXT_SIZE) : start]
     behind = text[start : start + _CONTEXT_SIZE]
     near = [*words(before)[-_WORDS_BEFORE:], *words(behind)[: _WORDS_AFTER + 1]]
-    bare = [word for word in near if word not in _UNITS and word not in _MONTHS and word.isalpha()]
+    bare = [word for word in near if word not in _UNITS and word not in MONTHS and word.isalpha()]
     return frozenset(terms(" ".join(bare)))
 
 
@@ -226,7 +153,7 @@ def _may_count_same_unit(one: str, other: str) -> bool:
 
 def _figures(text: str) -> list[tuple[int, Figure]]:
     """Return each figure with its start offset."""
-    plain = _IDENTIFIER.sub(_without_number, _DATE.sub(_blank, text))
+    plain = _IDENTIFIER.sub(_without_number, mask_dates(text))
     matches = [match for match in _TOKEN.finditer(plain) if match.lastgroup != "gap"]
     tokens = [(match.lastgroup or "", match[0].casefold()) for match in matches]
     return [
@@ -299,7 +226,7 @@ def find_names(text: str, known: Collection[str] = ()) -> tuple[frozenset[str], 
     """
     found: list[list[str]] = []
     end = -1
-    for match in _NAME_WORD.finditer(_DATE.sub(_blank, text)):
+    for match in _NAME_WORD.finditer(mask_dates(text)):
         word = match[0]
         first = _SENTENCE_END.search(text[max(0, match.start() - 8) : match.start()]) is not None
         if not _is_name(word, known, is_first=first):

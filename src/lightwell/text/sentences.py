@@ -4,6 +4,8 @@ import re
 
 import nupunkt
 
+from lightwell.text.dates import ENGLISH_MONTHS, GERMAN_MONTHS
+
 _NEVER_SENTENCE_END = frozenset(
     """abzgl bspw bzw ca evtl exkl ggf ggü i.d.r inkl insb insbes mio mrd sog tsd u.a vgl z.b z.t zzgl""".split()
 )
@@ -15,8 +17,8 @@ _RARELY_SENTENCE_END = frozenset(
 
 _DAY = re.compile(r"(?:\d{1,2}\.?[-–/])?\d{1,2}")
 _MONTH = re.compile(
-    r"(?:Januar|Jänner|Februar|März|Mai|Juni|Juli|Oktober|Dezember)\b"
-    r"|(?:April|August|September|November)\s+\d{4}\b"
+    rf"(?:Jänner|{'|'.join(name.title() for name in GERMAN_MONTHS if name not in ENGLISH_MONTHS)})\b"
+    rf"|(?:{'|'.join(name.title() for name in GERMAN_MONTHS if name in ENGLISH_MONTHS)})\s+\d{{4}}\b"
 )
 _WORDS_BEFORE_ORDINAL = frozenset("am beim das dem den der des die im vom zum zur".split())
 

@@ -4,14 +4,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from lightwell.text.dates import MONTH, WEEKDAY
 from lightwell.text.terms import STOP_WORDS, terms, words
 
-_MONTHS = (
-    "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    "|nov(?:ember)?|dec(?:ember)?|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril"
-    "|juin|juillet|août|septembre|octobre|novembre|décembre"
-)
-_DAYS = "mon|tues|wednes|thurs|fri|satur|sun"
 _STRONG = re.compile(
     r"\[ \]|\bto do:|\b(?:todo|to-do|tbd|tba|pending|blocked|blockers?|waiting|awaits?|awaiting|overdue|deadlines?"
     r"|(?<!was )(?<!were )due(?! to\b)|unresolved|undecided|outstanding|at risk|(?:still|remains?|is|are) open"
@@ -26,7 +21,7 @@ _WEAK = re.compile(
 )
 _BY = re.compile(
     r"\b(?:by|before|until|no later than|bis(?: zum)?|vor dem|avant(?: le)?|d’ici|d'ici)\s+(?:the\s+)?"
-    rf"(?:end of\s+)?(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+)?(?:(?:{_MONTHS})\b|\d{{4}}\b|(?:{_DAYS})day|q[1-4]\b|tomorrow"
+    rf"(?:end of\s+)?(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+)?(?:(?:{MONTH})\b|\d{{4}}\b|{WEEKDAY}|q[1-4]\b|tomorrow"
     r"|tonight|next (?:week|month|year)|\d{1,2}[./]\d)",
     re.IGNORECASE,
 )

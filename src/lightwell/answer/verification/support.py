@@ -15,7 +15,8 @@ from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.text import facts
-from lightwell.text.facts import Clause, Figure, PartialDate
+from lightwell.text.dates import PartialDate, find_dates
+from lightwell.text.facts import Clause, Figure
 from lightwell.text.injection import is_injection
 from lightwell.text.terms import terms
 
@@ -283,8 +284,8 @@ def _quote_with_figure(
 def _facts_of(quote: Quote) -> _QuoteFacts:
     text = _quote_in_context(quote)
     return _QuoteFacts(
-        figures=facts.find_figures(text).union(facts.find_dates(text)),
-        own=facts.find_figures(quote.text).union(facts.find_dates(quote.text)),
+        figures=facts.find_figures(text).union(find_dates(text)),
+        own=facts.find_figures(quote.text).union(find_dates(quote.text)),
         terms=quote.terms | frozenset(terms(text)),
     )
 

@@ -7,6 +7,8 @@ from functools import cache
 from importlib import resources
 from itertools import pairwise
 
+from lightwell.text.dates import ENGLISH_MONTHS, ENGLISH_MONTHS_SHORT
+
 _UPPERCASE = "".join(chr(point) for point in range(0x41, 0x530) if chr(point).isupper())
 _ABBREVIATION = r"(?:St|Ste|Mt|Ft|Dr|Mr|Mrs|Ms|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Sen|Gov|Hon|Jr|Sr|Inc|Ltd|Corp|Co|Bros)\."
 _PREFIX = rf"(?:[ie](?=[{_UPPERCASE}][a-z])|[dDlLO]['’](?=[{_UPPERCASE}])|(?:al|el|an|as|ad|ar|ash)-(?=[{_UPPERCASE}]))"
@@ -52,9 +54,8 @@ _LEADING_WORDS = frozenset(
     about around along near across hey hi hello dear thanks thank yes yeah yep ok okay sure please sorry wow oh ah
     haha lol well maybe see ask tell i'm i'll i've i'd it's he's she's that's we're they're you're""".split()
 )
-_NEVER_NAMES = frozenset(
-    """january february march april may june july august september october november december jan feb mar apr jun jul
-    aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri
+_NEVER_NAMES = frozenset((*ENGLISH_MONTHS, *ENGLISH_MONTHS_SHORT)) | frozenset(
+    """sept monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thurs fri
     sat sun am pm bc ad bce ce ok lol omg btw fyi imo tbd todo n/a na etc eg ie mr mrs ms dr st jr sr no vol i ii iii
     iv vi vii viii ix xi xii me my mine myself him himself herself us ours ourselves them themselves yourself god
     tonight tomorrow yesterday""".split()

@@ -18,6 +18,7 @@ from lightwell.domain.ids import ChunkId, EntityId
 from lightwell.records import search
 from lightwell.records.database import Database
 from lightwell.records.graph import entities
+from lightwell.text.dates import ENGLISH_MONTHS
 
 _NEWEST, _MOST_FREQUENT, _OPEN, _MAX_SEARCHED = 24, 12, 24, 500
 _MAX_RELATED = 60
@@ -28,8 +29,8 @@ CASE WHEN pg_input_is_valid(named.day, 'date') THEN named.day::date::timestamptz
 """
 
 _DAY = (
-    "(?:^|[^0-9])((?:(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9])|(?:[0-3]?[0-9] (?:January|February|March|April|May|June|July"
-    "|August|September|October|November|December) (?:19|20)[0-9]{2}))(?:[^0-9]|$)"
+    "(?:^|[^0-9])((?:(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9])"
+    f"|(?:[0-3]?[0-9] (?:{'|'.join(name.title() for name in ENGLISH_MONTHS)}) (?:19|20)[0-9]{{2}}))(?:[^0-9]|$)"
 )
 
 # The newest passages, those that mention the entity most often, and the newest with a cue for an open issue.
