@@ -19,6 +19,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Fusion
@@ -243,6 +244,10 @@ class Settings(BaseSettings):
     )
     parse_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
         default=300.0, description="Seconds by the clock that parsing one document may take."
+    )
+    max_document_chunks: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        default=MAX_DOCUMENT_CHUNKS,
+        description="Passages of one document that are ingested; what a longer document has beyond is left out, with a warning.",
     )
     lease_seconds: Annotated[float, Field(ge=1)] = Field(
         default=30.0,

@@ -12,6 +12,9 @@ MIN_CHUNK_TOKENS, TARGET_CHUNK_TOKENS, MAX_CHUNK_TOKENS = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
 
 
+MAX_DOCUMENT_CHUNKS = 5000
+"""Chunks of one document that are ingested by default: ten to fifteen million characters of prose."""
+
 _BYTES_PER_TOKEN = 4
 
 
@@ -173,6 +176,16 @@ class NewDocument:
         return self.metadata.get("author", "").strip()
 
 
+def omission_warning(chunks: int, omitted: int) -> str:
+    """Return what to tell about a document of which only the first chunks are ingested; "" if none was omitted."""
+    if not omitted:
+        return ""
+    return (
+        f"only its first {chunks:,} passages are read, and {omitted:,} are left out: split it,"
+        " or raise LIGHTWELL_MAX_DOCUMENT_CHUNKS and ingest it again"
+    )
+
+
 def estimate_chunks(document: NewDocument) -> int | None:
     """Return the approximate number of chunks; None for formats whose size says little about their text."""
     if document.format in (Format.PDF, Format.DOCX):
@@ -185,6 +198,8 @@ def estimate_chunks(document: NewDocument) -> int | None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A document as the system of record stores it.
+
+    `omitted_chunks` counts the chunks at its end that were left out, because it has too many.
 
     `updated_at` is the time of the last change in the source; for a file, the date in the document, if there is
     one between 1970 and today. `author` is the author that the source names, else the document; `author_ref`
@@ -213,6 +228,7 @@ class Document:
     author_ref: str = ""
     metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     raw_payload: Mapping[str, object] = field(default_factory=dict[str, object])
+    omitted_chunks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,22 +86,38 @@ class _Layout:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunking:
+    """The first chunks of a document, and how many more were `omitted`."""
+
+    drafts: tuple[ChunkDraft, ...]
+    omitted: int
+
+
 def split_into_chunks(document: ParsedDocument) -> tuple[ChunkDraft, ...]:
-    """Return the chunks in order; between two chunks there is only white space. An empty text has no chunks.
+    """Return all chunks in order; between two chunks there is only white space. An empty text has no chunks.
 
     A document of up to 1024 tokens is one chunk. Otherwise each chunk has 100 to 2000 tokens, and 512 to 1024
     where the text allows it. No chunk has more than 16,000 characters.
     """
+    return split_up_to(document, len(document.text)).drafts
+
+
+def split_up_to(document: ParsedDocument, max_chunks: int) -> Chunking:
+    """Return at most so many of the chunks that `split_into_chunks` returns."""
     text = document.text
     whole = _trim(text, 0, len(text))
     if whole is None:
-        return ()
+        return Chunking(drafts=(), omitted=0)
     layout = _Layout.of(document)
     parts = [whole]
     if _piece_tokens(text, whole) > _TARGET_MAX:
         heads = frozenset(section.start for section in document.sections)
         parts = _join_short(text, _pack(text, _split_by_section(document)), heads)
-    return tuple(_make_draft(layout, at, part) for at, part in enumerate(parts))
+    return Chunking(
+        drafts=tuple(_make_draft(layout, at, part) for at, part in enumerate(parts[:max_chunks])),
+        omitted=max(0, len(parts) - max_chunks),
+    )
 
 
 def validate_chunk(draft: ChunkDraft) -> ChunkDraft:

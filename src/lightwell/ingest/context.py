@@ -79,11 +79,12 @@ class IngestContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result of one document's job; `error` is "" on success."""
+    """The result of one document's job; `error` is "" on success. `omitted` counts chunks that were left out."""
 
     url: str
     chunks: int
     error: str
+    omitted: int = 0
 
 
 async def sync_index(context: IngestContext) -> None:

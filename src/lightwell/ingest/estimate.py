@@ -112,7 +112,11 @@ async def _changed_documents(
     context: IngestContext, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
     known = await documents.list_known(
-        context.database, context.project_id, system, connector.scope
+        context.database,
+        context.project_id,
+        system,
+        connector.scope,
+        max_chunks=context.parser.limits.max_chunks,
     )
     async for change in connector.changes({url: one.content_hash for url, one in known.items()}):
         if isinstance(change, ChangedDocument):

@@ -17,6 +17,7 @@ from lightwell.domain.documents import Format
 from lightwell.domain.errors import LightwellError, LimitExceeded, ParserFailed, Unreadable
 from lightwell.ingest.parser_messages import (
     HELLO,
+    LIMITS,
     OUT_OF_MEMORY,
     REPLY,
     REQUEST,
@@ -266,10 +267,10 @@ class _Process:
 def _popen(limits: ParserLimits) -> "subprocess.Popen[bytes]":
     """Start the child without the parent's environment, directory, connections or module settings."""
     paths = json.dumps([path for path in sys.path if os.path.isabs(path)])  # noqa: PTH117 - a plain test
-    arguments = [str(limits.memory_bytes), str(limits.cpu_seconds), str(limits.seconds)]
+    encoded_limits = LIMITS.dump_json(limits).decode()
     try:
         return subprocess.Popen(  # noqa: S603 - our own module, in our own interpreter
-            [sys.executable, "-I", "-c", _BOOTSTRAP, paths, *arguments],
+            [sys.executable, "-I", "-c", _BOOTSTRAP, paths, encoded_limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -12,7 +12,7 @@ from typing import IO
 
 from pydantic import TypeAdapter
 
-from lightwell.domain.documents import ChunkDraft, Format
+from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS, ChunkDraft, Format
 
 MAX_FRAME = 1024**3
 """Bytes; a longer frame cannot be a valid reply."""
@@ -26,11 +26,15 @@ CPU_SECONDS, CPU_SECONDS_PER_MB = 10, 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParserLimits:
-    """Limits per document: wall-clock `seconds`, and CPU seconds, at most `cpu_seconds` and less for small files."""
+    """Limits per document: wall-clock `seconds`, and CPU seconds, at most `cpu_seconds` and less for small files.
+
+    Of a document with more than `max_chunks` chunks, the first ones are returned.
+    """
 
     memory_bytes: int = 2048 * 1024**2
     cpu_seconds: int = 60
     seconds: float = 300.0
+    max_chunks: int = MAX_DOCUMENT_CHUNKS
 
     def cpu_seconds_for(self, size: int) -> int:
         """Return the CPU seconds that a file of `size` bytes may take."""
@@ -54,12 +58,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedDocument:
-    """A parsed document: its own metadata and its chunks, which omit nothing but white space."""
+    """A parsed document: its own metadata and its chunks, which omit nothing but white space and the last `omitted` chunks."""
 
     title: str
     author: str
     updated_at: datetime | None
     chunks: tuple[ChunkDraft, ...]
+    omitted: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +84,7 @@ class Reply:
 
 
 HELLO, REQUEST, REPLY = TypeAdapter(Hello), TypeAdapter(Request), TypeAdapter(Reply)
+LIMITS = TypeAdapter(ParserLimits)
 
 OUT_OF_MEMORY, UNEXPECTED = "memory", "unexpected"
 """Reasons that the process gives itself; no format's parser uses them."""

@@ -15,10 +15,11 @@ from typing import BinaryIO
 
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Unreadable
-from lightwell.ingest.chunking import split_into_chunks
+from lightwell.ingest.chunking import split_into_chunks, split_up_to
 from lightwell.ingest.parse import parse
 from lightwell.ingest.parser_messages import (
     HELLO,
+    LIMITS,
     OUT_OF_MEMORY,
     REPLY,
     REQUEST,
@@ -36,9 +37,8 @@ from lightwell.ingest.parser_messages import (
 _PR_SET_PDEATHSIG = 1
 
 
-def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
+def main(limits: ParserLimits) -> None:
     """Parse requests until the input ends."""
-    limits = ParserLimits(memory_bytes=memory_bytes, cpu_seconds=cpu_seconds, seconds=seconds)
     requests, replies = sys.stdin.buffer, _private_output()
     _end_with_parent()
     split_into_chunks(
@@ -49,7 +49,7 @@ def main(memory_bytes: int, cpu_seconds: int, seconds: float) -> None:
         while True:
             request, content = REQUEST.validate_json(read_frame(requests)), read_frame(requests)
             _start_time_limits(limits, len(content))
-            reply = REPLY.dump_json(_parse_request(request, content))
+            reply = REPLY.dump_json(_parse_request(request, content, limits))
             _stop_time_limits()
             write_frame(replies, reply)
 
@@ -95,15 +95,17 @@ def _stop_time_limits() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def _parse_request(request: Request, content: bytes) -> Reply:
+def _parse_request(request: Request, content: bytes, limits: ParserLimits) -> Reply:
     try:
         document = parse(content, request.format, name=request.name)
+        chunking = split_up_to(document, limits.max_chunks)
         return Reply(
             document=ChunkedDocument(
                 title=document.title,
                 author=document.author,
                 updated_at=document.updated_at,
-                chunks=split_into_chunks(document),
+                chunks=chunking.drafts,
+                omitted=chunking.omitted,
             )
         )
     except Unreadable as error:
@@ -118,4 +120,4 @@ def _parse_request(request: Request, content: bytes) -> Reply:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
+    main(LIMITS.validate_json(sys.argv[1]))

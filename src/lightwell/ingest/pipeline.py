@@ -7,9 +7,9 @@ Jobs store these names: "" (chunk), "embed", "read" (extract), "index", and `REE
 """
 
 import asyncio
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
@@ -18,6 +18,7 @@ from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, make_chunk_id
 from lightwell.domain.jobs import JobState
+from lightwell.ingest.chunk_embedding import embed_chunks
 from lightwell.ingest.chunking import chunk_hash, text_to_embed
 from lightwell.ingest.concurrency import gather_or_cancel
 from lightwell.ingest.context import IngestContext, Outcome, Progress, Step, refresh, sync_index
@@ -37,6 +38,9 @@ from lightwell.text.terms import count_terms
 
 _CHUNKS_PER_EXTRACTION = 200
 """Chunks per call of the extractor. Progress is reported after each call, and a batch has no more model calls at once."""
+
+_CHUNKS_PER_GROUP = 500
+"""Chunks of the documents that are embedded, extracted and published together: it bounds memory and the time of a lock."""
 
 REEXTRACT = "read again"
 """The first step of a published document whose unchanged chunks are extracted again. Stored in jobs: do not rename."""
@@ -64,72 +68,85 @@ async def ingest(
 ) -> None:
     """Ingest the documents of these jobs completely, from the step where each one stands.
 
-    A document that cannot be parsed fails alone. Raises `ModelFailed` if a model fails and `LeaseLost` if another worker
-    has taken over. Later steps raise whatever error a document causes. After an error the jobs stay at their step.
+    Small documents are published and reported before large ones. A document that cannot be parsed fails alone. Raises
+    `ModelFailed` if a model fails and `LeaseLost` if another worker has taken over. Later steps raise whatever error a
+    document causes. After an error the unfinished jobs stay at their step.
     """
     async with context.preparation_slots:
-        ready = await _prepare(context, batch, on_outcome)
-    if ready.batch:
-        await _extract_and_publish(context, ready)
-        await gather_or_cancel([_index(context, ready.batch), refresh(context)])
-        await _finish(context, ready, on_outcome)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _PreparedBatch:
-    """Jobs whose documents are chunked and embedded, with the chunks to extract from."""
-
-    batch: Sequence[Claim]
-    chunks: Sequence[StagedChunk]
-    titles: Mapping[DocumentId, str]
+        documents = await _load_documents(context, batch, on_outcome)
+    waiting = deque(sorted(documents, key=lambda document: len(document.chunks)))
+    del documents  # so that each group's chunks are freed when it is published
+    while group := _take_group(waiting):
+        async with context.preparation_slots:
+            await _embed(context, group)
+        await _extract_and_publish(context, group)
+        await gather_or_cancel([_index(context, group), refresh(context)])
+        await _finish(context, group, on_outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChunkedDocument:
-    """A document that was parsed and chunked."""
+    """A document that is parsed and chunked; `claim.step` is its next step."""
 
     claim: Claim
     title: str
-    author: str
-    dated: datetime | None
     chunks: Sequence[StagedChunk]
+    author: str = ""
+    dated: datetime | None = None
+    omitted: int = 0
 
 
-async def _prepare(
+def _take_group(waiting: deque[_ChunkedDocument]) -> list[_ChunkedDocument]:
+    """Remove and return the next documents, up to a limit of chunks, but at least one document."""
+    group: list[_ChunkedDocument] = []
+    size = 0
+    while waiting and (not group or size + len(waiting[0].chunks) <= _CHUNKS_PER_GROUP):
+        group.append(waiting.popleft())
+        size += len(group[-1].chunks)
+    return group
+
+
+async def _load_documents(
     context: IngestContext, batch: Sequence[Claim], on_outcome: Callable[[Outcome], None]
-) -> _PreparedBatch:
-    """Chunk and embed whatever is not yet; documents that cannot be parsed are left out of the result."""
-    chunked = await _chunk_documents(
+) -> list[_ChunkedDocument]:
+    """Parse and chunk new documents and load the chunks of others; documents that cannot be parsed are left out."""
+    documents = await _chunk_documents(
         context, [claim for claim in batch if claim.step == ""], on_outcome
     )
     resumed = [claim for claim in batch if claim.step in ("embed", "read")]
-    reextracted = [claim for claim in batch if claim.step == REEXTRACT]
-    published = [claim for claim in batch if claim.step == "index"]
-    titles = {each.claim.document_id: each.title for each in chunked}
-    if resumed or reextracted:
-        titles |= await _stored_titles(context, [*resumed, *reextracted])
-    chunks = [chunk for each in chunked for chunk in each.chunks]
-    missing = list(chunks)
-    if resumed:
-        staged = await staging.list_staged(
+    published = [claim for claim in batch if claim.step in ("index", REEXTRACT)]
+    if resumed or published:
+        ids = [claim.document_id for claim in (*resumed, *published)]
+        titles = await staging.get_titles(context.database, ids)
+        omitted = await staging.count_omitted(context.database, ids)
+        stored = await staging.list_staged(
             context.database, [claim.document_id for claim in resumed]
         )
-        have_vector = await staging.list_embedded(
-            context.database, context.space.id, [chunk.id for chunk in staged]
+        stored += await staging.list_published(
+            context.database, [claim.document_id for claim in published]
         )
-        missing += [chunk for chunk in staged if chunk.id not in have_vector]
-        chunks += staged
-    to_embed = [each.claim for each in chunked] + [
-        claim for claim in resumed if claim.step == "embed"
-    ]
-    await _embed(context, to_embed, missing, titles)
-    if reextracted:
-        chunks += await staging.list_published(
-            context.database, [claim.document_id for claim in reextracted]
-        )
-    chunked_claims = [each.claim for each in chunked]
-    return _PreparedBatch(
-        batch=[*chunked_claims, *resumed, *reextracted, *published], chunks=chunks, titles=titles
+        by_document: dict[DocumentId, list[StagedChunk]] = {}
+        for chunk in stored:
+            by_document.setdefault(chunk.document_id, []).append(chunk)
+        documents += [
+            _ChunkedDocument(
+                claim=claim,
+                title=titles[claim.document_id],
+                chunks=by_document.get(claim.document_id, ()),
+                omitted=omitted[claim.document_id],
+            )
+            for claim in (*resumed, *published)
+        ]
+    return documents
+
+
+async def _embed(context: IngestContext, group: Sequence[_ChunkedDocument]) -> None:
+    to_embed = [document for document in group if document.claim.step == "embed"]
+    await embed_chunks(
+        context,
+        [document.claim for document in to_embed],
+        [chunk for document in to_embed for chunk in document.chunks],
+        {document.claim.document_id: document.title for document in to_embed},
     )
 
 
@@ -169,11 +186,12 @@ async def _chunk_documents(
                     title=each.title,
                     author=each.author,
                     document_date=each.dated,
+                    omitted=each.omitted,
                 )
                 for each in chunked
             ],
         )
-    return chunked
+    return [replace(each, claim=replace(each.claim, step="embed")) for each in chunked]
 
 
 async def _parse_or_fail(
@@ -197,152 +215,92 @@ async def _parse_or_fail(
         return None
 
 
-async def _embed(
-    context: IngestContext,
-    batch: Sequence[Claim],
-    missing: Sequence[StagedChunk],
-    titles: Mapping[DocumentId, str],
-) -> None:
-    """Compute the missing vectors. Equal text is never embedded twice."""
-    if not batch:
+async def _extract_and_publish(context: IngestContext, group: Sequence[_ChunkedDocument]) -> None:
+    unpublished = [document for document in group if document.claim.step != "index"]
+    if not unpublished:
         return
-    by_document = {claim.document_id: claim.job_id for claim in batch}
-    progress = ProgressCounter(context, Step.EMBEDDING, batch, missing)
-    without_vector = await _reuse(context, batch, missing)
-    for start in range(0, len(without_vector), context.embedding_batch_size):
-        batch_chunks = without_vector[start : start + context.embedding_batch_size]
-        distinct = {chunk.hash: chunk for chunk in batch_chunks}
-        texts = [
-            text_to_embed(titles[chunk.document_id], chunk.draft) for chunk in distinct.values()
-        ]
-        vectors = dict(zip(distinct, await context.embedder.embed_documents(texts), strict=True))
-        chunks_by_job = Counter(by_document[chunk.document_id] for chunk in batch_chunks)
-        async with context.database.relaxed_transaction() as connection:
-            await queue.renew(connection, list(chunks_by_job), context.worker)
-            await queue.add_processed(connection, chunks_by_job)
-            await staging.stage_vectors(
-                connection,
-                context.space.id,
-                {chunk.id: vectors[chunk.hash] for chunk in batch_chunks},
-            )
-        progress.add(batch_chunks)
-    async with context.database.relaxed_transaction() as connection:
-        await queue.advance(
-            connection,
-            [claim.job_id for claim in batch],
-            context.worker,
-            state=JobState.EXTRACTING,
-            step="read",
-            progress=75,
-        )
-
-
-async def _reuse(
-    context: IngestContext, batch: Sequence[Claim], missing: Sequence[StagedChunk]
-) -> list[StagedChunk]:
-    """Copy vectors from published chunks of equal text; return the chunks that still lack one."""
-    if not missing:
-        return []
-    chunk_by_hash = await staging.find_published_by_hash(
-        context.database, context.project_id, [chunk.hash for chunk in missing]
-    )
-    if not chunk_by_hash:
-        return list(missing)
-    vectors = await context.vectors.vectors(context.space.id, list(chunk_by_hash.values()))
-    vector_by_hash = {
-        hash_: vectors[chunk] for hash_, chunk in chunk_by_hash.items() if chunk in vectors
-    }
-    async with context.database.relaxed_transaction() as connection:
-        await queue.renew(connection, [claim.job_id for claim in batch], context.worker)
-        await staging.stage_vectors(
-            connection,
-            context.space.id,
-            {
-                chunk.id: vector_by_hash[chunk.hash]
-                for chunk in missing
-                if chunk.hash in vector_by_hash
-            },
-        )
-    return [chunk for chunk in missing if chunk.hash not in vector_by_hash]
-
-
-async def _extract_and_publish(context: IngestContext, prepared: _PreparedBatch) -> None:
-    batch = [claim for claim in prepared.batch if claim.step != "index"]
-    if not batch:
-        return
-    chunks, titles = prepared.chunks, prepared.titles
-    extractions = await _extract(context, batch, prepared)
-    reextracted = {claim.document_id for claim in batch if claim.step == REEXTRACT}
-    staged = [chunk for chunk in chunks if chunk.document_id not in reextracted]
-    new_documents = [claim.document_id for claim in batch if claim.document_id not in reextracted]
-    texts = await asyncio.to_thread(
-        lambda: [_published_text(document_id, staged) for document_id in new_documents]
-    )
-    terms = await asyncio.to_thread(
-        lambda: [_chunk_terms(titles[chunk.document_id], chunk) for chunk in staged]
-    )
+    extractions = await _extract(context, unpublished)
+    reextracted = [each for each in unpublished if each.claim.step == REEXTRACT]
+    new = [each for each in unpublished if each.claim.step != REEXTRACT]
+    texts = await asyncio.to_thread(lambda: [_published_text(document) for document in new])
+    terms = await asyncio.to_thread(_list_terms, new)
     project_id = context.project_id
     async with context.database.relaxed_transaction() as connection:
         await lock_project(connection, project_id)
         await queue.advance(
             connection,
-            [claim.job_id for claim in batch],
+            [each.claim.job_id for each in unpublished],
             context.worker,
             state=JobState.EXTRACTING,
             step="index",
             progress=90,
         )
-        if texts:
-            own_extractions = {chunk.id: extractions[chunk.id] for chunk in staged}
-            await publishing.publish(connection, project_id, texts, terms, own_extractions)
-        if reextracted:
-            own_extractions = {
-                chunk.id: extractions[chunk.id]
-                for chunk in chunks
-                if chunk.document_id in reextracted
-            }
-            await publishing.republish_extractions(
-                connection, project_id, list(reextracted), own_extractions
+        if new:
+            await publishing.publish(
+                connection, project_id, texts, terms, _extractions_of(new, extractions)
             )
+        if reextracted:
+            await publishing.republish_extractions(
+                connection,
+                project_id,
+                [each.claim.document_id for each in reextracted],
+                _extractions_of(reextracted, extractions),
+            )
+        # the heartbeat waits for this transaction's locks, so a long one must leave the jobs with a fresh lease
+        await queue.renew(connection, [each.claim.job_id for each in unpublished], context.worker)
+
+
+def _extractions_of(
+    documents: Sequence[_ChunkedDocument], extractions: Mapping[ChunkId, Extraction]
+) -> dict[ChunkId, Extraction]:
+    return {chunk.id: extractions[chunk.id] for each in documents for chunk in each.chunks}
 
 
 async def _extract(
-    context: IngestContext, batch: Sequence[Claim], prepared: _PreparedBatch
+    context: IngestContext, documents: Sequence[_ChunkedDocument]
 ) -> dict[ChunkId, Extraction]:
-    progress = ProgressCounter(context, Step.EXTRACTING, batch, prepared.chunks)
+    titles = {each.claim.document_id: each.title for each in documents}
+    chunks = [chunk for each in documents for chunk in each.chunks]
+    batch = [each.claim for each in documents]
+    progress = ProgressCounter(context, Step.EXTRACTING, batch, chunks)
     extractions: dict[ChunkId, Extraction] = {}
-    for start in range(0, len(prepared.chunks), _CHUNKS_PER_EXTRACTION):
-        part = prepared.chunks[start : start + _CHUNKS_PER_EXTRACTION]
-        inputs = [extraction_input(prepared.titles[chunk.document_id], chunk) for chunk in part]
+    for start in range(0, len(chunks), _CHUNKS_PER_EXTRACTION):
+        part = chunks[start : start + _CHUNKS_PER_EXTRACTION]
+        inputs = [extraction_input(titles[chunk.document_id], chunk) for chunk in part]
         batch_extractions = await context.extractor.extract(inputs)
         extractions |= zip((chunk.id for chunk in part), batch_extractions, strict=True)
         progress.add(part)
     return extractions
 
 
-async def _index(context: IngestContext, batch: Sequence[Claim]) -> None:
+async def _index(context: IngestContext, group: Sequence[_ChunkedDocument]) -> None:
     """Update the vector index to what PostgreSQL now publishes."""
     await sync_index(context)
-    documents = [claim.document_id for claim in batch]
+    documents = [document.claim.document_id for document in group]
     vectors = await staging.list_published_vectors(context.database, context.space.id, documents)
     if vectors:
         await context.vectors.put(context.space.id, vectors)
 
 
 async def _finish(
-    context: IngestContext, prepared: _PreparedBatch, on_outcome: Callable[[Outcome], None]
+    context: IngestContext, group: Sequence[_ChunkedDocument], on_outcome: Callable[[Outcome], None]
 ) -> None:
-    documents = [claim.document_id for claim in prepared.batch]
     async with context.database.transaction() as connection:
-        await queue.complete(connection, [claim.job_id for claim in prepared.batch], context.worker)
-        await staging.delete_staged_vectors(connection, documents)
-    chunks_by_document = Counter(chunk.document_id for chunk in prepared.chunks)
-    for claim in prepared.batch:
-        on_outcome(Outcome(url=claim.url, chunks=chunks_by_document[claim.document_id], error=""))
-
-
-async def _stored_titles(context: IngestContext, batch: Sequence[Claim]) -> dict[DocumentId, str]:
-    return await staging.get_titles(context.database, [claim.document_id for claim in batch])
+        await queue.complete(
+            connection, [document.claim.job_id for document in group], context.worker
+        )
+        await staging.delete_staged_vectors(
+            connection, [document.claim.document_id for document in group]
+        )
+    for document in group:
+        on_outcome(
+            Outcome(
+                url=document.claim.url,
+                chunks=len(document.chunks),
+                error="",
+                omitted=document.omitted,
+            )
+        )
 
 
 async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
@@ -355,7 +313,12 @@ async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
         lambda: [_staged_chunk(claim, title, draft) for draft in document.chunks]
     )
     return _ChunkedDocument(
-        claim=claim, title=title, author=document.author, dated=document.updated_at, chunks=staged
+        claim=claim,
+        title=title,
+        author=document.author,
+        dated=document.updated_at,
+        chunks=staged,
+        omitted=document.omitted,
     )
 
 
@@ -368,9 +331,9 @@ def _staged_chunk(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
     )
 
 
-def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> PublishedText:
+def _published_text(document: _ChunkedDocument) -> PublishedText:
     """Reassemble a document's text from its chunks; the gaps held only white space, so blanks keep the offsets right."""
-    drafts = [chunk.draft for chunk in staged if chunk.document_id == document_id]
+    drafts = [chunk.draft for chunk in document.chunks]
     text: list[str] = []
     end = 0
     for draft in drafts:
@@ -379,13 +342,23 @@ def _published_text(document_id: DocumentId, staged: Sequence[StagedChunk]) -> P
         end = draft.end
     languages = [draft.language for draft in drafts]
     return PublishedText(
-        document_id=document_id,
+        document_id=document.claim.document_id,
         text="".join(text),
         language=max(set(languages), key=lambda language: (languages.count(language), language)),
         chunks=len(drafts),
     )
 
 
-def _chunk_terms(title: str, chunk: StagedChunk) -> PublishedTerms:
-    counts = count_terms(text_to_embed(title, chunk.draft))
-    return PublishedTerms(chunk_id=chunk.id, length=sum(counts.values()), frequencies=counts)
+def _list_terms(documents: Sequence[_ChunkedDocument]) -> list[PublishedTerms]:
+    """Return the terms of each chunk; those of equal text are counted once."""
+    titled = [(each.title, chunk) for each in documents for chunk in each.chunks]
+    text_by_hash = {chunk.hash: text_to_embed(title, chunk.draft) for title, chunk in titled}
+    counts = {hash_: count_terms(text) for hash_, text in text_by_hash.items()}
+    return [
+        PublishedTerms(
+            chunk_id=chunk.id,
+            length=sum(counts[chunk.hash].values()),
+            frequencies=counts[chunk.hash],
+        )
+        for _, chunk in titled
+    ]

@@ -52,6 +52,8 @@ class DocumentChange(StrEnum):
 class SyncResult:
     """Counts of a sync so far. `documents` has one entry per URL; a retagged document counts as unchanged, too.
 
+    `warnings` name unchanged documents that are in the store only in part.
+
     `jobs` are the jobs of new and changed documents, in the order of discovery.
     """
 
@@ -63,6 +65,7 @@ class SyncResult:
     removed: int = 0
     documents: dict[str, DocumentChange] = field(default_factory=dict[str, DocumentChange])
     problems: list[DocumentProblem] = field(default_factory=list["DocumentProblem"])
+    warnings: list[DocumentProblem] = field(default_factory=list["DocumentProblem"])
     jobs: list[QueuedJob] = field(default_factory=list[QueuedJob])
 
 
@@ -109,15 +112,19 @@ class _GoneDocuments:
 
 
 async def sync(
-    database: Database, project_id: ProjectId, connector: Connector, system: str
+    database: Database, project_id: ProjectId, connector: Connector, system: str, max_chunks: int
 ) -> SyncResult:
     """Read all changes of the source. New and changed documents are enqueued; workers ingest them.
+
+    A document of which chunks were left out counts as changed when `max_chunks` has been raised since.
 
     Changed access tags and deletions are in force when this returns. After a crash, committed changes stay and the
     next sync finds the rest.
     """
     run, started_at = await runs.begin(database, project_id, system, connector.scope)
-    known = await documents.list_known(database, project_id, system, connector.scope)
+    known = await documents.list_known(
+        database, project_id, system, connector.scope, max_chunks=max_chunks
+    )
     result = SyncResult()
     try:
         target = _Target(database=database, project_id=project_id, run=run)
@@ -212,22 +219,31 @@ async def _apply(
 ) -> None:
     match change:
         case UnchangedDocument(url=url, document=document):
-            result.unchanged += 1
-            result.documents[url] = DocumentChange.UNCHANGED
-            if known[url].error:
-                result.problems.append(DocumentProblem(url=url, message=known[url].error))
-            if known[url].acl_tags != document.acl_tags:
-                result.retagged += 1
-                result.documents[url] = DocumentChange.RETAGGED
-                await _retag(target, known[url].id, document.acl_tags)
-            if known[url].metadata != document.metadata:
-                await _update_metadata(target, known[url].id, document)
+            await _apply_unchanged(target, known[url], document, result)
         case UnreadableDocument(url=url, message=message):
             result.problems.append(DocumentProblem(url=url, message=message))
             if url in known:
                 await documents.mark_unavailable(target.database, known[url].id, message)
         case ChangedDocument() | RemovedDocument():
             return
+
+
+async def _apply_unchanged(
+    target: _Target, old: KnownDocument, document: NewDocument, result: SyncResult
+) -> None:
+    url = document.url
+    result.unchanged += 1
+    result.documents[url] = DocumentChange.UNCHANGED
+    if old.error:
+        result.problems.append(DocumentProblem(url=url, message=old.error))
+    if old.warning:
+        result.warnings.append(DocumentProblem(url=url, message=old.warning))
+    if old.acl_tags != document.acl_tags:
+        result.retagged += 1
+        result.documents[url] = DocumentChange.RETAGGED
+        await _retag(target, old.id, document.acl_tags)
+    if old.metadata != document.metadata:
+        await _update_metadata(target, old.id, document)
 
 
 @repeatable

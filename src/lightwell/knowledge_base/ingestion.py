@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from lightwell.domain.access import Reader
 from lightwell.domain.deletions import Deletion
+from lightwell.domain.documents import omission_warning
 from lightwell.domain.errors import NotFound, Unreadable
 from lightwell.domain.ids import DocumentId
 from lightwell.domain.jobs import JobState
@@ -44,6 +45,16 @@ class Ingestion:
         failed = (DocumentProblem(url=one.url, message=one.error) for one in self.done if one.error)
         return (*self.found.problems, *failed)
 
+    @property
+    def warnings(self) -> tuple[DocumentProblem, ...]:
+        """Every document of which only a part was read, with what to do about it."""
+        cut = (
+            DocumentProblem(url=one.url, message=omission_warning(one.chunks, one.omitted))
+            for one in self.done
+            if one.omitted
+        )
+        return (*self.found.warnings, *cut)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentWriter:
@@ -53,7 +64,13 @@ class DocumentWriter:
 
     async def enqueue(self, connector: Connector, system: str) -> SyncResult:
         await self._keep_sources()
-        found = await sync.sync(self.context.database, self.context.project_id, connector, system)
+        found = await sync.sync(
+            self.context.database,
+            self.context.project_id,
+            connector,
+            system,
+            self.context.parser.limits.max_chunks,
+        )
         await apply_pending_changes(self.context)
         return found
 

@@ -84,4 +84,5 @@ def _parser_limits(settings: Settings) -> ParserLimits:
         memory_bytes=settings.parse_memory_mb * 1024**2,
         cpu_seconds=settings.parse_cpu_seconds,
         seconds=settings.parse_seconds,
+        max_chunks=settings.max_document_chunks,
     )

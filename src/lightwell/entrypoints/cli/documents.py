@@ -10,7 +10,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
-from lightwell.domain.documents import Document
+from lightwell.domain.documents import Document, omission_warning
 from lightwell.entrypoints.cli.console import clean, fields
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, new_group
@@ -140,6 +140,7 @@ def _document_fields(document: Document) -> RenderableType:
             ("language", document.language),
             ("access", ", ".join(sorted(document.acl_tags))),
             ("passages", str(document.chunk_count)),
+            ("warning", omission_warning(document.chunk_count, document.omitted_chunks)),
             ("size", f"{document.file_size:,} bytes"),
             ("changed", f"{document.updated_at:%Y-%m-%d %H:%M}"),
             ("ingested", f"{document.ingested_at:%Y-%m-%d %H:%M}" if document.ingested_at else ""),

@@ -13,6 +13,7 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.costs as costs
 from lightwell.domain.access import Tags
+from lightwell.domain.documents import omission_warning
 from lightwell.domain.jobs import QueuedJob
 from lightwell.entrypoints.cli.console import clean, count_of, unwrapped_line
 from lightwell.entrypoints.cli.errors import Exit
@@ -42,7 +43,7 @@ class IngestSummary:
 
     def report(self) -> Report:
         """Return the counts and each failure; incomplete when there is one."""
-        troubles = self._troubles()
+        troubles, warnings = self._troubles(), self._warnings()
         failed = {each.url for each in troubles}
         counts = self._counts(failed)
         waiting = counts["new"] + counts["changed"] if self.done is None else 0
@@ -53,6 +54,7 @@ class IngestSummary:
             document={
                 **counts,
                 "failed": [_failed(each) for each in troubles],
+                "warnings": [_warning(each) for each in warnings],
                 "unseen": unseen,
                 "jobs": [_job(job) for each in self.found for job in each.jobs],
                 "chunks": sum(each.chunks for each in self.done or ()),
@@ -69,6 +71,7 @@ class IngestSummary:
                 *_waiting_lines(waiting),
                 *_tag_lines(tagged, overruled),
                 *chain.from_iterable(map(_problem_lines, troubles)),
+                *chain.from_iterable(map(_warning_lines, warnings)),
                 *_invisible_lines(unseen),
             ),
             code=Exit.INCOMPLETE if troubles or unseen else Exit.FINE,
@@ -83,6 +86,16 @@ class IngestSummary:
             if each.error
         }
         return list((found | failed).values())
+
+    def _warnings(self) -> list[DocumentProblem]:
+        """Return each document that was read only in part."""
+        known = [each for sync in self.found for each in sync.warnings]
+        read = [
+            DocumentProblem(url=each.url, message=omission_warning(each.chunks, each.omitted))
+            for each in self.done or ()
+            if each.omitted
+        ]
+        return known + read
 
     def _counts(self, failed: set[str]) -> dict[str, int]:
         """Return how many documents came to what end, each counted once; `failed` ones are left out.
@@ -149,6 +162,17 @@ def _failed(problem: DocumentProblem) -> dict[str, str]:
 def _problem_lines(problem: DocumentProblem) -> list[RenderableType]:
     return [
         unwrapped_line(("failed  ", "red"), clean(problem.url)),
+        Padding(Text(clean(problem.message)), (0, 0, 0, 8)),
+    ]
+
+
+def _warning(problem: DocumentProblem) -> dict[str, str]:
+    return {"documentUrl": problem.url, "message": problem.message}
+
+
+def _warning_lines(problem: DocumentProblem) -> list[RenderableType]:
+    return [
+        unwrapped_line(("in part ", "yellow"), clean(problem.url)),
         Padding(Text(clean(problem.message)), (0, 0, 0, 8)),
     ]
 

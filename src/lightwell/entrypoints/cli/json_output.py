@@ -167,6 +167,7 @@ def document(document: Document) -> Json:
         "contentHash": document.content_hash,
         "fileSize": document.file_size,
         "chunkCount": document.chunk_count,
+        "omittedChunkCount": document.omitted_chunks,
         "createdAt": _time(document.created_at),
         "updatedAt": _time(document.updated_at),
         "ingestedAt": _time(document.ingested_at),

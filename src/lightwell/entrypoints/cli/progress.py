@@ -69,6 +69,8 @@ class IngestProgress:
                 if outcome.error
                 else count_of(outcome.chunks, "passage")
             )
+            if outcome.omitted:
+                end += f", {outcome.omitted:,} left out"
             self.console.print(Text(f"[{self.done}/{self.total}] {name}: {end}"))
 
 

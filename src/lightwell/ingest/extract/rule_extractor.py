@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
@@ -71,8 +71,22 @@ class RuleExtractor:
     """Extracts by rules in a thread, because the event loop must renew leases meanwhile."""
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
-        """Return the chunks' extractions in order."""
-        return await asyncio.to_thread(lambda: [extract_by_rules(chunk) for chunk in chunks])
+        """Return the chunks' extractions in order. Equal chunks are read once: hostile files repeat one a thousand times."""
+        return await asyncio.to_thread(_extract_distinct, chunks)
+
+
+def _extract_distinct(chunks: Sequence[ExtractionInput]) -> list[Extraction]:
+    keys = [_extraction_key(chunk) for chunk in chunks]
+    distinct = dict(zip(keys, chunks, strict=True))
+    extractions = {key: extract_by_rules(chunk) for key, chunk in distinct.items()}
+    return [extractions[key] for key in keys]
+
+
+def _extraction_key(chunk: ExtractionInput) -> Hashable:
+    """Return all that the rules read of a chunk."""
+    draft = chunk.draft
+    headings = tuple(section.path[-1:] for section in draft.sections)
+    return chunk.document_title, chunk.is_first, draft.section_path, headings, draft.text
 
 
 def extract_by_rules(chunk: ExtractionInput) -> Extraction:

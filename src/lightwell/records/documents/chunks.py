@@ -54,6 +54,10 @@ _PUBLISHED = _STAGED.replace("class_id = 0", "class_id <> 0")
 
 _TITLES = "SELECT document_id, title FROM source_documents WHERE document_id = ANY(%(documents)s)"
 
+_OMITTED = """
+SELECT document_id, omitted_chunks FROM source_documents WHERE document_id = ANY(%(documents)s)
+"""
+
 _EMBEDDED = """
 SELECT chunk_id FROM staged_vectors WHERE space_id = %(space)s AND chunk_id = ANY(%(chunks)s)
 """
@@ -125,6 +129,14 @@ async def list_published(database: Database, documents: Sequence[DocumentId]) ->
 async def get_titles(database: Database, documents: Sequence[DocumentId]) -> dict[DocumentId, str]:
     """Return the titles of these documents."""
     rows = await database.rows(_TITLES, {"documents": list(documents)})
+    return {DocumentId(row[0]): row[1] for row in rows}
+
+
+async def count_omitted(
+    database: Database, documents: Sequence[DocumentId]
+) -> dict[DocumentId, int]:
+    """Return how many chunks of each of these documents were left out."""
+    rows = await database.rows(_OMITTED, {"documents": list(documents)})
     return {DocumentId(row[0]): row[1] for row in rows}
 
 

@@ -11,6 +11,7 @@ from lightwell.domain.documents import (
     DocumentState,
     NewDocument,
     estimate_chunks,
+    omission_warning,
 )
 from lightwell.domain.entity_refs import author_ref
 from lightwell.domain.errors import NotFound
@@ -36,10 +37,12 @@ from lightwell.records.graph.profiles import refresh_subjects
 from lightwell.records.locks import lock_project
 
 _KNOWN = """
-SELECT source_url, document_id, content_hash, acl_tags, error_message, metadata FROM source_documents
+SELECT source_url, document_id, content_hash, acl_tags, error_message, metadata, chunk_count, omitted_chunks
+FROM source_documents
 WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_deleted
   AND starts_with(source_url, %(scope)s) AND source_url >= %(scope)s AND source_url < %(beyond)s
   AND (status <> 'failed' OR error_code = 'unreadable_document')
+  AND (omitted_chunks = 0 OR %(max_chunks)s::integer IS NULL OR chunk_count >= %(max_chunks)s)
 """
 
 _INSERT = """
@@ -114,7 +117,7 @@ WHERE document_id = %(id)s AND NOT is_deleted
 _TOMBSTONE = """
 UPDATE source_documents
 SET is_deleted = true, status = 'archived', title = '', author = '', author_ref = NULL, topic_tag = '',
-    text_content = '', raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, error_code = '', error_message = '',
+    text_content = '', raw_payload = NULL, metadata = '{}', content_hash = '', chunk_count = 0, omitted_chunks = 0, error_code = '', error_message = '',
     updated_at = now()
 FROM (SELECT document_id FROM source_documents WHERE document_id = ANY(%(documents)s)
       ORDER BY document_id FOR UPDATE) AS gone
@@ -124,7 +127,7 @@ WHERE source_documents.document_id = gone.document_id
 _COLUMNS = """
 document_id, global_ref, source_url, title, format, author, topic_tag, language, acl_tags, class_id, status,
 error_message, content_hash, file_size, chunk_count, created_at, updated_at, ingested_at,
-coalesce(author_ref, ''), metadata, coalesce(raw_payload, '{}')
+coalesce(author_ref, ''), metadata, coalesce(raw_payload, '{}'), omitted_chunks
 """
 
 _LIST = f"""
@@ -153,21 +156,31 @@ WHERE document_id = %(id)s AND class_id = ANY(%(classes)s) AND NOT is_deleted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownDocument:
-    """What a source delivered before; `error` says why it could not be read, "" if it could."""
+    """What a source delivered before; `error` says why it could not be read, "" if it could.
+
+    `warning` says what of it was left out, "" if nothing.
+    """
 
     id: DocumentId
     content_hash: str
     acl_tags: Tags
     error: str
     metadata: Mapping[str, str]
+    warning: str = ""
 
 
 async def list_known(
-    database: Database, project_id: ProjectId, system: str, scope: str
+    database: Database,
+    project_id: ProjectId,
+    system: str,
+    scope: str,
+    *,
+    max_chunks: int | None = None,
 ) -> dict[str, KnownDocument]:
     """Return by URL the documents under `scope` that need no new ingestion while their hash is the same.
 
-    A document that failed for a reason other than its content is left out, so that it is tried again.
+    A document that failed for a reason other than its content is left out, so that it is tried again; so is one that
+    lacks chunks although `max_chunks` allows more.
     """
     rows = await database.rows(
         _KNOWN,
@@ -176,6 +189,7 @@ async def list_known(
             "system": system,
             "scope": scope,
             "beyond": scope + chr(0x10FFFF),
+            "max_chunks": max_chunks,
         },
     )
     return {
@@ -185,8 +199,9 @@ async def list_known(
             acl_tags=frozenset(tags),
             error=error,
             metadata=metadata,
+            warning=omission_warning(chunks, omitted),
         )
-        for url, id_, hash_, tags, error, metadata in rows
+        for url, id_, hash_, tags, error, metadata, chunks, omitted in rows
     }
 
 
@@ -397,4 +412,5 @@ def _document(row: Row) -> Document:
         author_ref=row[18],
         metadata=row[19],
         raw_payload=row[20],
+        omitted_chunks=row[21],
     )

@@ -21,7 +21,8 @@ FROM source_documents WHERE document_id = %(document)s
 
 # Without a content hash, the next sync of the source treats the document as changed and ingests it again.
 _PENDING = """
-UPDATE source_documents SET status = 'pending', content_hash = '', error_code = '', error_message = ''
+UPDATE source_documents
+SET status = 'pending', content_hash = '', omitted_chunks = 0, error_code = '', error_message = ''
 WHERE document_id = %(document)s
 """
 

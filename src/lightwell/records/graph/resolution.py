@@ -68,9 +68,10 @@ _SOURCE_AND_TARGET: LiteralString = _PART.format(
     named="stated.source_id", part="source_part"
 ) + _PART.format(named="stated.target_id", part="target_part")
 
+# A materialized CTE keeps the planner, which knows the size of an average document only, from joining the mentions of a
+# large document with each other.
 _SHOW_MENTIONS: LiteralString = """
-UPDATE document_entity_mentions AS said SET entity_id = shown.entity_id, part_name = shown.part_name
-FROM (
+WITH shown AS MATERIALIZED (
     SELECT mention.chunk_id, mention.class_id, mention.named_as, part.name AS part_name,
            CASE WHEN class.tags && entity.hidden_for THEN NULL ELSE entity.entity_id END AS entity_id
     FROM document_entity_mentions AS mention
@@ -78,7 +79,9 @@ FROM (
     JOIN access_classes AS class ON class.class_id = mention.class_id{part}
     JOIN entities AS entity ON entity.entity_id = coalesce(part.part_id, mention.named_as)
     WHERE {where}
-) AS shown
+)
+UPDATE document_entity_mentions AS said SET entity_id = shown.entity_id, part_name = shown.part_name
+FROM shown
 WHERE shown.chunk_id = said.chunk_id AND shown.named_as = said.named_as AND shown.class_id = said.class_id
   AND (said.entity_id IS DISTINCT FROM shown.entity_id OR said.part_name IS DISTINCT FROM shown.part_name)
 """.replace("{part}", _PART.format(named="mention.named_as", part="part"))
@@ -111,8 +114,7 @@ ON CONFLICT (source_id, target_id, predicate) DO NOTHING
 """.replace("{parts}", _SOURCE_AND_TARGET)
 
 _SHOW_RELATION_MENTIONS: LiteralString = """
-UPDATE relation_mentions AS said SET relation_id = shown.relation_id
-FROM (
+WITH shown AS MATERIALIZED (
     SELECT mention.chunk_id, mention.class_id, mention.stated_as,
            CASE WHEN class.tags && source.hidden_for OR class.tags && target.hidden_for
                   OR class.tags && relation.hidden_for
@@ -128,7 +130,9 @@ FROM (
     LEFT JOIN entities AS source ON source.entity_id = relation.source_id
     LEFT JOIN entities AS target ON target.entity_id = relation.target_id
     WHERE {where}
-) AS shown
+)
+UPDATE relation_mentions AS said SET relation_id = shown.relation_id
+FROM shown
 WHERE shown.chunk_id = said.chunk_id AND shown.stated_as = said.stated_as AND shown.class_id = said.class_id
   AND said.relation_id IS DISTINCT FROM shown.relation_id
 """.replace("{parts}", _SOURCE_AND_TARGET)
@@ -163,15 +167,16 @@ UNION
 SELECT source_id FROM entity_bearers WHERE bearer_id = ANY(%(entities)s)
 """
 
-_OF_DOCUMENTS: LiteralString = "mention.chunk_id IN (SELECT chunk_id FROM document_chunks WHERE document_id = ANY(%(documents)s))"
-_OF_SPLIT_DOCUMENTS: LiteralString = """mention.chunk_id IN (
-    SELECT chunk_id FROM document_chunks WHERE document_id IN (
-        SELECT document_id FROM split_passages WHERE document_id = ANY(%(documents)s)
-        UNION
-        SELECT chunk.document_id
-        FROM document_chunks AS chunk JOIN document_entity_mentions AS said USING (chunk_id)
-        JOIN entity_bearers AS bearer ON bearer.source_id = said.named_as
-        WHERE chunk.document_id = ANY(%(documents)s)))"""
+_MOVED_NAMES = """
+WITH named AS MATERIALIZED (
+    SELECT DISTINCT said.named_as
+    FROM document_chunks AS chunk JOIN document_entity_mentions AS said USING (chunk_id)
+    WHERE chunk.document_id = ANY(%(documents)s)
+)
+SELECT named_as FROM named
+WHERE EXISTS (SELECT FROM entity_bearers WHERE entity_bearers.source_id = named.named_as)
+   OR named_as IN (SELECT source_id FROM split_passages WHERE document_id = ANY(%(documents)s))
+"""
 
 # First the visible mentions, then those that are hidden or moved: each condition has its own index.
 _SHOW: tuple[LiteralString, ...] = (
@@ -201,16 +206,22 @@ _MOVE_RELATIONS = _MOVED_RELATIONS.replace(
 )
 
 
-def _show_documents(where: LiteralString) -> tuple[LiteralString, ...]:
-    return (
-        _SHOW_MENTIONS.replace("{where}", where),
-        _MOVED_RELATIONS.replace("{where}", where),
-        _SHOW_RELATION_MENTIONS.replace("{where}", where),
-    )
+_OF_DOCUMENTS: LiteralString = "chunk.document_id = ANY(%(documents)s)"
+_WITH_MOVED_END: LiteralString = (
+    f"{_OF_DOCUMENTS} AND (stated.source_id = ANY(%(names)s) OR stated.target_id = ANY(%(names)s))"
+)
 
+_SHOW_DOCUMENTS: tuple[LiteralString, ...] = (
+    _SHOW_MENTIONS.replace("{where}", _OF_DOCUMENTS),
+    _MOVED_RELATIONS.replace("{where}", _OF_DOCUMENTS),
+    _SHOW_RELATION_MENTIONS.replace("{where}", _OF_DOCUMENTS),
+)
 
-_SHOW_DOCUMENTS = _show_documents(_OF_DOCUMENTS)
-_SHOW_SPLIT_DOCUMENTS = _show_documents(_OF_SPLIT_DOCUMENTS)
+_SHOW_NAMES: tuple[LiteralString, ...] = (
+    _SHOW_MENTIONS.replace("{where}", f"{_OF_DOCUMENTS} AND mention.named_as = ANY(%(names)s)"),
+    _MOVED_RELATIONS.replace("{where}", _WITH_MOVED_END),
+    _SHOW_RELATION_MENTIONS.replace("{where}", _WITH_MOVED_END),
+)
 
 
 async def resolve(
@@ -246,9 +257,13 @@ async def resolve_documents(connection: Connection, documents: Sequence[Document
 
 
 async def apply_splits(connection: Connection, documents: Sequence[DocumentId]) -> None:
-    """Move the new mentions of these documents to the parts that people split off."""
-    for statement in _SHOW_SPLIT_DOCUMENTS:
-        await connection.execute(statement, {"documents": list(documents)})
+    """Move the new mentions of these documents to the parts that people split off, or to the bearers of their names."""
+    parameters: dict[str, object] = {"documents": list(documents)}
+    moved = await (await connection.execute(_MOVED_NAMES, parameters)).fetchall()
+    if not moved:
+        return
+    for statement in _SHOW_NAMES:
+        await connection.execute(statement, {**parameters, "names": [row[0] for row in moved]})
 
 
 async def update_bearers(

@@ -65,7 +65,7 @@ WITH next AS (
 ), claimed AS (
     UPDATE ingestion_jobs AS job
     SET leased_by = %(worker)s,
-        leased_until = now() + make_interval(secs => %(seconds)s),
+        leased_until = clock_timestamp() + make_interval(secs => %(seconds)s),
         attempts = attempts + 1,
         status = CASE status WHEN 'queued' THEN 'chunking' ELSE status END,
         started_at = coalesce(started_at, now())
@@ -94,6 +94,7 @@ WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = '
 ON CONFLICT DO NOTHING
 """
 
+# A lease runs from the moment of the statement, not from the start of its transaction, which may have taken long.
 # All statements of this module lock rows in the order of their keys, so that transactions do not deadlock (records/locks.py).
 _OWN = """
 WITH own AS (
@@ -107,14 +108,14 @@ _ADVANCE = f"""
 {_OWN}
 UPDATE ingestion_jobs
 SET status = %(status)s, current_step = %(step)s, progress = greatest(progress, %(progress)s),
-    leased_until = now() + make_interval(secs => %(seconds)s)
+    leased_until = clock_timestamp() + make_interval(secs => %(seconds)s)
 FROM own WHERE ingestion_jobs.id = own.id
 RETURNING document_id
 """  # noqa: S608 - only our own words
 
 _RENEW = f"""
 {_OWN}
-UPDATE ingestion_jobs SET leased_until = now() + make_interval(secs => %(seconds)s)
+UPDATE ingestion_jobs SET leased_until = clock_timestamp() + make_interval(secs => %(seconds)s)
 FROM own WHERE ingestion_jobs.id = own.id
 """  # noqa: S608 - only our own words
 
@@ -140,15 +141,15 @@ WHERE ingestion_jobs.id = counted.id
 _RECORD_CHUNKING = """
 WITH given AS (
     SELECT * FROM unnest(%(jobs)s::uuid[], %(chunks)s::integer[], %(titles)s::text[], %(authors)s::text[],
-                         %(author_refs)s::text[], %(dates)s::timestamptz[])
-        AS given (id, chunks, title, author, author_ref, dated)
+                         %(author_refs)s::text[], %(dates)s::timestamptz[], %(omitted)s::integer[])
+        AS given (id, chunks, title, author, author_ref, dated, omitted)
 ), job AS (
     UPDATE ingestion_jobs SET total_chunks = given.chunks, processed_chunks = 0, upload = NULL
     FROM given WHERE ingestion_jobs.id = given.id
-    RETURNING document_id, given.title, given.author, given.author_ref, given.dated
+    RETURNING document_id, given.title, given.author, given.author_ref, given.dated, given.omitted
 )
 UPDATE source_documents
-SET title = job.title, author = coalesce(nullif(source_documents.author, ''), job.author),
+SET title = job.title, omitted_chunks = job.omitted, author = coalesce(nullif(source_documents.author, ''), job.author),
     author_ref = coalesce(source_documents.author_ref, job.author_ref),
     updated_at = CASE WHEN source_system = 'file' AND job.dated > 'epoch' AND job.dated <= now() THEN job.dated
                       ELSE updated_at END
@@ -186,7 +187,7 @@ WITH own AS (
       AND status IN ('queued', 'chunking', 'embedding', 'extracting')
     ORDER BY id FOR UPDATE
 )
-UPDATE ingestion_jobs SET leased_until = now() + make_interval(secs => %(seconds)s)
+UPDATE ingestion_jobs SET leased_until = clock_timestamp() + make_interval(secs => %(seconds)s)
 FROM own WHERE ingestion_jobs.id = own.id
 """
 
@@ -284,7 +285,9 @@ async def advance(
 
 
 async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
-    """Begin another transaction of the current step; raise `LeaseLost` if another worker has taken one of the jobs over."""
+    """Begin another transaction of the current step, or end one that takes long; raise `LeaseLost` if another worker
+    has taken one of the jobs over.
+    """
     parameters = {"jobs": list(jobs), "worker": worker.name, "seconds": worker.seconds}
     renewed = await connection.execute(_RENEW, parameters)
     if renewed.rowcount != len(jobs):
@@ -293,13 +296,16 @@ async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedJob:
-    """The result of chunking a job's document: the number of chunks, and title, author and date from the document."""
+    """The result of chunking a job's document: the number of chunks, kept and omitted, and title, author and date from
+    the document.
+    """
 
     job_id: JobId
     chunks: int
     title: str
     author: str
     document_date: datetime | None
+    omitted: int = 0
 
 
 async def record_chunking(connection: Connection, chunked: Sequence[ChunkedJob]) -> None:
@@ -313,6 +319,7 @@ async def record_chunking(connection: Connection, chunked: Sequence[ChunkedJob])
             "authors": [entry.author for entry in chunked],
             "author_refs": [author_ref(entry.author) for entry in chunked],
             "dates": [entry.document_date for entry in chunked],
+            "omitted": [entry.omitted for entry in chunked],
         },
     )
 

@@ -1,0 +1,87 @@
+"""The embedding step: vectors for staged chunks. Equal text is embedded once."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from lightwell.domain.ids import DocumentId
+from lightwell.domain.jobs import JobState
+from lightwell.ingest.chunking import text_to_embed
+from lightwell.ingest.context import IngestContext, Step
+from lightwell.ingest.progress_counter import ProgressCounter
+from lightwell.records.documents import chunks as staging
+from lightwell.records.documents.chunks import StagedChunk
+from lightwell.records.jobs import queue
+from lightwell.records.jobs.queue import Claim
+
+
+async def embed_chunks(
+    context: IngestContext,
+    batch: Sequence[Claim],
+    chunks: Sequence[StagedChunk],
+    titles: Mapping[DocumentId, str],
+) -> None:
+    """Stage the vectors that these jobs' chunks lack, and advance the jobs to extraction."""
+    if not batch:
+        return
+    have_vector = await staging.list_embedded(
+        context.database, context.space.id, [chunk.id for chunk in chunks]
+    )
+    missing = [chunk for chunk in chunks if chunk.id not in have_vector]
+    by_document = {claim.document_id: claim.job_id for claim in batch}
+    progress = ProgressCounter(context, Step.EMBEDDING, batch, missing)
+    by_hash: dict[bytes, list[StagedChunk]] = {}
+    for chunk in await _reuse_published(context, batch, missing):
+        by_hash.setdefault(chunk.hash, []).append(chunk)
+    hashes = list(by_hash)
+    for start in range(0, len(hashes), context.embedding_batch_size):
+        part = hashes[start : start + context.embedding_batch_size]
+        distinct = [by_hash[hash_][0] for hash_ in part]
+        texts = [text_to_embed(titles[chunk.document_id], chunk.draft) for chunk in distinct]
+        vectors = dict(zip(part, await context.embedder.embed_documents(texts), strict=True))
+        embedded = [chunk for hash_ in part for chunk in by_hash[hash_]]
+        chunks_by_job = Counter(by_document[chunk.document_id] for chunk in embedded)
+        async with context.database.relaxed_transaction() as connection:
+            await queue.renew(connection, list(chunks_by_job), context.worker)
+            await queue.add_processed(connection, chunks_by_job)
+            await staging.stage_vectors(
+                connection, context.space.id, {chunk.id: vectors[chunk.hash] for chunk in embedded}
+            )
+        progress.add(embedded)
+    async with context.database.relaxed_transaction() as connection:
+        await queue.advance(
+            connection,
+            [claim.job_id for claim in batch],
+            context.worker,
+            state=JobState.EXTRACTING,
+            step="read",
+            progress=75,
+        )
+
+
+async def _reuse_published(
+    context: IngestContext, batch: Sequence[Claim], missing: Sequence[StagedChunk]
+) -> list[StagedChunk]:
+    """Copy vectors from published chunks of equal text; return the chunks that still lack one."""
+    if not missing:
+        return []
+    chunk_by_hash = await staging.find_published_by_hash(
+        context.database, context.project_id, [chunk.hash for chunk in missing]
+    )
+    if not chunk_by_hash:
+        return list(missing)
+    vectors = await context.vectors.vectors(context.space.id, list(chunk_by_hash.values()))
+    vector_by_hash = {
+        hash_: vectors[chunk] for hash_, chunk in chunk_by_hash.items() if chunk in vectors
+    }
+    async with context.database.relaxed_transaction() as connection:
+        await queue.renew(connection, [claim.job_id for claim in batch], context.worker)
+        await staging.stage_vectors(
+            connection,
+            context.space.id,
+            {
+                chunk.id: vector_by_hash[chunk.hash]
+                for chunk in missing
+                if chunk.hash in vector_by_hash
+            },
+        )
+    return [chunk for chunk in missing if chunk.hash not in vector_by_hash]
