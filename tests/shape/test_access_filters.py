@@ -57,6 +57,8 @@ UNFILTERED = {
     "records/jobs/queue.py:_OPEN": "a worker counts the work that is left",
     "records/jobs/queue.py:_OWN": "a worker locks its own jobs",
     "records/projects.py:_JOBS": "a project's deletion locks its jobs",
+    "records/documents/chunks.py:_OMITTED": "ingestion tells what it left out of the documents it publishes",
+    "records/graph/resolution.py:_MOVED_NAMES": "publishing finds which of its documents' mentions it has to move",
     "records/graph/resolution.py:_WITH_PARTS": "a correction finds the entities whose mentions it has to move",
     "records/llm_cache/cache.py:_HOLD_CHUNKS": "ingestion locks the chunks whose replies it keeps",
     "stores/postgres/profiles.py:_CLAIMED": "a worker writes the vectors of profiles that it has claimed",
