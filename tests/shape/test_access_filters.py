@@ -48,7 +48,7 @@ UNFILTERED = {
     "records/graph/profile_queue.py:_SAID": "a worker reads the profiles it embeds, one class each",
     "records/graph/profile_queue.py:_STILL_SILENT": "a worker asks which of them still say nothing",
     "records/graph/profile_queue.py:_OWN": "a worker locks the profiles that it has claimed",
-    "records/documents/documents.py:_KNOWN": "a connector compares its source with what is stored",
+    "records/documents/known.py:_KNOWN": "a connector compares its source with what is stored",
     "records/documents/registered.py:_FIND": "a connector's change finds its document",
     "records/graph/edits.py:_HERE": "an edit compares with what its one class says",
     "records/jobs/queue.py:_OPEN_URLS": "of these, an ingestion reports the documents of its own source alone",

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from lightwell.domain.access import Tags
-from lightwell.domain.documents import NewDocument
+from lightwell.domain.documents import MAX_DOCUMENT_CHUNKS, NewDocument
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import DocumentId, ProjectId, RunId
 from lightwell.domain.jobs import QueuedJob
@@ -22,7 +22,8 @@ from lightwell.ports import (
 )
 from lightwell.records.database import Database, repeatable
 from lightwell.records.documents import documents, renames
-from lightwell.records.documents.documents import KnownDocument
+from lightwell.records.documents import known as known_documents
+from lightwell.records.documents.known import KnownDocument
 from lightwell.records.jobs import runs
 
 _DOCUMENTS_PER_BATCH = 50
@@ -112,7 +113,11 @@ class _GoneDocuments:
 
 
 async def sync(
-    database: Database, project_id: ProjectId, connector: Connector, system: str, max_chunks: int
+    database: Database,
+    project_id: ProjectId,
+    connector: Connector,
+    system: str,
+    max_chunks: int = MAX_DOCUMENT_CHUNKS,
 ) -> SyncResult:
     """Read all changes of the source. New and changed documents are enqueued; workers ingest them.
 
@@ -122,7 +127,7 @@ async def sync(
     next sync finds the rest.
     """
     run, started_at = await runs.begin(database, project_id, system, connector.scope)
-    known = await documents.list_known(
+    known = await known_documents.list_known(
         database, project_id, system, connector.scope, max_chunks=max_chunks
     )
     result = SyncResult()

@@ -26,7 +26,7 @@ from lightwell.ingest.pipeline import REEXTRACT
 from lightwell.ingest.sync import DocumentProblem, SyncResult
 from lightwell.metering import record_usage
 from lightwell.ports import Connector
-from lightwell.records.documents import documents
+from lightwell.records.documents import documents, known
 from lightwell.records.graph import source_limits
 from lightwell.records.jobs import queue
 
@@ -85,7 +85,7 @@ class DocumentWriter:
         with record_usage(OperationType.INGESTION) as log:
             found = await self.enqueue(connector, system)
             database, scope = self.context.database, connector.scope
-            own = await documents.list_known(database, self.context.project_id, system, scope)
+            own = await known.list_known(database, self.context.project_id, system, scope)
             open_urls = await queue.list_open_urls(database, self.context.project_id)
             on_start(found, len(own.keys() & open_urls))
 

@@ -94,8 +94,7 @@ WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND status = '
 ON CONFLICT DO NOTHING
 """
 
-# A lease runs from the moment of the statement, not from the start of its transaction, which may have taken long.
-# All statements of this module lock rows in the order of their keys, so that transactions do not deadlock (records/locks.py).
+# Statements lock rows by their keys (records/locks.py). A lease runs from its statement on: transactions may take long.
 _OWN = """
 WITH own AS (
     SELECT id FROM ingestion_jobs
@@ -285,9 +284,7 @@ async def advance(
 
 
 async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
-    """Begin another transaction of the current step, or end one that takes long; raise `LeaseLost` if another worker
-    has taken one of the jobs over.
-    """
+    """Renew these jobs' leases, at either end of a transaction; raise `LeaseLost` if another worker has taken one over."""
     parameters = {"jobs": list(jobs), "worker": worker.name, "seconds": worker.seconds}
     renewed = await connection.execute(_RENEW, parameters)
     if renewed.rowcount != len(jobs):
@@ -296,9 +293,7 @@ async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkedJob:
-    """The result of chunking a job's document: the number of chunks, kept and omitted, and title, author and date from
-    the document.
-    """
+    """The result of chunking a job's document: the numbers of chunks, and title, author and date from the document."""
 
     job_id: JobId
     chunks: int
