@@ -108,7 +108,13 @@ class KeptModel:
                     return text, False
         return text, token_count(text) < max_tokens * 0.9
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         raise NotImplementedError
 
 
@@ -136,7 +142,13 @@ class CountedModel:
         self.spent.written += token_count(given.text)
         return given
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         raise NotImplementedError
 
 

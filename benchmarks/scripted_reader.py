@@ -59,7 +59,13 @@ class ScriptedReader:
         )
         return Reply(text=text, complete=True, usage=usage)
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         raise NotImplementedError
 
     def _noted(self, document: Document, *, again: bool) -> tuple[list[str], list[tuple[str, str]]]:

@@ -121,6 +121,10 @@ class Reply:
     usage: Usage
 
 
+Schema = Mapping[str, object]
+"""A JSON schema."""
+
+
 class ChatModel(Protocol):
     """A chat model behind an endpoint."""
 
@@ -128,17 +132,15 @@ class ChatModel(Protocol):
     def model(self) -> str: ...
 
     async def reply(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int,
-        schema: Mapping[str, object] | None = None,
+        self, messages: Sequence[Message], *, max_tokens: int, schema: Schema | None = None
     ) -> Reply:
         """Return the reply, as JSON by `schema` where the endpoint supports it; raise `ModelFailed`."""
         ...
 
-    def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
-        """Yield the parts of the reply as they arrive; raise `ModelFailed`."""
+    def stream(
+        self, messages: Sequence[Message], *, max_tokens: int, schema: Schema | None = None
+    ) -> AsyncIterator[str]:
+        """Yield the parts of the reply as they arrive, as JSON by `schema` where supported; raise `ModelFailed`."""
         ...
 
 

@@ -186,6 +186,11 @@ class Settings(BaseSettings):
         default=0.3, description="The share for passages, which also get what the others leave."
     )
 
+    context_min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.05,
+        description="The relevance of the best passage from which a chat model is asked whether it answers; below, the evidence is insufficient.",
+    )
+
     fusion: Fusion = Field(
         default=Fusion.LEARNED,
         description="How passages are ranked: by `learned` weights, or by reciprocal ranks (`rrf`).",

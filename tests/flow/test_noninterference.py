@@ -1,7 +1,9 @@
 """The law: a reader's view of the full store is the view of a store that holds only that reader's documents."""
 
 import csv
+import json
 import random
+import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -27,9 +29,11 @@ from lightwell.domain.graph import ManualEdit, Predicate, ProfileSubject, Relati
 from lightwell.ingest import sync as following
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
+from lightwell.ports import Message
 from lightwell.records.database import Database
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
+from lightwell.testing.models import ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from tests.generation import examples
@@ -269,6 +273,44 @@ async def test_s3_4_sessions_metrics_and_feedback_feel_nothing_invisible(
             await project.kb.analytics.give_feedback(reader, request)
         seen.append(await analytics(project, reader))
     assert seen[0] == seen[1]
+
+
+def _quoting_reply(messages: Sequence[Message]) -> str:
+    """Return a reply that quotes the first passage shown, or the judgement that nothing answers."""
+    passage = re.search(r"~~~\n[^\n]*\n\n(.*?)\n~~~", messages[-1].content, re.DOTALL)
+    if passage is None or "18 percent" in passage[1]:
+        return json.dumps({"answerable": False, "sentences": []})
+    sentence = {"text": passage[1], "citations": [1]}
+    return json.dumps({"answerable": True, "sentences": [sentence]})
+
+
+@examples(4)
+@given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=2))
+async def test_what_a_model_judges_and_is_sent_feels_nothing_invisible(
+    database: Database,
+    other_database: Database,
+    corpus: list[NewDocument],
+    tags: set[str],
+    asked: list[str],
+) -> None:
+    """Also below the threshold, where only a model is shown passages."""
+    seen: list[object] = []
+    for place, held in (
+        (database, corpus),
+        (other_database, [one for one in corpus if one.acl_tags & tags]),
+    ):
+        context = (await store(place, held)).context
+        model = ScriptedModel(_quoting_reply)
+        kb = KnowledgeBase(context, make_retriever(context), AnswerGenerator(model=model))
+        reader = await kb.reader(tags)
+        for text in asked:
+            answer, listed = await kb.ask(text, reader), await kb.statements(text, reader)
+            streamed = [each.content async for each in kb.stream(text, reader)]
+            shown = [*map(_citation, (*answer.citations, *answer.nearest, *listed.citations))]
+            seen_of_one = (answer.text, answer.relevance, answer.notes, listed.relevance, shown)
+            seen.append((seen_of_one, streamed))
+        seen.append([each.messages for each in model.sent])
+    assert seen[: len(asked) + 1] == seen[len(asked) + 1 :]
 
 
 async def test_the_view_would_feel_a_visible_document(database: Database) -> None:

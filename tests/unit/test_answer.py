@@ -304,9 +304,13 @@ async def test_one_quotation_has_one_number_and_nothing_is_said_twice() -> None:
     assert len(answer.citations) == 2
 
 
-async def test_no_model_is_asked_when_there_is_too_little() -> None:
+async def test_no_model_is_asked_below_the_floor() -> None:
     model = ScriptedModel(["Nordwind receives a discount of 18 percent [1]."])
-    await AnswerGenerator(model=model).answer(retrieval(evidence(relevance=0.5)))
+    given = retrieval(evidence(relevance=0.04))
+    for budget in (Budget(), Budget(min_relevance=0.05)):
+        answer = await AnswerGenerator(model=model, budget=budget).answer(given)
+        assert (answer.text, answer.relevance) == (INSUFFICIENT, 0.04)
+    assert await AnswerGenerator(model=model, budget=Budget(min_relevance=0)).answer(retrieval())
     assert model.sent == []
 
 

@@ -104,10 +104,16 @@ async def test_a_schema_is_sent_where_the_endpoint_takes_it() -> None:
     fake = FakeEndpoint()
     async with chatting(fake) as chat:
         await chat.reply(ASKED, max_tokens=50, schema=SCHEMA)
-    assert fake.requests[0].body["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
-    }
+        assert [part async for part in chat.stream(ASKED, max_tokens=50, schema=SCHEMA)]
+    (format_of_reply, format_of_stream) = (each.body["response_format"] for each in fake.requests)
+    assert (
+        format_of_reply
+        == format_of_stream
+        == {
+            "type": "json_schema",
+            "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
+        }
+    )
 
 
 async def test_what_an_endpoint_declines_is_left_out_from_then_on() -> None:

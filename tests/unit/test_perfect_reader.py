@@ -14,7 +14,9 @@ from tests.passages import chunk, passage
 QUESTION = "How many days, and who approves them?"
 GROUPS = (("25 days",), ("manager",))
 PASSAGES = (
-    passage(chunk("Coffee is free.\n\n- There are 25 days of leave.\n- Sick days are others.")),
+    passage(
+        chunk("Coffee is free.\n\n- There are 25 days (see 145) of leave.\n- Sick days are others.")
+    ),
     passage(chunk("Leave is planned. Your manager approves it.", 2)),
 )
 
@@ -29,7 +31,10 @@ async def said(*passages: int, question: str = QUESTION) -> str:
 @pytest.mark.asyncio
 async def test_it_quotes_what_holds_the_answer_and_cites_it() -> None:
     reply = await said(0, 1)
-    assert reply == "There are 25 days of leave. [1]\nYour manager approves it. [2]"
+    assert json.loads(reply)["sentences"] == [
+        {"text": "There are 25 days (see 145) of leave.", "citations": [1]},
+        {"text": "Your manager approves it.", "citations": [2]},
+    ]
     assert len(verify_reply(reply, PASSAGES, QUESTION)) == 2
 
 

@@ -178,7 +178,7 @@ async def test_what_the_model_is_sent_asks_for_a_list() -> None:
     model = ScriptedModel(["INSUFFICIENT"])
     await AnswerGenerator(model=model).statements(asked(CALL))
     system, user = model.sent[0].messages
-    assert "one statement per line" in system.content
+    assert "one statement per entry" in system.content
     assert user.content.startswith("Evidence:\n\n[1]\n~~~\nCastell call")
     assert user.content.endswith(f"Question: {PROMISES}")
 

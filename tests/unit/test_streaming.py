@@ -39,6 +39,13 @@ REPLIES = (
     "I do not know.",
     "1. The term is three years. [1]\n2. The gateway was down for 31 hours! [2]\nThe term is three years [1",
     "The term is three years [1]\n\n\n[2] The gateway was down for 31 hours [2]. ",
+    '{"answerable": true, "sentences": [{"text": "The term is three years. It is fair.", "citations": [1]}, {"text": "The \\"gateway\\" was down for 31 hours.", "citations": ["2"]}]}',
+    'Sure!\n```json\n{"answerable": true, "sentences": []}\n```',
+    '```json\n{\n  "sentences": ["Nordwind receives 18 percent [1]", {"text": "It is", "citations": "x"}],\n  "answerable": true}\n```\nDone.',
+    '<think>It says {18}. [1]</think>\n{"answerable": false, "sentences": [{"text": "The term is three years.", "citations": [1]}]}',
+    '{"answerable": true, "sentences": [{"text": "The term is three years.", "citations": [1]}, {"text": "Orders end on',
+    "<think>The term is three years [1].",
+    '{"answerable": true, "sentences": nonsense [1]}',
 )
 
 
@@ -62,7 +69,13 @@ class Piecewise:
         usage = Usage(model=self.model, input_tokens=1, output_tokens=1)
         return Reply(text="".join(self.pieces), complete=True, usage=usage)
 
-    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         try:
             for piece in self.pieces:
                 yield piece

@@ -1,7 +1,7 @@
 """What a model is shown: what the graph says, and the passages that together cover the question."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -19,9 +19,11 @@ _FRAME = 12
 _MIN_ROOM = 100
 """A passage that must be cut to fewer tokens is left out, the best one excepted."""
 
+MIN_RELEVANCE = 0.05
+"""The default of the relevance below which no model is asked, and no passage is shown to it."""
+
 _LONGEST_PLACE = 300
 _ALIKE = 0.9
-_MIN_RELEVANCE = 0.05
 _WORD, _RUN = re.compile(r"\w+"), re.compile(r"\S+")
 _TELLING = re.compile(r"[\dA-Z]")
 
@@ -32,13 +34,16 @@ _Said = TypeVar("_Said", Entity, Relation)
 class Budget:
     """How many tokens a model is shown, and which shares of them (0 to 1, together at most 1) each part may have.
 
-    What one part leaves unused goes to the chunks. Raises `Invalid` for shares that cannot be.
+    What one part leaves unused goes to the chunks. `min_relevance` is the floor, 0 to 1: a model is asked where the best passage
+    reaches it, and is shown passages whose relevance, together with what they add, reaches it. Raises `Invalid` for shares that
+    are impossible.
     """
 
     max_tokens: int = 4000
     entities: float = 0.4
     relations: float = 0.3
     chunks: float = 0.3
+    min_relevance: float = MIN_RELEVANCE
 
     def __post_init__(self) -> None:
         shares = (self.entities, self.relations, self.chunks)
@@ -46,6 +51,10 @@ class Budget:
             raise Invalid("A context needs at least one token")
         if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:
             raise Invalid("The shares of a context lie between 0 and 1, and together are at most 1")
+
+    def allows(self, retrieval: Retrieval) -> bool:
+        """Return whether there is a passage that a model should judge."""
+        return bool(retrieval.evidence) and retrieval.best_relevance >= self.min_relevance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +86,7 @@ def select_context(retrieval: Retrieval, budget: Budget) -> Context:
     said = select_graph_context(retrieval, budget)
     shared = budget.entities + budget.relations + budget.chunks
     room = int(shared * budget.max_tokens) - said.tokens
-    passages = _select_passages(retrieval.evidence, retrieval.weights, room)
+    passages = _select_passages(retrieval, room, budget.min_relevance)
     return Context(
         entities=said.entities,
         relations=said.relations,
@@ -139,8 +148,9 @@ def _token_cost(entry: Evidence) -> int:
 
 
 def _select_passages(
-    evidence: Sequence[Evidence], weights: Mapping[str, float], tokens_left: int
+    retrieval: Retrieval, tokens_left: int, min_worth: float
 ) -> tuple[Evidence, ...]:
+    evidence, weights = retrieval.evidence, retrieval.weights
     held = [frozenset(terms(passage_text(entry))) & weights.keys() for entry in evidence]
     left = list(range(len(evidence)))
     covered = frozenset[str]()
@@ -154,7 +164,7 @@ def _select_passages(
         best = max(left, key=lambda place: (worth(place), -place))
         left.remove(best)
         entry = evidence[best]
-        if chosen and (worth(best) < _MIN_RELEVANCE or _is_near_duplicate(entry, chosen)):
+        if chosen and (worth(best) < min_worth or _is_near_duplicate(entry, chosen)):
             continue
         fitting = _trim_to_budget(entry, tokens_left, always=not chosen)
         if fitting is not None:

@@ -35,12 +35,18 @@ class TimeLimitedModel:
         except TimeoutError as error:
             raise self._too_slow(error) from None
 
-    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         """Yield the reply's text as it comes; raise `ModelFailed`, also when the time is over.
 
         The consumer's own time between two pieces counts too, but it is not interrupted.
         """
-        pieces = self.inner.stream(messages, max_tokens=max_tokens)
+        pieces = self.inner.stream(messages, max_tokens=max_tokens, schema=schema)
         try:
             while (piece := await self._next(pieces)) is not None:
                 yield piece
@@ -97,13 +103,20 @@ class TokenCountingModel:
         self.output_tokens += reply.usage.output_tokens
         return reply
 
-    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         """Yield the reply's text as it comes, counted here since a stream does not say; raise `ModelFailed`."""
         self.input_tokens += sum(token_count(message.content) for message in messages)
         said: list[str] = []
         try:
-            async for part in self._inner.stream(messages, max_tokens=max_tokens):
-                said.append(part)
-                yield part
+            pieces = self._inner.stream(messages, max_tokens=max_tokens, schema=schema)
+            async for piece in pieces:
+                said.append(piece)
+                yield piece
         finally:
             self.output_tokens += token_count("".join(said))

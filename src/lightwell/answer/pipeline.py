@@ -1,11 +1,11 @@
 """From evidence to an answer.
 
 mode bypass? ─ yes ─► the model's own words, marked as such
-  └ no: a model, and enough evidence? ─ yes ─► its reply, sentence by sentence as each is verified ─┐
-          └ no, or the model failed ─► extracts, where the evidence is enough ─────────────────────┴─► AnswerBuilder ─► Answer
+  └ no: a model, and a passage above the floor? ─ yes ─► the model judges; its sentences, each when it is verified ─┐
+          └ no, or the model failed ─► extracts, where relevance reaches 0.6 ──────────────────────────────────────┴─► AnswerBuilder ─► Answer
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
@@ -17,12 +17,19 @@ from lightwell.answer.generation import Prompt
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
+    REPLY_SCHEMA,
     ReplyVerifier,
     SentenceBuffer,
     reply_verifier,
     strip_citation_marks,
 )
-from lightwell.domain.answers import NOT_FROM_DOCUMENTS, Answer, FromModelAlone, StreamChunk
+from lightwell.domain.answers import (
+    NOT_FROM_DOCUMENTS,
+    Answer,
+    FromModelAlone,
+    StreamChunk,
+    judged_relevance,
+)
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.graph import DESCRIPTION_SEPARATOR
@@ -39,15 +46,23 @@ _INSTEAD_OF_MODEL = "The documents' own sentences are quoted instead."
 MAX_REPLY_TOKENS = 800
 MAX_LISTING_TOKENS = 1600
 
-_Call = Callable[[ChatModel, Sequence[Message]], AsyncGenerator[str, None]]
-"""Sends messages to a model and yields its reply, at once or in parts."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    messages: Sequence[Message]
+    max_tokens: int = MAX_REPLY_TOKENS
+    schema: Mapping[str, object] | None = None
+
+
+_Call = Callable[[ChatModel, _Request], AsyncGenerator[str, None]]
+"""Sends a request to a model and yields its reply, at once or in parts."""
 
 _log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerGenerator:
-    """How answers are made: by `model`, which is shown what `budget` allows, or from extracts without one.
+    """How answers are made: by `model`, which is shown what `budget` allows and judges it, or from extracts without one.
 
     `separator` stands between the parts of descriptions that are returned. One question may spend `seconds` with models. Where the
     model fails or takes longer, the answer is made of extracts, with a note that says why; only `bypass`, which has nothing to
@@ -96,12 +111,12 @@ class AnswerGenerator:
         """Return an answer whose sentences are what the documents state about the question, newest first."""
         extracted = statements.statement_quotes(retrieval)
         model = self.model
-        if model is None or not (extracted or retrieval.is_sufficient):
+        if model is None or not (extracted or self.budget.allows(retrieval)):
             return statements.list_statements(retrieval, extracted).finish(self._author)
         shown = select_context(retrieval, self.budget)
         messages = generation.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         try:
-            reply = await model.reply(messages, max_tokens=MAX_LISTING_TOKENS)
+            reply = await model.reply(messages, max_tokens=MAX_LISTING_TOKENS, schema=REPLY_SCHEMA)
         except ModelFailed as error:
             listed = statements.list_statements(retrieval, extracted)
             return listed.finish(None, remarks=(note_of_fallback(error),))
@@ -111,7 +126,7 @@ class AnswerGenerator:
             listed = statements.list_statements(retrieval, extracted, context_tokens=shown.tokens)
             return listed.finish(None, remarks=(QUOTED_INSTEAD,))
         listed = statements.list_statements(retrieval, sentences, context_tokens=shown.tokens)
-        return listed.finish(model.model)
+        return listed.finish(model.model, relevance=_judged(retrieval, verifier))
 
     @property
     def _author(self) -> str | None:
@@ -121,7 +136,7 @@ class AnswerGenerator:
         model = self.model
         if model is not None and retrieval.question.mode is Mode.BYPASS:
             parts = _model_alone(retrieval, model, call)
-        elif model is not None and retrieval.is_sufficient:
+        elif model is not None and self.budget.allows(retrieval):
             parts = self._generated(model, retrieval, call)
         else:
             parts = self._extracted(retrieval)
@@ -136,9 +151,10 @@ class AnswerGenerator:
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         builder = AnswerBuilder(retrieval=retrieval, context_tokens=shown.tokens)
         messages = generation.build_messages(retrieval.question.text, shown)
+        request = _Request(messages=messages, schema=REPLY_SCHEMA)
         failure: ModelFailed | None = None
         try:
-            async with aclosing(call(model, messages)) as reply:
+            async with aclosing(call(model, request)) as reply:
                 async for piece in reply:
                     for sentence in builder.add(verifier.feed(piece)):
                         yield sentence
@@ -152,7 +168,8 @@ class AnswerGenerator:
         for sentence in builder.add(instead):
             yield sentence
         author = None if instead else model.model
-        yield builder.finish(author, remarks=(*verifier.notes, *remarks))
+        relevance = None if instead else _judged(retrieval, verifier)
+        yield builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         builder = AnswerBuilder(retrieval=retrieval)
@@ -165,15 +182,27 @@ class AnswerGenerator:
 def _extractive_fallback(
     retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None
 ) -> tuple[Sequence[SupportedSentence], tuple[str, ...]]:
-    """Return what is quoted where no sentence of a model stands, and the notes that say why."""
+    """Return what is quoted where no sentence of a model is supported, and the notes that say why.
+
+    Nothing is quoted from evidence below the threshold: no model has judged it.
+    """
     if failure is not None and verifier.kept_count:
         return (), (note_of_interruption(failure),)
     if failure is None and not verifier.is_unsupported:
         return (), ()
-    pieces = extractive.extract_pieces(retrieval)
+    pieces = extractive.extract_pieces(retrieval) if retrieval.is_sufficient else []
     if failure is not None:
         return pieces, (note_of_fallback(failure) if pieces else str(failure),)
     return pieces, (QUOTED_INSTEAD,) if pieces else ()
+
+
+def _judged(retrieval: Retrieval, verifier: ReplyVerifier) -> float | None:
+    """Return the relevance by the model's judgement, None where it gave none that holds."""
+    if verifier.kept_count:
+        return judged_relevance(retrieval.best_relevance, is_answerable=True)
+    if verifier.is_declined:
+        return judged_relevance(retrieval.best_relevance, is_answerable=False)
+    return None
 
 
 def note_of_fallback(failure: ModelFailed) -> str:
@@ -196,7 +225,7 @@ async def _model_alone(
     ]
     buffer = SentenceBuffer()
     said = sent = ""
-    async with aclosing(call(model, messages)) as reply:
+    async with aclosing(call(model, _Request(messages=messages))) as reply:
         async for piece in reply:
             for part in buffer.feed(piece):
                 said += strip_citation_marks(part)
@@ -216,16 +245,15 @@ async def _model_alone(
     )
 
 
-async def _complete_reply(
-    model: ChatModel, messages: Sequence[Message]
-) -> AsyncGenerator[str, None]:
-    yield (await model.reply(messages, max_tokens=MAX_REPLY_TOKENS)).text
+async def _complete_reply(model: ChatModel, request: _Request) -> AsyncGenerator[str, None]:
+    reply = await model.reply(
+        request.messages, max_tokens=request.max_tokens, schema=request.schema
+    )
+    yield reply.text
 
 
-async def _streamed_reply(
-    model: ChatModel, messages: Sequence[Message]
-) -> AsyncGenerator[str, None]:
-    pieces = model.stream(messages, max_tokens=MAX_REPLY_TOKENS)
+async def _streamed_reply(model: ChatModel, request: _Request) -> AsyncGenerator[str, None]:
+    pieces = model.stream(request.messages, max_tokens=request.max_tokens, schema=request.schema)
     try:
         async for piece in pieces:
             yield piece

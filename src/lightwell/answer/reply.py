@@ -1,8 +1,15 @@
-"""A chat model's reply: cut into sentences while it arrives, and each sentence verified against the passages it cites."""
+"""A chat model's reply: parsed while it arrives, and each sentence verified against the passages it cites.
 
+The model replies with one JSON object of `REPLY_SCHEMA`. A weak model that writes plain sentences with marks such as `[1]`, or the
+word INSUFFICIENT, is understood too.
+"""
+
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from pydantic import BaseModel, ValidationError
 
 from lightwell.answer.quotes import Quote, SupportedSentence, narrow
 from lightwell.answer.verification.active_content import are_quoted
@@ -21,6 +28,27 @@ from lightwell.text.markup import strip_bullet
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
+REPLY_SCHEMA: Mapping[str, object] = {
+    "type": "object",
+    "properties": {
+        "answerable": {"type": "boolean"},
+        "sentences": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "citations": {"type": "array", "items": {"type": "integer"}},
+                },
+                "required": ["text", "citations"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["answerable", "sentences"],
+    "additionalProperties": False,
+}
+
 REFUSAL = "INSUFFICIENT"
 """Where a model says this, its reply ends: what it says after it is not believed."""
 
@@ -29,6 +57,12 @@ LONGEST_REPLY = 40_000
 
 _REFUSED = re.compile(rf"\b{REFUSAL}\b")
 
+_THOUGHT_BEGIN, _THOUGHT_END = "<think>", "</think>"
+_JSON_START = re.compile(r"\s*(?:```\w{0,9}\s*)?(?=\{)")
+_MAYBE_JSON = re.compile(r"\s*(?:`{1,3}\w{0,9}\s*|<think>.*|<[^>]*)?\Z", re.DOTALL)
+_ANSWERABLE = re.compile(r'"answerable"\s*:\s*"?(true|false)', re.IGNORECASE)
+_SENTENCES = re.compile(r'"sentences"\s*:\s*\[')
+_BETWEEN = re.compile(r"[\s,]*")
 _BLANKS = r"[^\S\n]{0,9}"
 _MARKS = r"(?:\s{0,9}\[\d[\d,; ]{0,60}\]){1,20}"
 _STOP = r"[.!?…。！？]{1,9}[\"'”’)»*_]{0,9}"
@@ -83,6 +117,154 @@ def strip_citation_marks(text: str) -> str:
     return _MARK.sub("", text)
 
 
+# ── parsing ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplySentence:
+    """A sentence as the model wrote it, without marks, and the numbers of the passages that it cites."""
+
+    text: str
+    numbers: tuple[int, ...]
+
+
+class _JsonSentence(BaseModel):
+    text: str
+    citations: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class JsonReply:
+    """A reply in JSON while it arrives; `is_answerable` is the model's judgement, None while it has given none.
+
+    Sentences wait until the judgement is known, and are dropped where it is negative.
+    """
+
+    is_answerable: bool | None = None
+    _text: str = ""
+    _at: int = 0
+    _is_in_list: bool = False
+    _waiting: list[ReplySentence] = field(default_factory=list[ReplySentence])
+
+    def feed(self, piece: str) -> list[ReplySentence]:
+        """Return the sentences that are complete with this piece."""
+        self._text += piece
+        if not self._is_in_list:
+            self._enter_list()
+        if self._is_in_list and ("}" in piece or '"' in piece):
+            self._waiting.extend(self._complete_sentences())
+        return self._release() if self.is_answerable is not None else []
+
+    def flush(self) -> list[ReplySentence]:
+        """Return the sentences that are left when the reply has ended; one that was cut off is dropped."""
+        if self.is_answerable is None:
+            self._judge(self._text[self._at :])
+        return self._release()
+
+    def _enter_list(self) -> None:
+        match = _SENTENCES.search(self._text)
+        if self.is_answerable is None:
+            self._judge(self._text[: match.start()] if match else self._text)
+        if match:
+            self._is_in_list, self._at = True, match.end()
+
+    def _judge(self, text: str) -> None:
+        match = _ANSWERABLE.search(text)
+        if match:
+            self.is_answerable = match[1].casefold() == "true"
+
+    def _complete_sentences(self) -> Iterator[ReplySentence]:
+        decoder = json.JSONDecoder()
+        while True:
+            at = _between(self._text, self._at)
+            try:
+                item, self._at = decoder.raw_decode(self._text, at)
+            except (
+                json.JSONDecodeError
+            ):  # the item has not arrived completely, or the list has ended
+                return
+            yield from _sentences_of(item)
+
+    def _release(self) -> list[ReplySentence]:
+        ready, self._waiting = self._waiting, []
+        return [] if self.is_answerable is False else ready
+
+
+def _between(text: str, at: int) -> int:
+    match = _BETWEEN.match(text, at)
+    return match.end() if match else at
+
+
+def _sentences_of(item: object) -> Iterator[ReplySentence]:
+    """Yield the sentences of one item of the list; a text alone may hold marks."""
+    try:
+        given = _JsonSentence.model_validate({"text": item} if isinstance(item, str) else item)
+    except ValidationError:
+        yield ReplySentence(text=str(item), numbers=())
+        return
+    for text, numbers in split_citation_marks(given.text):
+        yield ReplySentence(text=text, numbers=tuple(dict.fromkeys((*given.citations, *numbers))))
+
+
+@dataclass(slots=True)
+class ReplyParser:
+    """A reply while it arrives, in JSON or in plain sentences. However it is cut, its sentences are the same."""
+
+    json: JsonReply | None = None
+    _is_plain: bool = False
+    _start: str = ""
+    _buffer: SentenceBuffer = field(default_factory=SentenceBuffer)
+
+    def feed(self, piece: str) -> list[ReplySentence]:
+        """Return the sentences that are complete with this piece."""
+        if self.json is None and not self._is_plain:
+            self._start += piece
+            piece = self._decide()
+        if self.json is not None:
+            return self.json.feed(piece)
+        return [one for part in self._buffer.feed(piece) for one in _plain_sentences(part)]
+
+    def flush(self) -> list[ReplySentence]:
+        """Return the sentences that are left when the reply has ended."""
+        if self.json is not None:
+            return self.json.flush()
+        undecided = "" if self._is_plain else self._start
+        parts = [*self._buffer.feed(undecided), self._buffer.flush()]
+        return [one for part in parts for one in _plain_sentences(part)]
+
+    def _decide(self) -> str:
+        """Decide between JSON and plain text as soon as the start tells; return what is to be read now."""
+        self._start = _without_thought(self._start)
+        match = _JSON_START.match(self._start)
+        if match:
+            self.json = JsonReply()
+            return self._start[match.end() :]
+        if _MAYBE_JSON.match(self._start):
+            return ""
+        self._is_plain = True
+        return self._start
+
+
+def _without_thought(start: str) -> str:
+    """Return the start of a reply without the reasoning that precedes the answer; only its tag while it goes on."""
+    if not start.lstrip().startswith(_THOUGHT_BEGIN):
+        return start
+    before, end, after = start.partition(_THOUGHT_END)
+    return after if end else before
+
+
+def _plain_sentences(part: str) -> list[ReplySentence]:
+    return [
+        ReplySentence(text=text, numbers=numbers) for text, numbers in split_citation_marks(part)
+    ]
+
+
+def reply_text(reply: str) -> str:
+    """Return what a whole reply says, one sentence a line, without marks."""
+    parser = ReplyParser()
+    return "\n".join(each.text for each in (*parser.feed(reply), *parser.flush()))
+
+
 # ── verification ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -102,16 +284,21 @@ class ReplyVerifier:
     removed_count: int = 0
     kept_count: int = 0
     _length: int = 0
-    _buffer: SentenceBuffer = field(default_factory=SentenceBuffer)
+    _parser: ReplyParser = field(default_factory=ReplyParser)
     _has_refused: bool = False
     _has_declined: bool = False
 
     @property
+    def is_declined(self) -> bool:
+        """Whether the model judged that the passages do not answer the question."""
+        judgement = self._parser.json.is_answerable if self._parser.json else None
+        return self._has_refused or self._has_declined or judgement is False
+
+    @property
     def is_unsupported(self) -> bool:
-        """Whether the reply was meant as an answer, and verification removed all of it."""
-        return bool(self.removed_count) and not (
-            self.kept_count or self._has_refused or self._has_declined
-        )
+        """Whether the reply was meant as an answer, and no sentence of it is supported."""
+        claims = self.removed_count > 0 or self._parser.json is not None
+        return claims and not (self.kept_count or self.is_declined)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -130,30 +317,29 @@ class ReplyVerifier:
         """Return the supported sentences that end with this piece; what comes after 40,000 characters is ignored."""
         piece = piece[: max(0, LONGEST_REPLY - self._length)]
         self._length += len(piece)
-        return [one for part in self._buffer.feed(piece) for one in self._verify(part)]
+        return self._verify(self._parser.feed(piece))
 
     def flush(self) -> list[SupportedSentence]:
         """Return the supported sentences that are left when the reply has ended."""
-        return self._verify(self._buffer.flush())
+        return self._verify(self._parser.flush())
 
-    def _verify(self, part: str) -> list[SupportedSentence]:
+    def _verify(self, sentences: Sequence[ReplySentence]) -> list[SupportedSentence]:
         supported: list[SupportedSentence] = []
-        for text, numbers in split_citation_marks(part):
-            self._has_refused = self._has_refused or _REFUSED.search(text) is not None
+        for each in sentences:
+            self._has_refused = self._has_refused or _REFUSED.search(each.text) is not None
             if self._has_refused:
                 break
-            quotes = self._supporting_quotes(text, numbers)
+            quotes = self._supporting_quotes(each.text, each.numbers)
             if quotes:
                 self.kept_count += 1
-                wanted = frozenset(terms(text))
-                narrowed = tuple(narrow(each, wanted) for each in quotes)
-                supported.append(SupportedSentence(text=text, quotes=narrowed))
+                wanted = frozenset(terms(each.text))
+                narrowed = tuple(narrow(quote, wanted) for quote in quotes)
+                supported.append(SupportedSentence(text=each.text, quotes=narrowed))
             else:
                 self.removed_count += 1
                 # "The evidence does not say it", without a citation, is a refusal in the model's own words.
-                self._has_declined = self._has_declined or (
-                    facts.has_negation(text) and not numbers
-                )
+                is_refusal = facts.has_negation(each.text) and not each.numbers
+                self._has_declined = self._has_declined or is_refusal
         return supported
 
     def _supporting_quotes(self, text: str, numbers: Sequence[int]) -> tuple[Quote, ...]:

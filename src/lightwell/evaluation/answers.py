@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lightwell.answer.reply import reply_text
 from lightwell.domain.answers import Answer
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
 from lightwell.evaluation.collection import CollectionQuestion
@@ -213,7 +214,7 @@ def _reason_of_model(
     question: CollectionQuestion, answer: Answer, exchanges: Sequence[Exchange]
 ) -> Reason:
     """Return why an answer is not right that a model was asked for, and whose passages hold it."""
-    if any(holds_answer(question.groups, each.reply) for each in exchanges):
+    if any(holds_answer(question.groups, reply_text(each.reply)) for each in exchanges):
         return Reason.DROPPED
     sent = "\n".join(message.content for each in exchanges for message in each.sent)
     if not holds_answer(question.groups, sent):

@@ -36,10 +36,16 @@ class RecordingModel:
         self.exchanges.append(Exchange(sent=tuple(messages), reply=reply.text))
         return reply
 
-    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         """Yield the model's reply; raise `ModelFailed`."""
         pieces: list[str] = []
-        async for piece in self.inner.stream(messages, max_tokens=max_tokens):
+        async for piece in self.inner.stream(messages, max_tokens=max_tokens, schema=schema):
             pieces.append(piece)
             yield piece
         self.exchanges.append(Exchange(sent=tuple(messages), reply="".join(pieces)))

@@ -124,10 +124,16 @@ class MeteredModel:
         async with self.meter.reserve(input_tokens + max_tokens):
             return await self._record_call(messages, max_tokens, schema)
 
-    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         """Yield the parts of the reply as they arrive. Tokens are counted here, because a stream does not report usage."""
         parts: list[str] = []
-        pieces = self.inner.stream(messages, max_tokens=max_tokens)
+        pieces = self.inner.stream(messages, max_tokens=max_tokens, schema=schema)
         try:
             with self.meter.waiting():
                 part = await anext(pieces, None)

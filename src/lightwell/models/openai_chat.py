@@ -92,14 +92,20 @@ class OpenAIChat:
             ),
         )
 
-    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
-        """Yield the parts of the reply as they arrive; raise `ModelFailed`, possibly in the middle.
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
+        """Yield the parts of the reply as they arrive, as JSON by `schema` where supported; raise `ModelFailed`, possibly midway.
 
         A failure before the first part is retried, as for a whole reply.
         """
         input_tokens = sum(token_count(message.content) for message in messages)
         async with self._connection.stream(
-            lambda: self._ask_in_parts(messages, max_tokens),
+            lambda: self._ask_in_parts(messages, max_tokens, schema),
             priority=self._priority,
             tokens=input_tokens + max_tokens,
         ) as parts:
@@ -133,10 +139,10 @@ class OpenAIChat:
         return None
 
     async def _ask_in_parts(
-        self, messages: Sequence[Message], max_tokens: int
+        self, messages: Sequence[Message], max_tokens: int, schema: Mapping[str, object] | None
     ) -> openai.AsyncStream[ChatCompletionChunk]:
         while True:
-            options = self._options(max_tokens, None)
+            options = self._options(max_tokens, schema)
             try:
                 return await self._connection.client.chat.completions.create(
                     model=self.model,

@@ -104,9 +104,15 @@ class ScriptedModel:
         )
         return Reply(text=text, complete=text == whole, usage=usage)
 
-    async def stream(self, messages: Sequence[Message], *, max_tokens: int) -> AsyncIterator[str]:
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        schema: Mapping[str, object] | None = None,
+    ) -> AsyncIterator[str]:
         """Yield the scripted reply word by word; raise the scripted `ModelFailed`."""
-        text = (await self.reply(messages, max_tokens=max_tokens)).text
+        text = (await self.reply(messages, max_tokens=max_tokens, schema=schema)).text
         for word in re.findall(r"\S+\s*|\s+", text):
             yield word
 

@@ -5,6 +5,7 @@ context, or by verification. `python -m lightwell.testing.perfect_reader QUESTIO
 """
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -22,18 +23,18 @@ from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedModel
 from lightwell.text.units import split_into_units
 
-NOT_ANSWERABLE = "INSUFFICIENT"
+NOT_ANSWERABLE = json.dumps({"answerable": False, "sentences": []})
 
 _PASSAGE = re.compile(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
 _QUESTION = re.compile(r"^Question: (.*)\Z", re.MULTILINE | re.DOTALL)
-_MARKER = re.compile(r"(?:[-*+•]|\d{1,9}[.)])\s")
+_MARKER = re.compile(r"^(?:[-*+•]|\d{1,9}[.)])\s")
 
 Cited = tuple[str, int]
 """A sentence and the number of its passage."""
 
 
 class PerfectReader(ScriptedModel):
-    """Replies with the sentences of its context that together hold the expected answer, each with its citation mark.
+    """Replies, in the form asked for, with the sentences of its context that together hold the expected answer, each cited.
 
     `expected` are the groups of words of each question. Where the context lacks one of them, or the question is not
     among them, it replies that the question is not answerable.
@@ -51,7 +52,9 @@ class PerfectReader(ScriptedModel):
         asked = _QUESTION.search(sent)
         groups = self._expected.get(normalize(asked[1]), ()) if asked else ()
         chosen = _cover(groups, list(_sentences(sent)))
-        return "\n".join(f"{text} [{number}]" for text, number in chosen) or NOT_ANSWERABLE
+        sentences = [{"text": text, "citations": [number]} for text, number in chosen]
+        reply = {"answerable": True, "sentences": sentences}
+        return json.dumps(reply, ensure_ascii=False) if chosen else NOT_ANSWERABLE
 
     @classmethod
     def from_questions(cls, path: Path) -> "PerfectReader":

@@ -82,6 +82,7 @@ def _answer_generator(resources: Resources) -> AnswerGenerator:
             entities=settings.context_entity_ratio,
             relations=settings.context_relation_ratio,
             chunks=settings.context_chunk_ratio,
+            min_relevance=settings.context_min_relevance,
         ),
         seconds=settings.answer_timeout_seconds,
         separator=settings.description_separator,
