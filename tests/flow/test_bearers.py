@@ -176,6 +176,71 @@ async def test_s2_8_rules_state_the_address_that_a_mail_gives_with_a_name(
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "texts", "bearers"),
+    [
+        (
+            "Nordwind",
+            {
+                "oslo": "We buy from [Nordwind](https://www.nordwind.example/pumps), which sells pumps.",
+                "kiel": "Boats are repaired by Nordwind (mail: <info@x.example>). Ask Nordwind <info@nordwind-boats.example>.",
+                "both": "We know Nordwind (nordwind.com) and Nordwind (nordwind.net).",
+                "link": "The contract with [Nordwind](https://docs.example/1) is in Nordwind (nordwind.pdf).",
+            },
+            {
+                "nordwind.example": ["oslo"],
+                "nordwind-boats.example": ["kiel"],
+                "": ["both", "link"],
+            },
+        ),
+        (
+            "Tarn House",
+            {
+                "oslo": "We met people of Tarn House, based in Oslo, on Monday.",
+                "kiel": "Boats come from Tarn House, which is headquartered in Kiel.",
+                "land": "We pay Tarn House, based in Germany, each month.",
+            },
+            {"oslo": ["oslo"], "kiel": ["kiel"], "": ["land"]},
+        ),
+        (
+            "Project Falcon",
+            {
+                "oslo": "We wait for Project Falcon (owner: Jane Smith) since May.",
+                "kiel": "We paid for Project Falcon, owned by Bob Moss, twice.",
+                "none": "We heard of Project Falcon once.",
+            },
+            {"jane smith": ["oslo"], "bob moss": ["kiel"], "": ["none"]},
+        ),
+        (
+            "Sales roadmap",
+            {
+                "oslo": "# Sales roadmap\n\n- **Owner:** Jane Smith\n\nPumps come first.",
+                "kiel": "# Sales roadmap\n\nOwner: Bob Moss\n\nBoats come first.",
+            },
+            {"jane smith": ["oslo"], "bob moss": ["kiel"]},
+        ),
+    ],
+)
+async def test_s2_8_rules_state_the_domain_owner_and_location_that_a_text_plainly_gives(
+    database: Database, name: str, texts: dict[str, str], bearers: dict[str, list[str]]
+) -> None:
+    project = await project_on(database)
+    shelf = InMemorySource(
+        documents=tuple(
+            make_document(f"{key}.md", text, A, title=name if text.startswith("#") else key)
+            for key, text in texts.items()
+        )
+    )
+    assert (await project.kb.ingest(shelf)).problems == ()
+    reader = await project.kb.reader(A)
+    found = {
+        each.ref.partition("<")[2].rstrip(">"): sorted(path[-7:-3] for path in each.paths)
+        async for each in project.kb.graph.entities(reader)
+        if each.name == name
+    }
+    assert found == bearers
+
+
 async def test_s2_8_a_brief_is_on_one_of_the_bearers(database: Database) -> None:
     store = await noted(database)
     await store.put("one", A, OSLO)

@@ -9,7 +9,7 @@ from lightwell.answer.brief import cues, namesakes, related
 from lightwell.answer.verification import active_content
 from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
-from lightwell.ingest.extract import names, patterns
+from lightwell.ingest.extract import identifying, names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.text import dates, facts, lookalikes, terms
 from lightwell.text.blocks import blocks
@@ -64,6 +64,10 @@ READERS: dict[str, Callable[[str], object]] = {
     "marks.marks": patterns.find_patterns,
     "marks.defined_terms": lambda text: list(patterns.find_defined_terms(text)),
     "names.names": names.find_names,
+    "identifying.labels": identifying.identify_by_labels,
+    "identifying.identify": lambda text: identifying.identify(
+        f"Jane Smith{text}", names.Name(text="Jane Smith", kind="name", start=0)
+    ),
     "rows.rows": parse_rows,
 }
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 from lightwell.domain.graph import Extraction, Mention, MentionType, RelationMention, normalize_name
-from lightwell.ingest.extract.names import Name, common_words, find_names
+from lightwell.ingest.extract.identifying import FIELDS, identify, identify_by_labels
+from lightwell.ingest.extract.names import common_words, find_names
 from lightwell.ingest.extract.patterns import (
     PatternMatch,
     find_defined_terms,
@@ -33,11 +34,6 @@ _MAX_NAME_CHARACTERS = 120
 _MAX_HEADING_WORDS = 8
 _MAX_RELATED_PER_SENTENCE = 12
 """A sentence with more names is a list, so only the first of them are related."""
-
-_HEADER_ADDRESS = re.compile(
-    r"[\"”]? ?<([\w.+-]{1,64})@((?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24})>"
-)
-_LOCAL_PARTS = re.compile(r"[._+-]|\d+")
 
 _MASK = ")"
 """Replaces matched patterns: it ends a span of names and does not begin a sentence."""
@@ -98,7 +94,7 @@ def extract_by_rules(chunk: ExtractionInput) -> Extraction:
     prose = _FENCE.sub("\n", chunk.draft.text)
     sentences = _drop_doubtful([*_mentions_by_sentence(prose)], chunk.document_title)
     mentions_found = [
-        *_title_mentions(chunk),
+        *_title_mentions(chunk, prose),
         *_term_mentions(chunk, prose),
         *chain.from_iterable(sentences),
     ]
@@ -109,16 +105,22 @@ def extract_by_rules(chunk: ExtractionInput) -> Extraction:
     )
 
 
-def _title_mentions(chunk: ExtractionInput) -> Iterator[_NamedMention]:
+def _title_mentions(chunk: ExtractionInput, prose: str) -> Iterator[_NamedMention]:
     title = " ".join(chunk.document_title.split())
     if chunk.is_first and title:
-        yield _title_mention(title)
+        yield _title_mention(title, identify_by_labels(prose))
         if bare := _BARE_TITLE.fullmatch(title):
             yield _title_mention(bare[1])
 
 
-def _title_mention(title: str) -> _NamedMention:
-    mention = Mention(name=title, kind="document", type=MentionType.METADATA, count=0)
+def _title_mention(title: str, attributes: Mapping[str, str] | None = None) -> _NamedMention:
+    mention = Mention(
+        name=title,
+        kind="document",
+        type=MentionType.METADATA,
+        count=0,
+        attributes=attributes or {},
+    )
     return _NamedMention(key=normalize_name(title), mention=mention)
 
 
@@ -167,25 +169,10 @@ def _mentions_in_sentence(sentence: str) -> Iterator[_NamedMention]:
         yield _mention_of_pattern(match)
         masked = masked[: match.start] + _MASK * (match.end - match.start) + masked[match.end :]
     for name in find_names(masked):
-        attributes = _header_address(sentence, name)
-        mention = Mention(name=name.text, kind=name.kind, attributes=attributes)
+        mention = Mention(name=name.text, kind=name.kind, attributes=identify(sentence, name))
         yield _NamedMention(
             key=normalize_name(name.text), mention=mention, main=name.is_main, sure=name.is_certain
         )
-
-
-def _header_address(sentence: str, name: Name) -> Mapping[str, str]:
-    """Return the e-mail address after a name, as in mail headers, if it contains the first and last word of the name."""
-    address = _HEADER_ADDRESS.match(sentence, name.start + len(name.text))
-    if address is None or not name.is_main or not sentence.startswith(name.text, name.start):
-        return {}
-    parts = set(_LOCAL_PARTS.split(address[1].casefold()))
-    name_words = normalize_name(name.text).split()
-    return (
-        {"email": f"{address[1]}@{address[2]}".lower()}
-        if {name_words[0], name_words[-1]} <= parts
-        else {}
-    )
 
 
 def _mention_of_pattern(match: PatternMatch) -> _NamedMention:
@@ -204,15 +191,15 @@ def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
     """Return one mention per normalised name, with its most specific kind."""
     found: dict[str, Mention] = {}
     main: set[str] = set()
-    addresses: dict[str, set[str]] = {}
+    stated: dict[str, dict[str, set[str]]] = {}
     for name in mentions:
         key = name.key
         if not _is_usable_name(key):
             continue
         if name.main:
             main.add(key)
-        if address := name.mention.attributes.get("email"):
-            addresses.setdefault(key, set()).add(address)
+        for field, value in name.mention.attributes.items():
+            stated.setdefault(key, {}).setdefault(field, set()).add(value)
         found[key] = _merge_two(found[key], name.mention) if key in found else name.mention
     ranked = sorted(
         found, key=lambda key: (_is_from_text(found[key]), -found[key].count, key not in main)
@@ -221,17 +208,21 @@ def _merge_mentions(mentions: Iterable[_NamedMention]) -> dict[str, Mention]:
         key: replace(
             found[key],
             count=max(1, found[key].count),
-            attributes=_unambiguous_attributes(found[key], addresses.get(key, ())),
+            attributes=_unambiguous_attributes(found[key], stated.get(key, {})),
         )
         for key in ranked[:MAX_MENTIONS]
     }
 
 
-def _unambiguous_attributes(mention: Mention, addresses: Collection[str]) -> Mapping[str, str]:
-    """Return the attributes, without the e-mail address if the name has several: these may be different people."""
-    if len(addresses) < 2:
-        return mention.attributes
-    return {field: value for field, value in mention.attributes.items() if field != "email"}
+def _unambiguous_attributes(
+    mention: Mention, stated: Mapping[str, Collection[str]]
+) -> Mapping[str, str]:
+    """Return the attributes without those that tell bearers apart and have several values: these may be several."""
+    return {
+        field: value
+        for field, value in mention.attributes.items()
+        if field not in FIELDS or len(stated[field]) == 1
+    }
 
 
 def _is_from_text(mention: Mention) -> bool:
