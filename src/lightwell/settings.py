@@ -32,7 +32,9 @@ _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", r
 
 
 def _default_data() -> Path:
-    """Return the current folder's store if there is one, else the user's; root's server runs under another account."""
+    """Return the current folder's store if there is one, else the user's data folder.
+
+    Root gets a system folder, since the server of root runs under another account."""
     here = Path(".lightwell")
     if (here / "postgres").is_dir():
         return here
@@ -58,205 +60,212 @@ class Settings(BaseSettings):
 
     data: Path = Field(
         default_factory=_default_data,
-        description="Where the embedded PostgreSQL keeps its data and logs; by default `.lightwell` of the current folder if a store is there, else the user's data folder.",
+        description="Folder for the data and logs of the embedded PostgreSQL. By default `.lightwell` in the current folder if it holds a store, otherwise the user's data folder.",
     )
     database_url: SecretStr | None = Field(
         default=None,
-        description="A PostgreSQL 16 or newer with pgvector, instead of the embedded one: postgresql://user:password@host/name.",
+        description="URL of your own PostgreSQL, 16 or newer with pgvector, instead of the embedded one: postgresql://user:password@host/name.",
     )
     database_connections: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=10,
-        description="Connections to PostgreSQL that one process keeps at most; an export takes one more while it runs.",
+        description="Most connections to PostgreSQL that one process keeps. An export uses one more while it runs.",
     )
     tenant: str = Field(default="default", description="The tenant that the project belongs to.")
-    project: str = Field(default="default", description="The project; nothing crosses a project.")
+    project: str = Field(
+        default="default", description="The project. Projects share no documents and no entities."
+    )
 
     embedding_url: str | None = Field(
         default=None,
-        description="An OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1; without it the bundled model is used, which knows English.",
+        description="URL of an OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1. Without it, the bundled model is used, which is made for English.",
     )
     embedding_api_key: SecretStr = Field(
-        default=SecretStr("none"), description="The key of the embedding endpoint."
+        default=SecretStr("none"), description="API key of the embedding endpoint."
     )
     embedding_model: str = Field(
-        default="", description="The embedding model's name at its endpoint."
+        default="", description="Name of the embedding model at its endpoint."
     )
     embedding_dimension: Annotated[int, Field(ge=0)] = Field(
         default=0,
-        description="How many dimensions to ask the endpoint for; 0 takes what the model gives.",
+        description="Dimension of embeddings to request from the endpoint; 0 uses the model's own.",
     )
     embedding_batch_size: Annotated[int, Field(ge=1, le=2048)] = Field(
-        default=32, description="Texts that are embedded at once, in one request to an endpoint."
+        default=32,
+        description="Number of texts in one request to the embedding endpoint, or in one batch of the bundled model.",
     )
 
     chat_url: str | None = Field(
         default=None,
-        description="An OpenAI-compatible chat endpoint that writes the answers; without it they are extracts.",
+        description="URL of an OpenAI-compatible chat endpoint that writes the answers. Without it, answers are quotes from documents.",
     )
     chat_api_key: SecretStr = Field(
-        default=SecretStr("none"), description="The key of the chat endpoint."
+        default=SecretStr("none"), description="API key of the chat endpoint."
     )
-    chat_model: str = Field(default="", description="The chat model's name at its endpoint.")
+    chat_model: str = Field(default="", description="Name of the chat model at its endpoint.")
 
     chat_price_input: Annotated[float, Field(ge=0)] | None = Field(
         default=None,
-        description="What a million tokens sent to the chat model cost, for estimates.",
+        description="Price of a million tokens sent to the chat model, for cost reports.",
     )
     chat_price_output: Annotated[float, Field(ge=0)] | None = Field(
-        default=None, description="What a million tokens written by the chat model cost."
+        default=None,
+        description="Price of a million tokens written by the chat model, for cost reports.",
     )
 
     extraction: Literal["rules", "model"] = Field(
         default="rules",
-        description="Who reads the graph out of documents: `rules`, which cost nothing, or the chat `model`.",
+        description="What extracts entities and relations: `rules`, which cost nothing, or the chat `model`.",
     )
     extraction_form: Literal["auto", "lines", "json"] = Field(
         default="auto",
-        description="How the model writes what it reads: `json`, held to a schema, `lines`, or `auto`: json where the endpoint takes a schema, else lines.",
+        description="Output format of extraction by the model: `json` (with a JSON schema), `lines`, or `auto` (json if the endpoint accepts a schema, otherwise lines).",
     )
     extraction_language: str = Field(
         default="",
-        description="The language of descriptions, such as German; without it each document's own.",
+        description="Language of the descriptions that the model writes, such as German. Without it, the language of each document.",
     )
     entity_kinds: str = Field(
         default="person,organization,place,event,product,work,concept",
-        description="The kinds of entities the model is asked for, by commas.",
+        description="Kinds of entities that the model extracts, separated by commas.",
     )
     gleaning_enabled: bool = Field(
         default=True,
-        description="Whether a passage may have second looks at all; `LIGHTWELL_GLEANING_PASSES` says how many.",
+        description="Whether gleaning is on: further extraction requests for a passage in which the first seems to have missed names.",
     )
     gleaning_passes: Annotated[int, Field(ge=0, le=5)] = Field(
         default=1,
-        description="How many second looks a passage may have when the first seems to have missed names; 0 is none.",
+        description="Most gleaning requests per passage; 0 is none.",
     )
     description_max_tokens: Annotated[int, Field(ge=100)] = Field(
         default=500,
-        description="Descriptions of an entity with more tokens are summarised by the model; shorter ones are joined.",
+        description="If an entity's descriptions have more tokens than this, the model summarises them; otherwise they are joined.",
     )
     description_separator: Annotated[str, Field(min_length=1, max_length=20)] = Field(
         default=DESCRIPTION_SEPARATOR,
-        description="What stands between the parts of a description that is shown or exported; the stored form stays.",
+        description="Text between the parts of a description when it is shown or exported. It does not change what is stored.",
     )
     max_source_ids: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=50,
-        description="Sources that an entity or relation lists and is described from; all mentions are kept.",
+        description="Most sources that an entity or relation lists and takes its description from. All mentions are kept.",
     )
     source_id_strategy: SourceIdStrategy = Field(
         default=SourceIdStrategy.FIFO,
-        description="Which sources stay when there are more: the latest (`FIFO`), or the first ones (`KEEP`).",
+        description="Which sources are kept if there are more: the latest (`FIFO`) or the first (`KEEP`).",
     )
     graph_batch_size: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=500,
-        description="Entities and relations whose profiles one transaction recomputes after their documents are read.",
+        description="Number of entities and relations whose profiles one transaction recomputes after ingestion.",
     )
     token_budget: Annotated[int, Field(ge=0)] = Field(
         default=0,
-        description="Tokens that one ingestion or worker may spend before it stops; 0 is no limit.",
+        description="Most tokens that one ingestion or worker may spend before it stops; 0 is no limit.",
     )
 
     endpoint_concurrency: Annotated[int, Field(ge=1)] = Field(
-        default=8, description="Requests under way at one endpoint at once."
+        default=8, description="Most concurrent requests to one endpoint."
     )
     endpoint_requests_per_minute: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Requests per minute and endpoint; 0 is no limit."
+        default=0, description="Most requests per minute to one endpoint; 0 is no limit."
     )
     endpoint_tokens_per_minute: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Tokens per minute and endpoint; 0 is no limit."
+        default=0, description="Most tokens per minute at one endpoint; 0 is no limit."
     )
     endpoint_timeout_seconds: Annotated[float, Field(gt=0)] = Field(
-        default=60.0, description="How long one request to an endpoint may take."
+        default=60.0, description="Timeout of one request to an endpoint, in seconds."
     )
 
     answer_timeout_seconds: Annotated[float, Field(gt=0, le=3600)] = Field(
         default=60.0,
-        description="How long one question may wait for models, all calls and their repetitions together; then the documents' own sentences are the answer.",
+        description="Seconds that one question may wait for models, all calls and retries together. After that the answer consists of quotes from the documents.",
     )
 
     context_max_tokens: Annotated[int, Field(ge=500)] = Field(
-        default=4000, description="Tokens of evidence that a chat model is shown."
+        default=4000, description="Most tokens of evidence in the prompt of the chat model."
     )
     context_entity_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.4, description="The share of these for what is said of entities."
+        default=0.4, description="Share of these tokens for descriptions of entities."
     )
     context_relation_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.3, description="The share for what is said of relations."
+        default=0.3, description="Share of these tokens for descriptions of relations."
     )
     context_chunk_ratio: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.3, description="The share for passages, which also get what the others leave."
+        default=0.3,
+        description="Share of these tokens for passages, which also get what the other shares leave unused.",
     )
 
     context_min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.05,
-        description="The relevance of the best passage from which a chat model is asked whether it answers; below, the evidence is insufficient.",
+        description="Least relevance of the best passage for which the chat model is asked. Below it, the evidence is insufficient.",
     )
 
     fusion: Fusion = Field(
         default=Fusion.LEARNED,
-        description="How passages are ranked: by `learned` weights, or by reciprocal ranks (`rrf`).",
+        description="How the ranks of the channels are combined: by `learned` weights, or by reciprocal rank fusion (`rrf`).",
     )
     keyword_extraction: Literal["auto"] | bool = Field(
         default="auto",
-        description="Whether the chat model finds a question's keywords: `true`, `false`, or `auto`: where it has also read the documents.",
+        description="Whether the chat model extracts a question's keywords: `true`, `false`, or `auto` (if it also extracts the graph).",
     )
     keyword_cache_seconds: Annotated[float, Field(ge=0)] = Field(
-        default=3600.0, description="How long the keywords of a question are kept."
+        default=3600.0, description="Seconds for which the keywords of a question are cached."
     )
 
     rerank: Literal["local", "none", "cohere", "jina", "endpoint", "tei"] = Field(
         default="local",
-        description="Who judges the best passages: the bundled model, nobody, Cohere, Jina, or a /rerank `endpoint` (vLLM, Infinity) or `tei`.",
+        description="What reranks the best passages: the bundled model (`local`), nothing (`none`), `cohere`, `jina`, a /rerank `endpoint` (vLLM, Infinity), or `tei`.",
     )
     rerank_url: str = Field(
         default="",
-        description="The reranker's URL, such as http://localhost:8000/v1; Cohere's and Jina's are known.",
+        description="URL of the reranker, such as http://localhost:8000/v1. Not needed for Cohere and Jina.",
     )
     rerank_api_key: SecretStr = Field(
-        default=SecretStr(""), description="The key of the reranker; Cohere and Jina need one."
+        default=SecretStr(""), description="API key of the reranker. Cohere and Jina need one."
     )
     rerank_model: str = Field(
-        default="", description="The reranker's model, such as Qwen/Qwen3-Reranker-4B."
+        default="", description="Name of the reranker's model, such as Qwen/Qwen3-Reranker-4B."
     )
     rerank_min_score: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.1, description="Passages that a reranker finds less relevant are dropped."
+        default=0.1,
+        description="Passages to which a reranking endpoint gives a lower relevance are dropped.",
     )
     rerank_timeout_ms: Annotated[int, Field(gt=0)] = Field(
         default=2000,
-        description="How long a reranker may take; then the order before it stands, with a note.",
+        description="Timeout of the reranker, in milliseconds. After that the order before reranking is used, and the answer has a note.",
     )
     rerank_scores: Literal["probability", "logit"] = Field(
         default="probability",
-        description="What the reranker's scores are; llama.cpp gives logits for some models.",
+        description="Type of the reranker's scores: `probability` or `logit`. llama.cpp returns logits for some models.",
     )
     rerank_scale: Annotated[float, Field(gt=0)] = Field(
         default=1.0,
-        description="The reranker's calibration, so that 0.6 means the same for each: relevance = sigmoid(scale · logit(score) + shift).",
+        description="Scale of the reranker's calibration, which makes 0.6 mean the same for every reranker: relevance = sigmoid(scale · logit(score) + shift).",
     )
     rerank_shift: float = Field(
         default=0.0,
-        description="The calibration's shift; `lightwell eval --calibrate` finds both.",
+        description="Shift of the reranker's calibration. `lightwell eval --calibrate` finds scale and shift.",
     )
     max_file_bytes: Annotated[int, Field(ge=1)] = Field(
-        default=50_000_000, description="Files above this size are refused, with a reason."
+        default=50_000_000,
+        description="Largest size of a file, in bytes. Larger files are refused, and the report names them.",
     )
     parse_memory_mb: Annotated[int, Field(ge=256, le=65_536)] = Field(
         default=2048,
-        description="Megabytes of memory that parsing one document may take (not enforced on macOS).",
+        description="Most megabytes of memory for parsing one document (not enforced on macOS).",
     )
     parse_cpu_seconds: Annotated[int, Field(ge=1, le=3600)] = Field(
         default=60,
-        description="Most seconds of processor time that parsing one document may take; small files may take less, 10 and 10 for each MB.",
+        description="Most seconds of processor time for parsing one document. Small files get less: 10 seconds, and 10 more for each MB.",
     )
     parse_seconds: Annotated[float, Field(ge=1, le=86_400)] = Field(
-        default=300.0, description="Seconds by the clock that parsing one document may take."
+        default=300.0, description="Most seconds of elapsed time for parsing one document."
     )
     max_document_chunks: Annotated[int, Field(ge=1, le=100_000)] = Field(
         default=MAX_DOCUMENT_CHUNKS,
-        description="Passages of one document that are ingested; what a longer document has beyond is left out, with a warning.",
+        description="Most passages of one document that are ingested. The rest of a longer document is left out, with a warning.",
     )
     lease_seconds: Annotated[float, Field(ge=1)] = Field(
         default=30.0,
-        description="After this long without a heartbeat, a worker's jobs go to another.",
+        description="Seconds without a heartbeat after which other workers take over a worker's jobs.",
     )
 
     @field_validator("embedding_url", "chat_url", "rerank_url")
@@ -277,10 +286,12 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources in the order they are asked, after a look at what they hold."""
+        """Return the sources by precedence; raise `Invalid` for unknown settings and for a `.env` that others may change."""
         if isinstance(init_settings, InitSettingsSource):
             _refuse_unknown(
-                cast("dict[str, object]", init_settings.init_kwargs), "Settings", lambda name: name
+                cast("dict[str, object]", init_settings.init_kwargs),
+                "the arguments of Settings",
+                lambda name: name,
             )
         if isinstance(dotenv_settings, DotEnvSettingsSource):
             if isinstance(dotenv_settings.env_file, str | Path):
@@ -325,14 +336,14 @@ def _refuse_unknown(names: Iterable[str], where: str, told: Callable[[str], str]
             continue
         near = get_close_matches(name.lower().removeprefix(_PREFIX.lower()), known, n=1, cutoff=0.5)
         guess = f"; do you mean {told(near[0])}?" if near else ""
-        raise Invalid(f"There is no setting {told(name)}, which {where} names{guess}")
+        raise Invalid(f"There is no setting {told(name)}, which is set in {where}{guess}")
 
 
 def _refuse_distrusted(path: Path) -> None:
     if path.is_file() and (reason := reason_to_distrust(path.stat())):
         raise Invalid(
-            f"{path.absolute()} {reason}, who could send your documents elsewhere with it: own it alone"
-            " (`chown`, `chmod go-w`), or remove it and set the variables in the environment"
+            f"{path.absolute()} {reason}, who could use it to send your documents elsewhere. Make yourself its owner and take write"
+            " permission from others (`chown`, `chmod go-w`), or remove it and set the variables in the environment"
         )
 
 

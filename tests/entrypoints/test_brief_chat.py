@@ -126,7 +126,9 @@ def test_a_conversation_from_its_first_word_to_its_end(run: Run) -> None:
         assert run("conversations", command, own, *yes(command), who="team:them").exit_code == 3
     assert run("chat", "And?", "--conversation", own, who="team:them").exit_code == 3
     assert run("conversations", "forget", own).exit_code == 2
-    assert run("conversations", "forget", own, "--yes").stdout == f"Forgotten: {own}\n"
+    assert (
+        run("conversations", "forget", own, "--yes").stdout == f"Deleted the conversation {own}.\n"
+    )
     assert run("conversations", "list").stdout == "You have no conversations.\n"
 
 

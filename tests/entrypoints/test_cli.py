@@ -164,8 +164,8 @@ WRONG = [
     (["ask", "   ", "--as", "ada"], "Error: Query cannot be empty\n"),
     (["ask", "x" * 2001, "--as", "ada"], "Error: Query exceeds maximum length\n"),
     (["search", ""], "Error: Query cannot be empty\n"),
-    (["ask", "Why?"], "Say who asks: --as team:sales (an access tag); several"),
-    (["status", "--as", ","], "Say who asks"),
+    (["ask", "Why?"], "Name who asks: --as team:sales (an access tag); several"),
+    (["status", "--as", ","], "Name who asks"),
     (["ask", "Why?", "--as", "a b"], "'a b' is not an access tag; write it like team:sales"),
     (["ask", "Why?", "--as", "team:"], "'team:' is not an access tag"),
     (
@@ -202,7 +202,7 @@ WRONG = [
     (["ingest", ".", "--acl", "a b"], "'a b' is not an access tag; write it like team:sales"),
     (["ingest", ".", "--acl", "team:s\u200bales"], "holds a character that cannot be seen"),
     (["ingest", ".", "--acl", "team:x", "--topic", "x" * 257], "A topic has at most 256"),
-    (["documents", "show", "x"], "Say who asks"),
+    (["documents", "show", "x"], "Name who asks"),
     (["documents", "delete", "x", "--as", "ada"], "there is no terminal"),
     (["documents", "list", "--as", "ada", "--limit", "0"], "--limit"),
     (["reticulate"], "No such command 'reticulate'"),
@@ -461,12 +461,12 @@ def test_what_nobody_could_see_is_refused_and_what_lost_its_tags_is_hidden(
     (folder / "note.md").write_text("# Note\n\nThe boiler is serviced in October by two people.")
     refused = run("ingest", "untagged")
     assert refused.returncode == 1
-    assert "it has no access tags, so nobody could see it; give --acl TAG" in refused.stdout
+    assert "it has no access tags, so nobody could see it; set --acl TAG" in refused.stdout
     assert run("ingest", "untagged", "--acl", "team:boiler").returncode == 0
     assert "active" in run("status", "--as", "team:boiler").stdout
     hidden = run("ingest", "untagged")
     assert hidden.returncode == 1
-    assert "1 document without access tags, which nobody may see any more" in hidden.stdout
+    assert "1 document without access tags, so nobody may see it any more" in hidden.stdout
     assert "active" not in run("status", "--as", "team:boiler").stdout
 
 

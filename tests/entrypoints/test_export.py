@@ -62,7 +62,7 @@ def test_a_program_gets_the_counts_as_json(home: Path) -> None:
     ("arguments", "message"),
     [
         (["x.pdf"], "'pdf' is not an export format; there are csv, xlsx, md, txt"),
-        (["x"], "Say the format: --format, or a PATH that ends in .csv, .xlsx, .md, .txt"),
+        (["x"], "Name the format with --format, or let PATH end in .csv, .xlsx, .md, .txt"),
         (
             ["papers/open.md"],
             "'papers/open.md' is there already; name another file, or have it replaced (--force)",
@@ -84,7 +84,7 @@ def test_what_is_wrong_is_said_before_anything_is_opened(
 def test_who_asks_has_no_default(tmp_path: Path) -> None:
     ended = run(tmp_path, "export", "x.csv")
     assert ended.returncode == 2
-    assert "Say who asks" in ended.stderr
+    assert "Name who asks" in ended.stderr
 
 
 def test_force_replaces_what_is_there(home: Path) -> None:

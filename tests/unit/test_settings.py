@@ -53,7 +53,9 @@ def test_roots_store_is_where_the_account_of_its_server_may_go(
 
 def test_a_misspelt_line_of_dot_env_is_named(folder: Path) -> None:
     (folder / ".env").write_text("LIGHTWELL_CHAT_ULR=http://x\nOTHER=1\n")
-    with pytest.raises(Invalid, match=r"LIGHTWELL_CHAT_ULR, which \.env .*LIGHTWELL_CHAT_URL\?"):
+    with pytest.raises(
+        Invalid, match=r"LIGHTWELL_CHAT_ULR, which is set in .*\.env.*LIGHTWELL_CHAT_URL\?"
+    ):
         Settings()
 
 

@@ -1,4 +1,4 @@
-"""`analytics`: a reader's own sessions, queries and feedback; `feedback`: rates an answer."""
+"""`analytics`: lists a reader's own sessions, questions and feedback; `feedback`: rates an answer."""
 
 from typing import Annotated
 from uuid import UUID
@@ -16,7 +16,7 @@ from lightwell.entrypoints.cli.options import As, Before, PageSize
 from lightwell.entrypoints.cli.store import open_as
 
 analytics = new_group(
-    "Your own sessions, queries with their metrics, and feedback.",
+    "List your own sessions, questions with their metrics, and feedback.",
     "lightwell analytics queries --as user:ada",
     "lightwell analytics summary --as user:ada",
 )
@@ -24,7 +24,7 @@ feedback = single_command()
 
 
 InSession = Annotated[
-    UUID | None, typer.Option("--session", metavar="ID", help="Only those of this session.")
+    UUID | None, typer.Option("--session", metavar="ID", help="Only questions of this session.")
 ]
 
 
@@ -45,10 +45,13 @@ async def rate_answer(
     *,
     who: As = None,
     comment: Annotated[
-        str, typer.Option("--comment", help="What is wrong or right: up to 2000 characters.")
+        str,
+        typer.Option(
+            "--comment", help="What is right or wrong with the answer: up to 2000 characters."
+        ),
     ] = "",
 ) -> Report:
-    """Rate an answer to a question of your own."""
+    """Rate an answer to one of your questions."""
     request = FeedbackRequest(query_id=QueryId(query), rating=rating, comment=comment)
     async with open_as(who) as (kb, reader):
         given = await kb.analytics.give_feedback(reader, request)
@@ -60,7 +63,7 @@ async def begin_session(
     *,
     who: As = None,
 ) -> Report:
-    """Open a session, to which questions may belong: `ask --session`."""
+    """Open a session, to which you can assign questions: `ask --session`."""
     async with open_as(who) as (kb, reader):
         begun = await kb.analytics.begin_session(reader)
     return Report(document=_session(begun), text=Text(f"Session {begun.id} is open."))
@@ -87,7 +90,7 @@ async def list_sessions(
     limit: PageSize = 100,
     before: Before = None,
 ) -> Report:
-    """List your sessions, the latest first; a question or conversation by itself is a session too."""
+    """List your sessions, the latest first; each conversation is one, and each question that is assigned to none."""
     async with open_as(who) as (kb, reader):
         older = SessionId(before) if before else None
         found = await kb.analytics.sessions(reader, before=older, limit=limit)
@@ -137,7 +140,7 @@ async def sum_up_queries(
     who: As = None,
     session: InSession = None,
 ) -> Report:
-    """Sum up your questions: how many, how long they took, how often the evidence was enough, ratings."""
+    """Summarise your questions: number, time, share with sufficient evidence, ratings."""
     async with open_as(who) as (kb, reader):
         found = await kb.analytics.summary(reader, session=SessionId(session) if session else None)
     strategies = {strategy.value: count for strategy, count in found.by_strategy.items()}
@@ -146,7 +149,10 @@ async def sum_up_queries(
         ("strategies", ", ".join(f"{count} {name}" for name, count in strategies.items())),
         ("mean time", f"{_number(found.mean_ms)} ms" if found.queries else ""),
         ("95th percentile", f"{_number(found.p95_ms)} ms" if found.queries else ""),
-        ("enough evidence", "" if found.threshold_met is None else f"{found.threshold_met:.0%}"),
+        (
+            "sufficient evidence",
+            "" if found.threshold_met is None else f"{found.threshold_met:.0%}",
+        ),
         ("citations", _number(found.mean_citations)),
         ("context tokens", _number(found.mean_context_tokens)),
         (

@@ -36,7 +36,7 @@ Passages = Annotated[
         metavar="N",
         min=1,
         max=20,
-        help="How many passages, at most; 5 by default, 20 with --statements.",
+        help="How many passages, at most: 5 by default, 20 with --statements.",
     ),
 ]
 
@@ -44,7 +44,7 @@ Passages = Annotated[
 AsStatements = Annotated[
     bool,
     typer.Option(
-        "--statements", help="List what the documents state, each with its dates, newest first."
+        "--statements", help="List statements of the documents with their dates, the newest first."
     ),
 ]
 
@@ -52,7 +52,8 @@ AsStatements = Annotated[
 AsItComes = Annotated[
     bool,
     typer.Option(
-        "--stream", help="Print each sentence when it is checked; with --json, a line an event."
+        "--stream",
+        help="Print each sentence as soon as it is checked; with --json, one event per line.",
     ),
 ]
 
@@ -62,14 +63,14 @@ InSession = Annotated[
     typer.Option(
         "--session",
         metavar="ID",
-        help="Your open session to which the question belongs (`lightwell analytics begin`).",
+        help="The open session of yours to which the question belongs (`lightwell analytics begin`).",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskOptions:
-    """A question as it was typed."""
+    """A question and its options, as typed."""
 
     text: str
     topic: str

@@ -26,7 +26,7 @@ brief = single_command()
 Named = Annotated[
     str,
     typer.Argument(
-        metavar="NAME", help="A company, deal, person, project: its name, reference or id."
+        metavar="NAME", help="Name, reference or id of a company, deal, person or project."
     ),
 ]
 
@@ -102,7 +102,9 @@ def _brief_text(brief: Brief) -> RenderableType:
     entity = brief.entity
     head = [Text.assemble((clean(entity.name), "bold"), f"  {clean(entity.kind)}")]
     if entity.description:
-        own = " (written by a person, not from a document)" if entity.described_by_hand else ""
+        own = (
+            " (written by a person, not taken from a document)" if entity.described_by_hand else ""
+        )
         head.append(Text(clean(entity.description) + own))
     if brief.confidence is Confidence.INSUFFICIENT:
         return Group(*head, Text(INSUFFICIENT))

@@ -46,7 +46,10 @@ _MAX_READ = 65536
 
 Message = Annotated[
     str | None,
-    typer.Argument(metavar="MESSAGE", help="Your message; without it you chat line by line."),
+    typer.Argument(
+        metavar="MESSAGE",
+        help="Your message. Without it, the command reads one line after another.",
+    ),
 ]
 
 
@@ -88,7 +91,8 @@ def answer_message(
 ) -> Work:
     """Answer a message with its sources, and remember it for the next one.
 
-    A conversation belongs to exactly the access tags that began it. It loses what they may no longer see.
+    A conversation belongs to exactly the access tags that began it. Messages that cite documents which you may no
+    longer see are left out.
     """
     options = ChatOptions(conversation=conversation, topic=topic, mode=mode)
     if message is not None:
@@ -152,7 +156,7 @@ def forget_conversation(
     who: As = None,
     yes: Yes = False,
 ) -> Work:
-    """Delete one of your conversations for good."""
+    """Delete one of your conversations; this cannot be undone."""
     confirm(f"Delete the conversation {conversation}?", yes=yes)
     return _delete(conversation, who)
 
@@ -174,7 +178,7 @@ async def _send_message(message: str, options: ChatOptions, who: Sequence[str] |
 
 
 async def _chat_interactively(options: ChatOptions, who: Sequence[str] | None) -> Report:
-    """Answer line by line until the input ends, and report which conversation it was."""
+    """Answer each line until the input ends, and report the id of the conversation."""
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
         async for line in _lines():
@@ -192,7 +196,7 @@ async def _delete(name: str, who: Sequence[str] | None) -> Report:
     """Delete one conversation."""
     async with open_as(who) as (kb, reader):
         await kb.forget(reader, parse_conversation_id(name))
-    return Report(document={"forgotten": name}, text=Text(f"Forgotten: {name}"))
+    return Report(document={"forgotten": name}, text=Text(f"Deleted the conversation {name}."))
 
 
 async def _turn(
@@ -207,7 +211,7 @@ async def _turn(
 
 
 async def _lines() -> AsyncIterator[str]:
-    """Yield what is typed, line by line, or what a pipe holds."""
+    """Yield the lines that a person types, or the lines of a pipe."""
     if not sys.stdin.isatty():
         for line in sys.stdin.read().splitlines():
             yield line
@@ -218,7 +222,7 @@ async def _lines() -> AsyncIterator[str]:
 
 
 async def _read_lines() -> str:
-    """Wait for a line without holding the loop, so that Ctrl-C is heard; "" is the end."""
+    """Wait for a line without blocking the event loop, so that Ctrl-C works; return "" at the end of the input."""
     typer.echo("> ", nl=False, err=True)
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
@@ -231,7 +235,7 @@ async def _read_lines() -> str:
 
 
 def _response(turn: ChatTurn) -> list[Text]:
-    """Return a response and below it its sources, or what came nearest; the last line is empty."""
+    """Return a response, then its sources or the nearest passages; the last line is empty."""
     lines = [Text(clean(turn.response.response)), *text_output.nearest(turn.nearest), Text()]
     for cited in turn.citations:
         lines += text_output.citation(cited)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a command is: `module:attribute` of a `typer.Typer` below this package; and what it does, in a sentence."""
+    """The location of a command, `module:attribute` of a `typer.Typer` in this package, and its summary in one sentence."""
 
     target: str
     summary: str
@@ -62,35 +62,36 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "export": Entry(
         "export:export",
-        "Write the entities and relations that the reader may see to files, and more on request.",
+        "Write the entities and relations that the reader may see to files; optionally passages and vectors.",
     ),
     "status": Entry(
-        "status:status", "Count what the reader may see, and what still waits for a worker."
+        "status:status",
+        "Count the documents, passages, entities and relations that the reader may see, and the waiting documents.",
     ),
     "doctor": Entry(
         "doctor:doctor",
-        "Check settings, database and models, and report problems with their fixes.",
+        "Check settings, database and models, and report problems and how to fix them.",
     ),
     "worker": Entry(
         "worker:worker", "Process enqueued documents until SIGINT (Ctrl-C) or SIGTERM."
     ),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
-    "runs": Entry("jobs:runs", "List and show ingestion runs, and where each source left off."),
+    "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),
     "keywords": Entry(
         "search:keywords",
-        "Show a question's keywords: themes lead to relations, names and terms to entities.",
+        "Show a question's keywords: themes find relations, names and terms find entities.",
     ),
-    "feedback": Entry("analytics:feedback", "Rate an answer to a question of your own."),
+    "feedback": Entry("analytics:feedback", "Rate an answer to one of your questions."),
     "analytics": Entry(
-        "analytics:analytics", "Your own sessions, queries with their metrics, and feedback."
+        "analytics:analytics", "List your own sessions, questions with their metrics, and feedback."
     ),
     "eval": Entry(
         "evaluate:evaluation",
-        "Ask questions whose answers are known, and report how many are answered rightly and where answers are lost.",
+        "Ask questions whose answers are known, and report how many are answered correctly and where answers are lost.",
     ),
     "project": Entry("project:project", "Delete a whole project."),
 }
-"""In the order in which people need them, which `--help` shows."""
+"""In the order in which people need them; `--help` lists them in this order."""
 
 
 class Commands(TyperGroup):
@@ -133,7 +134,7 @@ def _summary(name: str) -> TyperCommand:
 app = typer.Typer(
     name="lightwell",
     cls=Commands,
-    help="Answers with citations, only from what the reader may see.",
+    help="Answer questions with citations, only from documents that the reader may see.",
     epilog="\b\nExamples:\n  lightwell demo\n  lightwell ingest ./handbook --acl team:us\n"
     '  lightwell ask "How many days of leave do we have?" --as team:us\n\n'
     "\b\nExit codes: 0 success, 1 incomplete, 2 invalid input, 3 not found,\n"

@@ -1,6 +1,7 @@
 """Text that is safe to print, tables and fields, and the consoles of stdout and stderr.
 
-Everything that comes from a document or a file name passes `clean`, so that no document can control the terminal.
+Every text of a document and every file name passes through `clean` before it is printed, so that no document can
+control the terminal.
 """
 
 import sys
@@ -16,13 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 _WIDTH_OF_A_FILE = 10_000
-"""Columns: what goes to a file or a program is not wrapped."""
+"""Columns; so that output to a file or a program is not wrapped."""
 
 _DIRECTIONS = frozenset(map(chr, (*range(0x202A, 0x202F), *range(0x2066, 0x206A))))
 
 
 def clean(text: str) -> str:
-    """Return the text without control, direction and half signs, save for line breaks and tabs."""
+    """Return the text without control characters (except line breaks and tabs), direction marks and surrogates."""
     return "".join(
         sign
         for sign in text
@@ -31,7 +32,7 @@ def clean(text: str) -> str:
 
 
 def file_name(url: str) -> str:
-    """Return what to call a document in a line: a file's path, from the working directory where it is below, or the URL."""
+    """Return a short name of a document: its file's path, relative if it is below the working directory, or its URL."""
     if not url.startswith("file://"):
         return clean(url)
     path = Path(unquote(url.removeprefix("file://")))
@@ -50,7 +51,7 @@ def unwrapped_line(*parts: str | tuple[str, str]) -> Text:
 
 
 def fields(rows: Iterable[tuple[str, str]]) -> RenderableType:
-    """Return names and values below each other, those without a value left out."""
+    """Return a list of names and values, without the rows that have no value."""
     table = Table.grid(padding=(0, 2))
     for name, value in rows:
         if value:
@@ -67,17 +68,17 @@ def new_table(*columns: str) -> Table:
 
 
 def dim(text: str) -> Text:
-    """Return a line of less importance."""
+    """Return a line in dim style."""
     return Text(text, style="dim", overflow="fold")
 
 
 def errors_console() -> Console:
-    """Return where progress goes: stderr, so that stdout holds the report alone."""
+    """Return the console for progress: stderr, so that stdout has only the report."""
     return _console(stderr=True)
 
 
 def print_report(text: RenderableType) -> None:
-    """Print on stdout; without a terminal each line as a whole, and without blanks at its end."""
+    """Print on stdout; without a terminal, do not wrap lines, and strip blanks at their ends."""
     console = _console(stderr=False)
     if console.is_terminal:
         console.print(text, crop=False)

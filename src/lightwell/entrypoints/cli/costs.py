@@ -1,4 +1,4 @@
-"""What models cost, as text and as JSON."""
+"""The cost of calls to models, as text and as JSON."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,28 +27,28 @@ if TYPE_CHECKING:
     from lightwell.settings import Settings
 
 _NO_MODEL = (
-    "The graph is read by rules, which costs nothing (LIGHTWELL_EXTRACTION=model asks a model)."
+    "Rules extract the graph, which costs nothing (LIGHTWELL_EXTRACTION=model uses the chat model)."
 )
 _NO_PRICE = "unknown: set LIGHTWELL_CHAT_PRICE_INPUT and LIGHTWELL_CHAT_PRICE_OUTPUT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """What a command's calls cost; `price` is that of the chat model's, None when it is unknown."""
+    """The cost of a command's calls; `price` covers the chat model's tokens, None if it is unknown."""
 
     summary: TokenSummary
     price: float | None
 
     def document(self) -> Mapping[str, object]:
-        """Return it for programs."""
+        """Return the cost as JSON."""
         return {**json_output.usage(self.summary), "price": self.price}
 
     def lines(self) -> list[Text]:
-        """Return it for people: a line, or none where no endpoint was asked."""
+        """Return the cost as one line of text, or no line if no endpoint was called."""
         return [Text(self.text(), style="dim")] if self.summary.calls else []
 
     def text(self) -> str:
-        """Return it in a line."""
+        """Return the cost as one line of text."""
         spent = self.summary
         return (
             f"{count_of(spent.calls, 'model call')}: {spent.total_input_tokens:,} tokens sent, "
@@ -78,7 +78,7 @@ def actual_costs(usages: Iterable[TokenUsage], settings: "Settings") -> Costs:
 
 
 def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, which: str) -> Report:
-    """Report what was estimated, over all paths; `which` says of what kind the documents are."""
+    """Report the sum of the estimates; `which` describes the documents, such as "new or changed"."""
     sent = sum(each.input_tokens for each in estimates)
     said = sum(each.output_tokens for each in estimates)
     costs = price_of(settings).cost(sent, said)
@@ -94,8 +94,8 @@ def estimate_report(estimates: "Sequence[Estimate]", settings: "Settings", *, wh
     rows = [
         ("documents", f"{counts['documents']:,} {which}"),
         ("unreadable", f"{counts['unreadable']:,}" if counts["unreadable"] else ""),
-        ("passages", f"{counts['chunks']:,}, of which {counts['kept']:,} are paid for already"),
-        ("calls", f"about {counts['calls']:,}, second looks included"),
+        ("passages", f"{counts['chunks']:,}, of which {counts['kept']:,} have a cached reply"),
+        ("calls", f"about {counts['calls']:,}, including gleaning"),
         ("tokens", f"about {sent:,} sent and {said:,} written"),
         ("price", _NO_PRICE if costs is None else f"about {costs:.4f}"),
     ]

@@ -36,7 +36,7 @@ _NEXT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
-    """One person's question, what came back, and what is wrong with it, "" when nothing is."""
+    """One person's question and its answer; `wrong` says what is wrong with it, "" if nothing is."""
 
     question: Question
     who: str
@@ -49,8 +49,8 @@ class DemoResult:
 async def run_demo() -> Report:
     """Ingest the documents of an example company and ask three questions as two people each.
 
-    It uses a directory of its own, needs no key, and changes nothing of yours. Exit code 1: a document
-    could not be read, or an answer was wrong.
+    It uses a separate directory, needs no key, and does not touch your projects. The exit code is 1 if a document
+    could not be read or an answer was wrong.
     """
     from lightwell.wiring import files
 
@@ -71,7 +71,7 @@ async def run_demo() -> Report:
 
 
 def temporary_store(settings: "Settings") -> "Settings":
-    """Return settings that touch nothing of the user's: an embedded server, a directory and a project apart, no endpoint."""
+    """Return settings that leave the user's store alone: an embedded server, separate data and project, no endpoint."""
     apart = {
         "data": settings.data / "demo",
         "database_url": None,
@@ -85,7 +85,7 @@ def temporary_store(settings: "Settings") -> "Settings":
 
 
 def check_answer(question: Question, who: str, answer: Answer) -> str:
-    """Return how the answer breaks the example world's promise, "" when it keeps it."""
+    """Return how the answer differs from what the example world expects, "" if it does not."""
     is_insufficient = answer.confidence is Confidence.INSUFFICIENT
     if who not in question.may_answer:
         return "" if is_insufficient else "there should be no answer for this person"
@@ -141,6 +141,6 @@ def _text(
         lines.append(Text(f"\n  {person.name}, {person.role}, asks:", style="cyan"))
         lines.append(Padding(text_output.answer(each.answer), (0, 0, 0, 4)))
     lines.append(Text("\n" + "─" * 72))
-    lines.extend(Text(f"This went wrong: {clean(problem)}", style="red") for problem in problems)
+    lines.extend(Text(f"Problem: {clean(problem)}", style="red") for problem in problems)
     lines.append(Text(_NEXT))
     return Group(*lines)

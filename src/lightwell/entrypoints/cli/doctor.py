@@ -11,7 +11,7 @@ doctor = single_command()
 
 @command(doctor, "doctor", "lightwell doctor", "lightwell doctor --json")
 async def check_everything() -> Report:
-    """Check settings, database and models, and report problems with their fixes.
+    """Check settings, database and models, and report problems and how to fix them.
 
     Exit code 1: a problem was found.
     """

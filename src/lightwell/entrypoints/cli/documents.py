@@ -48,7 +48,7 @@ async def list_documents(
     who: As = None,
     limit: Rows = 100,
     after: Annotated[
-        str, typer.Option("--after", metavar="URL", help="Only those after this URL.")
+        str, typer.Option("--after", metavar="URL", help="Only documents after this URL.")
     ] = "",
 ) -> Report:
     """List the documents that the reader may see, by URL."""
@@ -74,7 +74,7 @@ async def show_document(
     who: As = None,
     with_text: Annotated[bool, typer.Option("--text", help="Also show its text.")] = False,
 ) -> Report:
-    """Show what is known of one document."""
+    """Show the metadata of one document."""
     async with open_as(who) as (kb, reader):
         held = await kb.document(reader, document_name(name))
         text = await kb.text(reader, document_name(name)) if with_text else None
@@ -100,14 +100,14 @@ async def list_passages(
     limit: Rows = 100,
     after: Annotated[int, typer.Option("--after", metavar="N", min=0, help="Skip this many.")] = 0,
 ) -> Report:
-    """List the passages of one document, with the kept replies of a model that each was read from."""
+    """List the passages of one document, with the cached model replies that their entities come from."""
     async with open_as(who) as (kb, reader):
         held = await kb.chunks(reader, document_name(name), after=after, limit=limit)
     parts = [
         Group(
             Text.assemble((f"passage {each.index + 1}", "bold"), f"  {clean(each.ref)}"),
             Text(clean(each.text)),
-            *(Text(f"read from {reply}", style="dim") for reply in each.llm_cache_ids),
+            *(Text(f"extracted from {reply}", style="dim") for reply in each.llm_cache_ids),
             Text(),
         )
         for each in held
@@ -116,7 +116,7 @@ async def list_passages(
 
 
 def document_name(name: str) -> str:
-    """Return the name that the project knows: a path becomes its URL, a URL, reference or id stays."""
+    """Return the name of a document in the store: the URL for a path; a URL, reference or id unchanged."""
     return name if ":" in name or _ID.fullmatch(name) else Path(name).resolve().as_uri()
 
 

@@ -1,4 +1,4 @@
-"""`documents add` and `documents replace`: one file with its metadata, and hand-made chunks."""
+"""`documents add` and `documents replace`: ingest one file with given metadata, or given chunks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class _GivenChunk(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOptions:
-    """A request as it was typed."""
+    """The arguments and options of `documents add`, as typed."""
 
     path: Path
     acl: Sequence[str]
@@ -50,7 +50,7 @@ class RequestOptions:
     topic: str
 
     def request(self) -> IngestRequest:
-        """Return the request; raise `Invalid` for metadata that are no `KEY=VALUE`."""
+        """Return the request; raise `Invalid` for metadata that is not `KEY=VALUE`."""
         pairs = [each.partition("=") for each in self.metadata]
         for given, (key, sign, _) in zip(self.metadata, pairs, strict=True):
             if not sign or not key.strip():
@@ -124,10 +124,10 @@ async def replace_chunks(
     *,
     who: As = None,
 ) -> Report:
-    """Replace what a document says by hand-made chunks of 100 to 2000 tokens each.
+    """Replace the passages of a document with your own, of 100 to 2000 tokens each.
 
-    An embedding is optional and has the dimensions of the project's embedding model. The chunks stand until the
-    document's source is followed again.
+    An embedding is optional and has the dimension of the project's embedding model. Your passages are used until
+    the document's source is ingested again.
     """
     supplied = _read_chunks(chunks)
     async with open_as(who) as (kb, reader):
@@ -148,7 +148,7 @@ async def _enqueue(options: RequestOptions) -> Report:
 
 
 async def _add(options: RequestOptions) -> Report:
-    """Bring the document in and report its job."""
+    """Ingest the document and report its job."""
     from lightwell.wiring import requested
 
     chosen, request = settings_for_new_documents(), options.request()
@@ -162,7 +162,7 @@ def _read_chunks(path: Path) -> list[EmbeddedChunk]:
     try:
         given = TypeAdapter(list[_GivenChunk]).validate_json(path.read_bytes())
     except (ValidationError, OSError) as error:
-        raise Invalid(f"{path} holds no list of chunks: {error}") from error
+        raise Invalid(f"{path} is not a JSON list of passages: {error}") from error
     return [
         EmbeddedChunk(
             content=each.content, embedding=each.embedding, section_path=each.section_path
@@ -174,7 +174,7 @@ def _read_chunks(path: Path) -> list[EmbeddedChunk]:
 def _job_report(answer: IngestResponse, outcomes: "Sequence[Outcome]") -> Report:
     failed = [each for each in outcomes if each.error]
     chunks = count_of(sum(each.chunks for each in outcomes), "passage")
-    lines = [f"{chunks} brought in; job {answer.job_id}."]
+    lines = [f"{chunks} ingested; job {answer.job_id}."]
     lines += [f"failed  {each.url}: {each.error}" for each in failed]
     return Report(
         document=json_output.ingest_response(answer),

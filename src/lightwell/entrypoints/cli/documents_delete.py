@@ -1,4 +1,4 @@
-"""`documents delete`: removes documents and everything that came from them."""
+"""`documents delete`: deletes documents and everything extracted from them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -37,15 +37,15 @@ def delete_document(
     *,
     who: As = None,
     hard: Annotated[
-        bool, typer.Option("--hard", help="Leave no tombstone: not even the document's name.")
+        bool, typer.Option("--hard", help="Leave no tombstone: delete the document's name, too.")
     ] = False,
     yes: Yes = False,
 ) -> Work:
-    """Delete documents and all that was read from them; the files themselves stay.
+    """Delete documents and everything extracted from them; the files stay.
 
-    While a file is there, the next `ingest` of its folder brings it back.
+    While a file exists, the next `ingest` of its folder adds the document again.
     """
-    confirm(f"Delete {', '.join(names)}, and all that was read from it?", yes=yes)
+    confirm(f"Delete {', '.join(names)} and everything extracted from it?", yes=yes)
     return _delete(names, who, hard=hard)
 
 
@@ -66,9 +66,9 @@ def _deletion_report(deletion: Deletion, meter: "Meter") -> Report:
     }
     lines = [
         f"{len(deletion.documents)} deleted: {deletion.chunks} passages, {deletion.vectors} vectors, {deletion.mentions} mentions",
-        f"entities: {len(deletion.entities_deleted)} gone, {len(deletion.entities_rebuilt)} rebuilt;"
-        f" relations: {deletion.relations_deleted} gone, {deletion.relations_rebuilt} rebuilt",
-        *(f"left to do: {error}" for error in deletion.errors),
+        f"entities: {len(deletion.entities_deleted)} deleted, {len(deletion.entities_rebuilt)} rebuilt;"
+        f" relations: {deletion.relations_deleted} deleted, {deletion.relations_rebuilt} rebuilt",
+        *(f"not finished: {error}" for error in deletion.errors),
     ]
     return report_with_costs(
         meter,

@@ -46,10 +46,10 @@ def reread_documents(
 ) -> Work:
     """Extract entities and relations from stored passages again, with the current settings; no file is read.
 
-    What a model has replied before is not asked again. Until a document is read, what it said stands.
+    Cached replies of the model are used. A document keeps its previous entities until its extraction is done.
     """
     if bool(names) == everything:
-        raise typer.BadParameter("name documents, or all of them by --all, and not both")
+        raise typer.BadParameter("give either document names or --all")
     chosen = None if everything else names
     if estimate:
         return _estimate(chosen, who)

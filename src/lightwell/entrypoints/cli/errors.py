@@ -1,4 +1,4 @@
-"""Exit codes, and our errors as messages: the one table from errors to exit codes."""
+"""Exit codes, and the table that maps Lightwell's errors to exit codes and hints."""
 
 import json
 from enum import IntEnum
@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.console import clean
 
 
 class Exit(IntEnum):
-    """What a shell is told."""
+    """The exit codes of the command line."""
 
     FINE = 0
     INCOMPLETE = 1
@@ -41,9 +41,9 @@ _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
     ),
     (ModelFailed, Exit.FAILED, "Finished work is kept. `lightwell doctor` tests the models."),
     (StoreFailed, Exit.FAILED, "`lightwell doctor` checks the database."),
-    (LightwellError, Exit.FAILED, "`lightwell doctor` may find the reason."),
+    (LightwellError, Exit.FAILED, "`lightwell doctor` may find the cause."),
 )
-"""From an error to its exit code, the nearest class first, with a hint for people."""
+"""Maps an error to its exit code and a hint for people; the first matching class counts."""
 
 
 def print_error(error: LightwellError, *, as_json: bool) -> Exit:

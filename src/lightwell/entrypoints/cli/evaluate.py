@@ -1,4 +1,4 @@
-"""What can be said to `lightwell eval`; what it does stands in `evaluating`."""
+"""The arguments and options of `lightwell eval`; `evaluating` does the work."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ Folder = Annotated[
         metavar="DATASET",
         exists=True,
         file_okay=False,
-        help="A folder with questions.jsonl, and documents/ or documents.tar.gz; or corpus.jsonl.",
+        help="A folder with questions.jsonl, and with documents/, documents.tar.gz or corpus.jsonl.",
     ),
 ]
 Documents = Annotated[
@@ -24,7 +24,7 @@ Documents = Annotated[
         "--documents",
         metavar="PATH",
         exists=True,
-        help="The documents of the questions, a folder or a .tar.gz, where they lie elsewhere.",
+        help="The documents, a folder or a .tar.gz, if they are not in DATASET.",
     ),
 ]
 Cases = Annotated[
@@ -42,12 +42,15 @@ Split = Annotated[
 ]
 Ablate = Annotated[
     bool,
-    typer.Option("--ablate", help="Ask again without each channel, and in each mode; takes long."),
+    typer.Option(
+        "--ablate", help="Ask again without each channel, and in each mode; this takes long."
+    ),
 ]
 Calibrate = Annotated[
     bool,
     typer.Option(
-        "--calibrate", help="Find LIGHTWELL_RERANK_SCALE and LIGHTWELL_RERANK_SHIFT from dev."
+        "--calibrate",
+        help="Find LIGHTWELL_RERANK_SCALE and LIGHTWELL_RERANK_SHIFT from the split dev.",
     ),
 ]
 Fresh = Annotated[
@@ -56,7 +59,9 @@ Fresh = Annotated[
 ]
 Save = Annotated[
     Path | None,
-    typer.Option("--save", metavar="FILE", dir_okay=False, help="Write the results there as JSON."),
+    typer.Option(
+        "--save", metavar="FILE", dir_okay=False, help="Write the results to this file, as JSON."
+    ),
 ]
 Compare = Annotated[
     Path | None,
@@ -65,7 +70,7 @@ Compare = Annotated[
         metavar="FILE",
         exists=True,
         dir_okay=False,
-        help="Show what differs from results that were saved before.",
+        help="Show what differs from saved results.",
     ),
 ]
 
@@ -93,11 +98,11 @@ def evaluate(  # noqa: PLR0913 - the options of a command are its arguments
     as_json: Json = False,
     verbose: Verbose = False,
 ) -> None:
-    """Ask questions whose answers are known, and report how many are answered rightly and where answers are lost.
+    """Ask questions whose answers are known, and report how many are answered correctly and where answers are lost.
 
-    A collection of documents is asked as a user asks, also through your chat model. A set of passages (corpus.jsonl) measures
-    what is found, and asks each question again as a reader who may not see what answers it. Everything goes into a store of its own,
-    kept for the next time; nothing of yours is touched.
+    The questions on a collection of documents are asked as a user asks, also through your chat model. A set of passages
+    (corpus.jsonl) measures retrieval, and each question is asked again by a reader who may not see what answers it.
+    Everything goes into a separate store, which the next run uses again; your projects are not touched.
     """
     import lightwell.entrypoints.cli.evaluating as evaluating
     from lightwell.entrypoints.cli.evaluation_run import Plan

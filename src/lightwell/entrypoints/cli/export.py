@@ -33,22 +33,24 @@ ExportPath = Annotated[
     Path,
     typer.Argument(
         metavar="PATH",
-        help="The file to write. csv has a file for each table: the first one goes to graph.csv, "
-        "the others beside it, to graph-relations.csv, graph-chunks.csv, graph-vectors.csv.",
+        help="The file to write. csv writes one file per table: graph.csv, and beside it "
+        "graph-relations.csv, graph-chunks.csv and graph-vectors.csv.",
     ),
 ]
 FormatName = Annotated[
     str,
-    typer.Option("--format", metavar="FORMAT", help="csv, xlsx, md or txt; else as PATH ends."),
+    typer.Option(
+        "--format", metavar="FORMAT", help="csv, xlsx, md or txt; by default the ending of PATH."
+    ),
 ]
 NoEntities = Annotated[bool, typer.Option("--no-entities", help="Leave the entities out.")]
 NoRelations = Annotated[bool, typer.Option("--no-relations", help="Leave the relations out.")]
-Chunks = Annotated[bool, typer.Option("--chunks", help="The passages too, with their text.")]
-Vectors = Annotated[bool, typer.Option("--vectors", help="The passages' embedding vectors too.")]
+Chunks = Annotated[bool, typer.Option("--chunks", help="Add the passages with their text.")]
+Vectors = Annotated[bool, typer.Option("--vectors", help="Add the passages' embedding vectors.")]
 BatchSize = Annotated[
     int, typer.Option("--batch-size", metavar="N", help="How many rows to hold in memory at once.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace existing files.")]
 
 
 _ONE: Mapping[ExportTable, str] = {
@@ -64,7 +66,7 @@ _ENDINGS = ", ".join(f".{each}" for each in ExportFormat)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions:
-    """What was said on the command line; `format` is "" when PATH says it."""
+    """The options as typed; `format` is "" if the ending of PATH decides."""
 
     path: Path
     format: str
@@ -76,10 +78,10 @@ class ExportOptions:
     replace: bool
 
     def config(self) -> ExportConfig:
-        """Return it as the library wants it; raise `Invalid` for what makes no sense."""
+        """Return the configuration of the export; raise `Invalid` if no format is given."""
         suffix = self.path.suffix.removeprefix(".").lower()
         if not (self.format or suffix):
-            raise Invalid(f"Say the format: --format, or a PATH that ends in {_ENDINGS}")
+            raise Invalid(f"Name the format with --format, or let PATH end in {_ENDINGS}")
         return ExportConfig(
             format=parse_export_format(self.format or suffix),
             output_path=self.path,
@@ -94,7 +96,7 @@ class ExportOptions:
 
 @dataclass(slots=True)
 class _ProgressBars:
-    """A bar for each table in a terminal, a line at each one's end elsewhere."""
+    """One bar per table on a terminal; elsewhere one line at the end of each table."""
 
     console: Console
     bars: Progress
@@ -132,10 +134,10 @@ def export_files(  # noqa: PLR0913 - the options of a command are its arguments
     batch_size: BatchSize = 1000,
     force: Force = False,
 ) -> Work:
-    """Write the entities and relations that the reader may see to files, and more on request.
+    """Write the entities and relations that the reader may see to files; optionally passages and vectors.
 
-    All of it is as it was at one moment, and a file appears only when it is complete. Texts that a
-    spreadsheet would calculate (they begin with = + - @) have an apostrophe before them in csv, and are
+    All files show the store at one moment, and a file appears only when it is complete. A text that a
+    spreadsheet might run as a formula (it begins with = + - @) gets an apostrophe in front in csv, and is
     marked as text in xlsx.
     """
     options = ExportOptions(
@@ -152,7 +154,7 @@ def export_files(  # noqa: PLR0913 - the options of a command are its arguments
 
 
 async def _write_files(options: ExportOptions, who: Sequence[str] | None) -> Report:
-    """Write what the reader may see to files, and report which and how much."""
+    """Write what the reader may see to files, and report the files and their rows."""
     from lightwell.curate.exporting import require_writable
 
     parse_reader_tags(who)  # wrong input is reported before anything else
@@ -196,7 +198,11 @@ def _lines(exported: Exported) -> Sequence[Text]:
             if exported.shortened_texts == 1
             else f"{exported.shortened_texts:,} texts were"
         )
-        lines.append(Text(f"{cut} cut, since a cell holds 32,767 characters; csv holds all of it."))
+        lines.append(
+            Text(
+                f"{cut} cut, because a cell holds at most 32,767 characters; csv does not cut texts."
+            )
+        )
     return lines
 
 

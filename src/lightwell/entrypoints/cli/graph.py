@@ -24,7 +24,7 @@ graph = new_group(
 )
 
 
-_ENTITY = "Its name, its reference or its id, as `graph list` shows."
+_ENTITY = "The name, reference or id of an entity, as `graph list` shows."
 
 
 EntityName = Annotated[str, typer.Argument(metavar="ENTITY", help=_ENTITY)]
@@ -41,7 +41,7 @@ Passages = Annotated[
     typer.Option(
         "--passage",
         metavar="PASSAGE",
-        help="Only what comes from this passage, by its reference or id; may be repeated.",
+        help="Only relations that this passage states, by its reference or id. Repeat it for several.",
     ),
 ]
 
@@ -57,10 +57,10 @@ async def list_entities(
     who: As = None,
     limit: Rows = 100,
     after: Annotated[
-        str, typer.Option("--after", metavar="REFERENCE", help="Only those after this one.")
+        str, typer.Option("--after", metavar="REFERENCE", help="Only entities after this one.")
     ] = "",
 ) -> Report:
-    """List the entities that the documents you may see speak of."""
+    """List the entities that documents you may see mention."""
     async with open_as(who) as (kb, reader):
         held = [each async for each in kb.graph.entities(reader, after=after, limit=limit + 1)]
     page = held[:limit]
@@ -106,10 +106,10 @@ def list_relations(
     passage: Passages = None,
     limit: Rows = 100,
     after: Annotated[
-        str, typer.Option("--after", metavar="RELATION", help="Only those after this one.")
+        str, typer.Option("--after", metavar="RELATION", help="Only relations after this one.")
     ] = "",
 ) -> Work:
-    """List the relations that the documents you may see state, by the references of their ends."""
+    """List the relations that documents you may see state, by the references of their entities."""
     if passage:
         return _list_relations_of(passage, who)
     return _list_relations(who, after=after, limit=limit)
@@ -123,7 +123,7 @@ async def list_entities_of(
     *,
     who: As = None,
 ) -> Report:
-    """List the entities that passages speak of; `documents passages` lists the passages of a document."""
+    """List the entities that passages mention; `documents passages` lists the passages of a document."""
     async with open_as(who) as (kb, reader):
         found = await kb.graph.entities_of(reader, passages)
     table = new_table("entity", "kind", "passages", "reference")

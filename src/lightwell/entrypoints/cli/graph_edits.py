@@ -1,4 +1,4 @@
-"""`graph create`, `rename`, `describe`, `relate` and `delete`: what a person writes of entities and relations."""
+"""`graph create`, `rename`, `describe`, `relate` and `delete`: edits that people make to entities and relations."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -30,14 +30,14 @@ For = Annotated[
     typer.Option(
         "--acl",
         metavar="TAG",
-        help="Who may see your change: team:sales. Several by commas, or by repeating it. "
-        "By default, of those who share a tag with you, whoever knows what you speak of.",
+        help="Who may see your change: team:sales. Several by commas, or by repeating the option. "
+        "By default those of your groups whose documents mention the entity.",
     ),
 ]
 
 
 Kind = Annotated[
-    str, typer.Option("--kind", metavar="KIND", help="A small word: person, organization, term.")
+    str, typer.Option("--kind", metavar="KIND", help="One word: person, organization, term.")
 ]
 
 
@@ -49,7 +49,7 @@ Sources = Annotated[
     typer.Option(
         "--source",
         metavar="PASSAGE",
-        help="A passage that says so, by reference or id (`lightwell documents passages`); repeat it for several.",
+        help="A passage that supports it, by reference or id (`lightwell documents passages`). Repeat it for several.",
     ),
 ]
 
@@ -72,7 +72,7 @@ Keys = Annotated[
 
 @command(graph, "create", 'lightwell graph create "Osprey Plant" --kind site --as team:us')
 async def create_entity(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name.")],
     *,
     kind: Kind = "",
     description: Description = "",
@@ -91,7 +91,7 @@ async def create_entity(
 @command(graph, "rename", 'lightwell graph rename "Acme Corp" "Acme International" --as team:us')
 def rename_entity(
     name: EntityName,
-    new_name: Annotated[str, typer.Argument(metavar="NAME", help="What it is called now.")],
+    new_name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
     *,
     who: As = None,
     acl: For = None,
@@ -116,7 +116,7 @@ def describe_entity(
     who: As = None,
     acl: For = None,
 ) -> Work:
-    """Set an entity's kind or description; it overrides what documents say, also when they are read again."""
+    """Set an entity's kind or description; it overrides what documents say, also after they are ingested again."""
     manual_edit = ManualEdit(kind=kind, description=description, sources=tuple(source or ()))
     return _edit(name, manual_edit, who, acl)
 
@@ -158,13 +158,14 @@ async def relate_entities(  # noqa: PLR0913 - the options of a command are its a
     predicate: Related = Predicate.RELATED_TO,
     description: Description = "",
     weight: Annotated[
-        float, typer.Option("--weight", help="How much it counts beside what documents state.")
+        float, typer.Option("--weight", help="The weight, which is added to that of the documents.")
     ] = 1.0,
     comparison: Annotated[
-        str, typer.Option("--comparison", help="How they compare; with COMPARED_TO only.")
+        str, typer.Option("--comparison", help="How the two compare; only with COMPARED_TO.")
     ] = "",
     use_case: Annotated[
-        str, typer.Option("--use-case", help="What for; with COMPARED_TO only.")
+        str,
+        typer.Option("--use-case", help="The use case of the comparison; only with COMPARED_TO."),
     ] = "",
     who: As = None,
     acl: For = None,
@@ -217,7 +218,7 @@ def delete_relations(
     who: As = None,
     yes: Yes = False,
 ) -> Work:
-    """Hide several relations at once, or none where one of them is not there."""
+    """Hide several relations at once; if one of them does not exist, none is hidden."""
     confirm(f"Delete {len(keys)} relations?", yes=yes)
     return _delete_relations(keys, who)
 
@@ -233,7 +234,7 @@ def delete_entities(
     who: As = None,
     yes: Yes = False,
 ) -> Work:
-    """Hide several entities at once, or none where one of them is not there."""
+    """Hide several entities at once; if one of them does not exist, none is hidden."""
     confirm(f"Delete {len(names)} entities?", yes=yes)
     return _delete_entities(names, who)
 
@@ -241,7 +242,7 @@ def delete_entities(
 async def _edit(
     name: str, manual_edit: ManualEdit, who: Sequence[str] | None, acl: Sequence[str] | None
 ) -> Report:
-    """Write down what is said of an entity, and report it as it is now."""
+    """Store an edit of an entity, and report the entity as it is now."""
     tags = parse_document_tags(acl)
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
@@ -250,7 +251,7 @@ async def _edit(
     document = {**entity_json(now), "previousEntityRef": old}
     if old == now.ref:
         return report_with_costs(meter, document, entity_fields(now))
-    told = f"The reference is {now.ref} from now on; {old} still names the same entity."
+    told = f"The reference is now {now.ref}; {old} still names the same entity."
     return report_with_costs(meter, document, Group(entity_fields(now), Text(clean(told))))
 
 
@@ -259,9 +260,7 @@ async def _delete(name: str, who: Sequence[str] | None) -> Report:
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         was = await kb.graph.delete(reader, name)
-    text = (
-        f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows again what documents say."
-    )
+    text = f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows it again, as documents describe it."
     return report_with_costs(meter, {"deleted": entity_json(was)}, Text(clean(text)))
 
 

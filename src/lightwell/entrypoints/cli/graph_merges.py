@@ -1,4 +1,4 @@
-"""`graph merge`, `unmerge`, `merges`, `proposals` and `reject`: several entities made one, by a person."""
+"""`graph merge`, `unmerge`, `merges`, `proposals` and `reject`: several entities that people make one."""
 
 from typing import Annotated
 from uuid import UUID
@@ -28,7 +28,10 @@ from lightwell.entrypoints.cli.store import open_as
 )
 async def merge_entities(
     sources: Annotated[
-        list[str], typer.Argument(metavar="ENTITY...", help="The entities to merge; see `show`.")
+        list[str],
+        typer.Argument(
+            metavar="ENTITY...", help="The entities to merge, by name, reference or id."
+        ),
     ],
     *,
     into: Annotated[
@@ -43,7 +46,7 @@ async def merge_entities(
 ) -> Report:
     """Merge several entities into one; their names become aliases.
 
-    Documents that come later are read so too. `graph unmerge` takes it back without a trace.
+    The merge also holds for documents that are ingested later. `graph unmerge` undoes it completely.
     """
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
@@ -62,7 +65,7 @@ async def merge_entities(
 @command(graph, "unmerge", 'lightwell graph unmerge "ACME Inc" --as team:us')
 async def unmerge_entity(
     name: Annotated[
-        str, typer.Argument(metavar="ENTITY", help="What was merged, or the id of the merge.")
+        str, typer.Argument(metavar="ENTITY", help="The merged entity, or the id of the merge.")
     ],
     *,
     who: As = None,
@@ -90,7 +93,10 @@ async def list_merges(
     who: As = None,
     limit: Rows = 100,
     after: Annotated[
-        str, typer.Option("--after", metavar="MERGE", help="Only those before this one, by its id.")
+        str,
+        typer.Option(
+            "--after", metavar="MERGE", help="Only merges older than this one, by its id."
+        ),
     ] = "",
 ) -> Report:
     """List active merges of which you see both sides, the latest first."""
@@ -129,7 +135,7 @@ async def list_merge_proposals(
 ) -> Report:
     """List possible duplicates with the evidence; nothing is merged.
 
-    Looks at the 500 entities that documents spoke of last, or at the one named.
+    Compares the 500 entities that were mentioned last, or only the one given by --about.
     """
     async with open_as(who) as (kb, reader):
         found = await kb.graph.proposals(reader, about=about, limit=limit)
@@ -141,7 +147,7 @@ async def list_merge_proposals(
             clean(each.other.name),
             _evidence_text(each),
         )
-    nothing = Text("Nothing that you may see looks like one thing under two names.")
+    nothing = Text("There are no possible duplicates that you may see.")
     return Report(
         document={"proposals": [_proposal(each) for each in found]},
         text=table if found else nothing,
@@ -155,10 +161,10 @@ async def reject_merge(
     *,
     who: As = None,
 ) -> Report:
-    """Reject a proposed merge, so that it is never proposed again."""
+    """Reject a proposed merge; it is not proposed again."""
     async with open_as(who) as (kb, reader):
         pair = await kb.graph.reject(reader, one, other)
-    text = f"{pair[0].name} and {pair[1].name} are two; they are not proposed again."
+    text = f"{pair[0].name} and {pair[1].name} stay separate; this merge is not proposed again."
     return Report(
         document={"rejected": [entity_json(each) for each in pair]}, text=Text(clean(text))
     )
@@ -194,7 +200,7 @@ def _proposal(proposal: MergeProposal) -> json_output.Json:
 
 def _merged(result: MergeResult) -> RenderableType:
     redirected = count_of(result.relations_redirected, "relation")
-    joined = f", {result.relations_deduped} of them joined with one that was there"
+    joined = f", {result.relations_deduped} of them joined with an existing one"
     related = (
         f"{redirected} redirected{joined if result.relations_deduped else ''}."
         if result.relations_redirected or not result.note
@@ -207,16 +213,16 @@ def _merged(result: MergeResult) -> RenderableType:
     )
     return Group(
         Text(clean(f"Merged {merged} into {result.target_entity.name}. {related}")),
-        dim(f"`lightwell graph unmerge {result.merge_id}` takes it back."),
+        dim(f"`lightwell graph unmerge {result.merge_id}` undoes it."),
     )
 
 
 def _evidence_text(proposal: MergeProposal) -> str:
     words = {
-        "email": "the address",
-        "domain": "the domain",
-        "alias": "the alias",
-        "name": "names alike by",
+        "email": "same address",
+        "domain": "same domain",
+        "alias": "alias",
+        "name": "similarity of the names",
     }
     reasons = [f"{words.get(field, field)} {value}" for field, value in proposal.evidence.items()]
     if proposal.shared_neighbours:

@@ -1,4 +1,4 @@
-"""`graph split`, `unsplit` and `splits`: one name that means two entities."""
+"""`graph split`, `unsplit` and `splits`: for one name that means two entities."""
 
 from typing import Annotated
 from uuid import UUID
@@ -32,7 +32,9 @@ async def split_entity(
     into: Annotated[
         str,
         typer.Option(
-            "--into", metavar="NAME", help="What the other one is called, known already or not."
+            "--into",
+            metavar="NAME",
+            help="The name of the other entity, which is created if it does not exist.",
         ),
     ],
     document: Annotated[
@@ -40,7 +42,7 @@ async def split_entity(
         typer.Option(
             "--document",
             metavar="DOCUMENT",
-            help="A document that speaks of the other one, by URL, reference or id; may be repeated.",
+            help="A document that mentions the other entity, by URL, reference or id. Repeat it for several.",
         ),
     ] = None,
     passage: Annotated[
@@ -48,14 +50,14 @@ async def split_entity(
         typer.Option(
             "--passage",
             metavar="PASSAGE",
-            help="A passage that does, by reference or id (`lightwell documents passages`); may be repeated.",
+            help="A passage that mentions it, by reference or id (`lightwell documents passages`). Repeat it for several.",
         ),
     ] = None,
     who: As = None,
 ) -> Report:
-    """Say that one name means two things: what these documents or passages say is of the other one.
+    """Split an entity whose name means two things: move its mentions in some documents or passages to the other one.
 
-    Reading the documents again keeps it. `graph unsplit` undoes it.
+    Ingesting the documents again keeps the split. `graph unsplit` undoes it.
     """
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
@@ -70,7 +72,7 @@ async def split_entity(
     }
     moved = count_of(done.passages, "passage")
     text = Group(
-        Text(clean(f"{moved} now about {done.part.name} ({done.part.ref}).")),
+        Text(clean(f"{moved} moved to {done.part.name} ({done.part.ref}).")),
         dim(f"`lightwell graph unsplit {done.split_id}` undoes it."),
     )
     return report_with_costs(meter, counts, text)
@@ -95,7 +97,13 @@ async def unsplit_entity(
     return report_with_costs(
         meter,
         {"entities": [entity_json(each) for each in whole]},
-        Text(clean(f"Whole again: {names}." if whole else "The split is undone.")),
+        Text(
+            clean(
+                f"The split is undone. These entities have the mentions again: {names}."
+                if whole
+                else "The split is undone."
+            )
+        ),
     )
 
 
@@ -110,16 +118,19 @@ async def list_splits(
     who: As = None,
     limit: Rows = 100,
     after: Annotated[
-        str, typer.Option("--after", metavar="SPLIT", help="Only those before this one, by its id.")
+        str,
+        typer.Option(
+            "--after", metavar="SPLIT", help="Only splits older than this one, by its id."
+        ),
     ] = "",
 ) -> Report:
-    """List the splits that hold in documents that you may see, the latest first."""
+    """List active splits in documents that you may see, the latest first."""
     behind = _split_id(after) if after else None
     async with open_as(who) as (kb, reader):
         held = await kb.graph.splits(reader, after=behind, limit=limit + 1)
     page = held[:limit]
     following = str(page[-1].split_id) if len(held) > limit else None
-    table = new_table("named", "split off as", "documents", "when", "split")
+    table = new_table("name", "split off as", "documents", "when", "split")
     for each in page:
         table.add_row(
             clean(", ".join(each.names)),
@@ -151,5 +162,5 @@ def _split_id(text: str) -> SplitId:
         return SplitId(UUID(text.strip()))
     except ValueError as error:
         raise Invalid(
-            f"{text!r} is no id of a split; `lightwell graph splits` shows them"
+            f"{text!r} is not a split id; `lightwell graph splits` lists the ids"
         ) from error

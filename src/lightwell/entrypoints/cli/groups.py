@@ -1,4 +1,4 @@
-"""How a function becomes a command: its name, examples, `--json`, `--verbose`, and its confirmation."""
+"""Registers functions as commands, adds `--json` and `--verbose`, and asks for confirmation."""
 
 import inspect
 import sys
@@ -24,7 +24,7 @@ _AT_THE_END = (("as_json", Json), ("verbose", Verbose))
 
 
 class QuestionCommand(TyperCommand):
-    """A command on one question, which a shell splits into words unless it is quoted."""
+    """A command that takes one question. A shell splits a question into several arguments unless it is quoted."""
 
     allow_extra_args = True
 
@@ -50,7 +50,7 @@ def new_group(summary: str, *examples: str) -> typer.Typer:
 
 
 def single_command() -> typer.Typer:
-    """Return the place of one command that belongs to no group."""
+    """Return the Typer app of one command that belongs to no group."""
     return typer.Typer(rich_markup_mode=None, add_completion=False)
 
 
@@ -73,7 +73,7 @@ def command(
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask before something is deleted; end the command where the answer is no, or where nobody can answer."""
+    """Ask for confirmation; end the command if the answer is no, or if there is no terminal to ask on."""
     if yes:
         return
     if not sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""What the command line adds to a source: a topic for documents without one, and a guard against unseen ones."""
+"""Adds to a source a default topic, and refuses new documents that nobody could see."""
 
 import hashlib
 from collections.abc import AsyncIterator, Mapping
@@ -16,16 +16,17 @@ from lightwell.ports import (
 
 _NO_TAGS = (
     "it has no access tags, so nobody could see it; "
-    "give --acl TAG, or `acl_tags` in its front matter or in a .lightwell.yaml"
+    "set --acl TAG, or `acl_tags` in its front matter or in a .lightwell.yaml"
 )
 
 
 @dataclass(slots=True, kw_only=True)
 class GuardedSource:
-    """A source that hands over no new document that nobody could see, and counts who may see the others.
+    """A source that reports a new document without access tags as unreadable, and records the tags of the others.
 
-    One that is known and has lost its tags passes, since from now on nobody may see it; it is counted in `unseen`.
-    `tags` are each document's by URL; `overruled` says of those to which the tags `acl` do not apply what set theirs.
+    A known document that has lost its tags is passed on, so that it is hidden from everybody; `unseen` lists it.
+    `tags` maps a document's URL to its tags. `overruled` maps the URL of each document to which `acl` does not apply
+    to what set its tags.
     """
 
     source: Connector
@@ -38,12 +39,12 @@ class GuardedSource:
 
     @property
     def scope(self) -> str:
-        """Return the source's own."""
+        """Return the scope of the wrapped source."""
         return self.source.scope
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield what the source does, with the topic, and without what nobody could see."""
-        # with a topic no hash of the source's own is the known one, so it has to hand over everything
+        """Yield the changes of the source, with the topic added and untagged new documents refused."""
+        # a topic is part of the stored hash, so the source's own hashes never match: ask it for every document
         told = dict.fromkeys(known, "") if self.topic else known
         async for change in self.source.changes(told):
             match change:

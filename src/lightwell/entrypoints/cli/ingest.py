@@ -1,4 +1,4 @@
-"""`ingest`: brings files and folders in, enqueues them, or estimates the cost."""
+"""`ingest`: ingests files and folders, enqueues them, or estimates the cost."""
 
 import asyncio
 from collections.abc import Generator, Sequence
@@ -53,7 +53,7 @@ def ingest_paths(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", exists=True, help="Files, or folders with all that is below them."
+            metavar="PATH...", exists=True, help="Files, or folders with everything below them."
         ),
     ],
     *,
@@ -63,7 +63,7 @@ def ingest_paths(
             "--acl",
             metavar="TAG",
             help="Who may see documents that name no access tags themselves: team:sales. "
-            "Several by commas, or by repeating it.",
+            "Several by commas, or by repeating the option.",
         ),
     ] = None,
     topic: Annotated[
@@ -76,9 +76,9 @@ def ingest_paths(
 ) -> Work:
     """Ingest documents; later runs process only what is new, changed or deleted.
 
-    Reads markdown, pdf, docx, html and plain text. Who may see a document stands in its front matter
-    (`acl_tags`) or in a .lightwell.yaml beside it, or else in --acl. A document that cannot be read is
-    reported with its reason, and the others are ingested. Ctrl-C loses nothing: the next run continues.
+    Reads markdown, pdf, docx, html and plain text. The access tags of a document come from its front
+    matter (`acl_tags`), from a .lightwell.yaml beside or above it, or else from --acl. If a document cannot be
+    read, the report gives the reason, and the others are ingested. Ctrl-C loses nothing: the next run continues.
     """
     if estimate:
         return _estimate(paths, acl, topic=topic)
@@ -90,7 +90,7 @@ def ingest_paths(
 async def _ingest(
     paths: Sequence[Path], acl: Sequence[str] | None, *, topic: str, budget: int | None
 ) -> Report:
-    """Bring the paths in and report what became of each document; `budget` goes before the settings'."""
+    """Ingest the paths and report the result of each document; `budget` overrides the settings."""
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
     sources = _sources(paths, acl, topic)
@@ -119,9 +119,9 @@ async def _ingest(
 
 
 async def _estimate(paths: Sequence[Path], acl: Sequence[str] | None, *, topic: str) -> Report:
-    """Report what reading the paths would cost; nothing is spent or stored.
+    """Report what ingesting the paths would cost; no model is called, and nothing is stored.
 
-    Where no store exists, an empty one in a temporary folder stands in for it, and is deleted again.
+    If no store exists, an empty one in a temporary folder replaces it, and is deleted afterwards.
     """
     sources, chosen = _sources(paths, acl, topic), settings()
     with _existing_or_temporary(chosen) as there:
@@ -147,7 +147,7 @@ def _existing_or_temporary(settings: "Settings") -> "Generator[Settings]":
 
 
 async def _enqueue(paths: Sequence[Path], acl: Sequence[str] | None, *, topic: str) -> Report:
-    """Enqueue what changed in the paths, and leave the work to workers."""
+    """Enqueue what changed in the paths; workers do the rest."""
     from lightwell.entrypoints.cli.ingest_report import IngestSummary
 
     sources = _sources(paths, acl, topic)

@@ -1,4 +1,4 @@
-"""What an ingestion reports: each document once, who may see the documents, and what failed."""
+"""The report of an ingestion: each document once, who may see the documents, and what failed."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,14 +27,14 @@ T = TypeVar("T")
 _MAX_ORIGINS = 10
 _READ = (DocumentChange.NEW, DocumentChange.CHANGED, DocumentChange.RENAMED)
 _UNSEEN = (
-    "{} without access tags, which nobody may see any more; "
-    "give --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
+    "{} without access tags, so nobody may see it any more. "
+    "Set --acl TAG, or `acl_tags` in front matter or in a .lightwell.yaml."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestSummary:
-    """What one `ingest` did over all its paths; `done` is None where the work was left to workers."""
+    """What one `ingest` did over all its paths; `done` is None if workers do the work."""
 
     found: Sequence[SyncResult]
     done: Sequence[Outcome] | None
@@ -42,7 +42,7 @@ class IngestSummary:
     usage: costs.Costs = costs.NOTHING
 
     def report(self) -> Report:
-        """Return the counts and each failure; incomplete when there is one."""
+        """Return the counts and each failure; the exit code is incomplete if there is one."""
         troubles, warnings = self._troubles(), self._warnings()
         failed = {each.url for each in troubles}
         counts = self._counts(failed)
@@ -98,9 +98,9 @@ class IngestSummary:
         return known + read
 
     def _counts(self, failed: set[str]) -> dict[str, int]:
-        """Return how many documents came to what end, each counted once; `failed` ones are left out.
+        """Return how many documents had which result, each counted once, without the `failed` ones.
 
-        `finished` are those that an earlier run enqueued and this one read.
+        A `finished` document was enqueued by an earlier run and ingested by this one.
         """
         ends = {url: change.value for sync in self.found for url, change in sync.documents.items()}
         for each in self.done or ():
@@ -113,7 +113,7 @@ class IngestSummary:
 
 
 def _of_read(failed: set[str], by_url: Iterable[Mapping[str, T]]) -> Iterator[T]:
-    """Yield what is said of each document, those that failed left out."""
+    """Yield the value of each document that did not fail."""
     for said in by_url:
         yield from (value for url, value in said.items() if url not in failed)
 
@@ -137,13 +137,17 @@ def _tag_lines(tagged: Counter[Tags], overruled: Counter[str]) -> list[Text]:
         for tags, count in tagged.most_common(_MAX_ORIGINS)
     ]
     if len(tagged) > _MAX_ORIGINS:
-        lines.append(Text(f"{len(tagged) - _MAX_ORIGINS} other sets of tags: see --json"))
+        lines.append(
+            Text(f"and {len(tagged) - _MAX_ORIGINS} other sets of tags; --json lists them")
+        )
     for by, count in overruled.most_common(_MAX_ORIGINS):
         told = f"--acl did not apply to {count}: {clean(unquote(by))} sets other tags"
         lines.append(Text(told, style="yellow"))
     if len(overruled) > _MAX_ORIGINS:
         rest = sum(overruled.values()) - sum(dict(overruled.most_common(_MAX_ORIGINS)).values())
-        lines.append(Text(f"--acl did not apply to {rest} others: see --json", style="yellow"))
+        lines.append(
+            Text(f"--acl did not apply to {rest} others; --json lists them", style="yellow")
+        )
     return lines
 
 

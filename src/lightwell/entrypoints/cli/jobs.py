@@ -24,7 +24,7 @@ jobs = new_group(
     "lightwell jobs list --as team:us --state failed",
 )
 runs = new_group(
-    "List and show ingestion runs, and where each source left off.",
+    "List and show ingestion runs, and the cursor of each source.",
     "lightwell runs list --as team:us",
     "lightwell runs cursors --as team:us",
 )
@@ -97,7 +97,7 @@ async def retry_job(
     *,
     who: As = None,
 ) -> Report:
-    """Queue a failed or cancelled job again; a worker or the next ingest continues it where it stopped."""
+    """Enqueue a failed or cancelled job again; a worker or the next ingest continues it where it stopped."""
     async with open_as(who) as (kb, reader):
         found = await kb.jobs.retry(reader, JobId(job))
     return _job(found)
@@ -165,7 +165,7 @@ async def list_cursors(
     *,
     who: As = None,
 ) -> Report:
-    """List where the last complete sync of each source left off."""
+    """List the cursor of each source: the position that its last complete sync reached."""
     async with open_as(who) as (kb, reader):
         found = await kb.jobs.cursors(reader)
     table = new_table("source", "part", "cursor", "moved")
@@ -181,7 +181,7 @@ async def list_cursors(
         }
         for each in found
     ]
-    nothing = Text("No source has been followed to its end yet.")
+    nothing = Text("No source has a complete sync yet.")
     return Report(document={"cursors": document}, text=table if found else nothing)
 
 

@@ -13,7 +13,7 @@ As = Annotated[
     typer.Option(
         "--as",
         metavar="WHO",
-        help="Who asks: an access tag, such as team:sales. Several by commas, or by repeating it.",
+        help="Who asks: an access tag, such as team:sales. Several by commas, or by repeating the option.",
     ),
 ]
 Json = Annotated[
@@ -24,7 +24,7 @@ Rows = Annotated[int, typer.Option("--limit", min=1, help="How many, at most.")]
 PageSize = Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many, at most.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")]
 Before = Annotated[
-    UUID | None, typer.Option("--before", metavar="ID", help="Only those older than this one.")
+    UUID | None, typer.Option("--before", metavar="ID", help="Only entries older than this one.")
 ]
 Topic = Annotated[
     str, typer.Option("--topic", metavar="TOPIC", help="Only documents with this topic tag.")
@@ -37,14 +37,14 @@ Where = Annotated[
     Mode,
     typer.Option(
         "--mode",
-        help="Where to look: passages (naive), entities (local), relations (global), both (hybrid), "
-        "everywhere (mix), or nowhere (bypass: the model answers by itself, and says so).",
+        help="Where to search: passages (naive), entities (local), relations (global), both (hybrid), "
+        "everywhere (mix), or nowhere (bypass: the model answers without documents, and the answer says so).",
     ),
 ]
 
 
 class SearchMode(StrEnum):
-    """The modes that look for passages: all but `bypass`, which looks nowhere."""
+    """The modes that search for passages: all but `bypass`, which does not search."""
 
     NAIVE = Mode.NAIVE.value
     LOCAL = Mode.LOCAL.value
@@ -62,20 +62,25 @@ SearchWhere = Annotated[
     typer.Option(
         "--mode",
         case_sensitive=False,
-        help="Where to look: passages (naive), entities (local), relations (global), both (hybrid) "
+        help="Where to search: passages (naive), entities (local), relations (global), both (hybrid) "
         "or everywhere (mix).",
     ),
 ]
 Estimate = Annotated[
     bool,
-    typer.Option("--estimate", help="Only estimate the model's cost; nothing is spent or stored."),
+    typer.Option(
+        "--estimate", help="Only estimate the cost of the model; call nothing and store nothing."
+    ),
 ]
 NoWait = Annotated[
-    bool, typer.Option("--no-wait", help="Only enqueue; leave the work to `lightwell worker`.")
+    bool, typer.Option("--no-wait", help="Only enqueue; `lightwell worker` does the work.")
 ]
 Budget = Annotated[
     int | None,
     typer.Option(
-        "--budget", metavar="TOKENS", min=0, help="Stop before more are spent; 0 is no limit."
+        "--budget",
+        metavar="TOKENS",
+        min=0,
+        help="Stop before more tokens are spent; 0 is no limit.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""How far an operation is: a bar or lines for an ingestion, a spinner while a chat model is asked."""
+"""Progress of an operation: a bar or lines for an ingestion, a spinner while a chat model is called."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from lightwell.models.meter import Meter
 
 _WIDTH = 60
-"""Characters beside the bar: the end of a path tells more than its beginning."""
+"""Characters beside the bar: the last ones of a path, because its end says more than its beginning."""
 
 WAITING = "Waiting for the model (Ctrl-C stops)"
 
 _LARGE = 200
-"""Passages of a document that is worth lines of its own."""
+"""Passages from which on a document's own progress is shown."""
 
 
 @dataclass(slots=True)
 class IngestProgress:
-    """What `KnowledgeBase.ingest` tells: pass `begun`, `tell` and `progress`."""
+    """Shows the progress of `KnowledgeBase.ingest`: pass it `start`, `advance` and `progress` as callbacks."""
 
     console: Console
     bar: Progress
@@ -38,13 +38,13 @@ class IngestProgress:
     shown: tuple[str, str, int] = ("", "", 0)
 
     def start(self, result: "SyncResult", open_jobs: int) -> None:
-        """Take note of how many documents are to be read."""
+        """Set the number of documents to ingest."""
         del result
         self.total += open_jobs
         self.bar.update(self.bar.task_ids[0], description="Reading", total=self.total)
 
     def progress(self, progress: "Moved") -> None:
-        """Show how far a step has come within one document; without a terminal only of a large one, at each tenth."""
+        """Show the progress within one document; without a terminal only for a large one, at each tenth."""
         name = file_name(progress.url)
         share = f" {progress.done:,} of {progress.total:,} passages" if progress.total else ""
         line = f"{name}: {progress.step}{share}"
@@ -56,7 +56,7 @@ class IngestProgress:
             self.shown = tenth
 
     def advance(self, outcome: "Outcome") -> None:
-        """Show that one document has come to its end."""
+        """Show that one document is done."""
         self.done += 1
         self.total = max(self.total, self.done)
         name = file_name(outcome.url)
@@ -92,7 +92,7 @@ def show_progress(console: Console) -> Generator[IngestProgress]:
 
 
 class WaitingLine:
-    """A line with a spinner on stderr while at least one call is under way; nothing where stderr is no terminal."""
+    """A line with a spinner on stderr while at least one call runs; nothing if stderr is not a terminal."""
 
     def __init__(self) -> None:
         self._calls = 0
@@ -100,7 +100,7 @@ class WaitingLine:
 
     @contextmanager
     def show(self) -> Generator[None]:
-        """Show the line until the end of the block, once for all blocks that run side by side."""
+        """Show the line until the end of the block; concurrent blocks share one line."""
         self._calls += 1
         if self._calls == 1:
             self._begin()
@@ -124,7 +124,7 @@ class WaitingLine:
 
 
 def question_meter() -> "Meter":
-    """Return a meter for a command that answers somebody who waits for it."""
+    """Return a meter that shows the waiting line, for commands that a person waits for."""
     from lightwell.models.meter import Meter
 
     return Meter(waiting=WaitingLine().show)

@@ -18,13 +18,13 @@ project = new_group("Delete a whole project.", "lightwell project delete trial -
 def delete_project(
     name: Annotated[
         str,
-        typer.Argument(metavar="PROJECT", help="Its name, as LIGHTWELL_PROJECT has it."),
+        typer.Argument(metavar="PROJECT", help="Its name, as in LIGHTWELL_PROJECT."),
     ],
     *,
     yes: Yes = False,
 ) -> Work:
-    """Delete a project and all that belongs to it, whoever may see it; the files themselves stay."""
-    confirm(f"Delete the project {name} and all that is in it?", yes=yes)
+    """Delete a project with everything in it, whoever may see it; the ingested files stay."""
+    confirm(f"Delete the project {name} with everything in it?", yes=yes)
     return _delete(name)
 
 

@@ -1,4 +1,4 @@
-"""`search`: the passages that are relevant to a question; `keywords`: what the graph search looks for."""
+"""`search`: lists the passages that are relevant to a question; `keywords`: shows the keywords for the graph search."""
 
 import time
 
@@ -52,7 +52,7 @@ async def search_passages(
 async def show_keywords(
     question: Question,
 ) -> Report:
-    """Show a question's keywords: themes lead to relations, names and terms to entities."""
+    """Show a question's keywords: themes find relations, names and terms find entities."""
     meter = question_meter()
     async with open_project(settings_of_store(), meter) as kb:
         found = await kb.keywords(question)

@@ -1,4 +1,4 @@
-"""`status`: counts what the reader may see."""
+"""`status`: counts what the reader may see, and the waiting documents."""
 
 from lightwell.entrypoints.cli.console import fields
 from lightwell.entrypoints.cli.execution import Report
@@ -14,7 +14,7 @@ async def count_visible(
     *,
     who: As = None,
 ) -> Report:
-    """Count what the reader may see, and what still waits for a worker."""
+    """Count the documents, passages, entities and relations that the reader may see, and the waiting documents."""
     async with open_as(who) as (kb, reader):
         held = await kb.status(reader)
     documents = {state.value: count for state, count in held.documents.items()}

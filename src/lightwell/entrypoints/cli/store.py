@@ -1,4 +1,4 @@
-"""Opens the store for a reader, whose access tags were typed: `open_as`."""
+"""Opens the store for the reader that `--as` names."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ def settings() -> "Settings":
 def settings_of_store() -> "Settings":
     """Return the settings of a command that needs an existing store; raise `NotFound` where there is none.
 
-    Only commands that bring documents in create a store.
+    Only commands that ingest documents create a store.
     """
     from lightwell.wiring.database import has_store
 
@@ -72,17 +72,17 @@ async def open_as(
 
 
 def parse_reader_tags(words: Sequence[str] | None) -> Tags:
-    """Return the tags that these words of `--as` name; raise `Invalid` when there are none or one is no tag."""
+    """Return the tags that these words of `--as` name; raise `Invalid` if there are none, or if a word is not a tag."""
     found = _split(words)
     if not found:
         raise Invalid(
-            "Say who asks: --as team:sales (an access tag); several by commas or by repeating it"
+            "Name who asks: --as team:sales (an access tag); several by commas or by repeating the option"
         )
     return parse_tags(found)
 
 
 def parse_document_tags(words: Sequence[str] | None) -> Tags:
-    """Return the tags that these words of `--acl` name, none for none; raise `Invalid` for what is no tag."""
+    """Return the tags that these words of `--acl` name, none if there are no words; raise `Invalid` if a word is not a tag."""
     return parse_tags(_split(words))
 
 

@@ -17,7 +17,7 @@ from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_l
 
 
 def describe_place(locator: Locator, title: str) -> str:
-    """Return where in the document with this title a text stands, as in `page 3, Radio › Range`; "" for all of it."""
+    """Return a place in the document with this title, such as `page 3, Radio › Range`; "" for the whole document."""
     pages = ""
     if locator.page is not None:
         several = locator.last_page is not None and locator.last_page > locator.page
@@ -27,7 +27,7 @@ def describe_place(locator: Locator, title: str) -> str:
 
 
 def answer(answer: Answer) -> RenderableType:
-    """Return an answer with its numbered citations, or what came nearest."""
+    """Return an answer with its numbered citations, or the nearest passages if there is no answer."""
     return Group(_answer_text(answer), citations_and_notes(answer))
 
 
@@ -43,7 +43,7 @@ def _answer_text(answer: Answer) -> Text:
 
 
 def citations_and_notes(answer: Answer) -> RenderableType:
-    """Return what stands below an answer's text: its numbered citations, or what came nearest; and notes."""
+    """Return the lines below an answer's text: its numbered citations or the nearest passages, then notes."""
     notes = (dim(note) for note in answer.notes)
     picks = ambiguous_names(answer.ambiguous_names)
     if not answer.is_answered:
@@ -54,7 +54,7 @@ def citations_and_notes(answer: Answer) -> RenderableType:
 
 
 def statements(answer: Answer) -> RenderableType:
-    """Return an answer as a list of statements with their dates and numbered citations, or what came nearest."""
+    """Return statements with their dates and numbered citations, or the nearest passages if there are none."""
     if not answer.is_answered:
         return Group(Text(answer.text), citations_and_notes(answer))
     lines: list[RenderableType] = []
@@ -68,7 +68,7 @@ def statements(answer: Answer) -> RenderableType:
 
 
 def retrieval(retrieval: Retrieval) -> RenderableType:
-    """Return the evidence as a table, best first: of each passage the part that bears on the question most."""
+    """Return the evidence as a table, best first, with the most relevant part of each passage."""
     from lightwell.answer import quotes
 
     if not retrieval.evidence:
@@ -110,7 +110,7 @@ def documents(documents: Sequence[Document], *, following: str | None) -> Render
 
 
 def checks(checks: Sequence[Check]) -> RenderableType:
-    """Return what the doctor looked at, with what to do below what is not well."""
+    """Return the checks of `doctor`, each failed one with its fix."""
     lines: list[RenderableType] = []
     widest = max((len(each.name) for each in checks), default=0)
     for each in checks:
@@ -124,7 +124,7 @@ def checks(checks: Sequence[Check]) -> RenderableType:
 
 
 def citation(citation: Citation) -> Iterable[Text]:
-    """Yield a citation's lines: its mark, where it stands, its words; of a longer piece the sentence that bears on the question."""
+    """Yield a citation's lines: its mark, its place, its URL, and its key sentence."""
     where = describe_place(citation.locator, citation.document_title)
     title = clean(citation.document_title)
     yield Text.assemble((citation.id, "bold"), " ", title, f", {where}" if where else "")
@@ -135,7 +135,7 @@ def citation(citation: Citation) -> Iterable[Text]:
 
 
 def nearest(citations: Sequence[Citation]) -> Iterable[Text]:
-    """Yield what came nearest where nothing answers: where it stands, and its words, the key sentence in bold."""
+    """Yield the nearest passages of a question without an answer: place and words, the key sentence in bold."""
     if citations:
         yield Text()
         yield dim("Possibly relevant:")
@@ -148,7 +148,7 @@ def nearest(citations: Sequence[Citation]) -> Iterable[Text]:
 
 
 def _snippet(cited: Citation) -> Text:
-    """Return a citation's words as people read them, with the key sentence in bold."""
+    """Return a citation's words without markup, with the key sentence in bold."""
     text = Text("\n".join(f"    {line}" for line in clean(render_text(cited.snippet)).split("\n")))
     key = clean(render_text(cited.snippet[slice(*cited.highlight)]))
     at = text.plain.find(key) if key else -1
@@ -158,7 +158,7 @@ def _snippet(cited: Citation) -> Text:
 
 
 def candidates(candidates: Candidates) -> RenderableType:
-    """Return the entities that a name may mean, with what tells them apart."""
+    """Return the entities that a name may mean, with what distinguishes them."""
     several = f"{candidates.name!r} may mean {len(candidates.candidates)} different entities."
     single = f"There is no entity named {candidates.name!r}. Did you mean this one?"
     lines = [Text(clean(several if len(candidates.candidates) > 1 else single))]
@@ -170,7 +170,7 @@ def candidates(candidates: Candidates) -> RenderableType:
 
 
 def ambiguous_names(found: Sequence[Candidates]) -> Iterable[Text]:
-    """Yield for each ambiguous name of a question the entities that it may mean."""
+    """Yield the entities that each ambiguous name of a question may mean."""
     for several in found:
         count = len(several.candidates)
         yield Text()

@@ -23,8 +23,8 @@ worker = single_command()
 async def process_jobs() -> Report:
     """Process enqueued documents until SIGINT (Ctrl-C) or SIGTERM.
 
-    Any number may run at once, on any machine that reaches the database. The first signal lets the
-    documents in hand come to their end, the second stops at once; either way nothing is lost.
+    Any number of workers may run, on any machine that reaches the database. On the first
+    signal the worker finishes its current documents; on the second it stops at once. Nothing is lost either way.
     """
     done: list[Outcome] = []
     console = errors_console()
