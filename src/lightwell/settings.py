@@ -34,7 +34,8 @@ _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", r
 def _default_data() -> Path:
     """Return the current folder's store if there is one, else the user's data folder.
 
-    Root gets a system folder, since the server of root runs under another account."""
+    Root gets a system folder, since the server of root runs under another account.
+    """
     here = Path(".lightwell")
     if (here / "postgres").is_dir():
         return here
