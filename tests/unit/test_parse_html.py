@@ -45,6 +45,12 @@ def test_a_table_that_only_lays_out_the_page_is_read_as_text() -> None:
     assert document.text == "Left\n\nRight\n\n| 1 | 2 |\n| --- | --- |"
 
 
+def test_footnotes_belong_to_the_text_and_other_asides_do_not() -> None:
+    footnotes = """<p>Open a bug.[1]</p><aside class="footnote-list"><aside class="footnote" role="note">
+        <span>[1]</span><p>Titled ITS.</p></aside></aside><aside><h2>Related</h2><p>Links</p></aside>"""
+    assert read(footnotes).text == "Open a bug.[1]\n\n[1]\n\nTitled ITS."
+
+
 def test_a_declared_encoding_is_used() -> None:
     source = '<meta charset="iso-8859-5"><p>Привет</p>'.encode("iso-8859-5")
     assert parse(source, Format.HTML, name="a.html").text == "Привет"

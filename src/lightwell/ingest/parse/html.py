@@ -24,12 +24,15 @@ _MAX_SCANS_PER_CHARACTER = 4
 
 _MAX_FORMATTED = 5_000_000
 _HIDDEN_TAGS = frozenset(
-    """script style noscript template nav footer aside head iframe object embed svg canvas audio video
+    """script style noscript template nav footer head iframe object embed svg canvas audio video
     select datalist dialog button""".split()
 )
+_FOOTNOTE_ROLES = frozenset("note doc-footnote doc-endnote doc-endnotes".split())
+"""An `aside` with one of these, as Sphinx writes its footnotes, belongs to the text; others are advertisements and links."""
+
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _BLOCKS = frozenset(
-    """p div section article main header ul ol li dl dt dd blockquote figure figcaption address details
+    """p div section article aside main header ul ol li dl dt dd blockquote figure figcaption address details
     summary form fieldset table tr td th tbody thead tfoot caption hr center body hgroup""".split()
 )
 _IMPLICITLY_CLOSED = frozenset(
@@ -213,7 +216,7 @@ class _BlockWriter:
     def _consume_whole(self, node: LexborNode) -> bool:
         """Handle headings, code, formulas and tables with all their descendants; return whether the node was one."""
         tag = node.tag or ""
-        if tag in _HIDDEN_TAGS or (node.is_element_node and _is_hidden(node)):
+        if _is_hidden(node):
             return True
         if tag in _HEADINGS:
             self._flush()
@@ -273,11 +276,7 @@ def _traverse(
 
 def _text_parts(root: LexborNode | None) -> Iterator[str]:
     """Yield the visible text below a node; blocks and `br` end lines."""
-
-    def is_hidden(node: LexborNode) -> bool:
-        return (node.tag or "") in _HIDDEN_TAGS or _is_hidden(node)
-
-    for node, entering in _traverse(root, is_hidden) if root is not None else ():
+    for node, entering in _traverse(root, _is_hidden) if root is not None else ():
         if node.is_text_node:
             yield node.text_content or ""
         elif node.tag == "br" or (not entering and node.tag in _BLOCKS):
@@ -303,6 +302,9 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def _is_hidden(node: LexborNode) -> bool:
+    tag = node.tag or ""
+    if tag in _HIDDEN_TAGS or (tag == "aside" and not _has_footnotes(node)):
+        return True
     attributes = node.attributes
     if not attributes:
         return False
@@ -311,3 +313,9 @@ def _is_hidden(node: LexborNode) -> bool:
         or attributes.get("aria-hidden") == "true"
         or bool(_HIDDEN.search(attributes.get("style") or ""))
     )
+
+
+def _has_footnotes(aside: LexborNode) -> bool:
+    """Return whether the `aside` is a footnote or a list of them."""
+    asides = [aside, *(child for child in _children(aside) if child.tag == "aside")]
+    return any(each.attributes.get("role") in _FOOTNOTE_ROLES for each in asides)
