@@ -199,6 +199,11 @@ class Settings(BaseSettings):
         description="Least relevance of the best passage for which the chat model is asked. Below it, the evidence is insufficient.",
     )
 
+    verify: Literal["rules", "model"] = Field(
+        default="rules",
+        description="Who verifies the sentences of a chat model: `rules`, or rules and then the chat `model` as a second judge, one call a sentence.",
+    )
+
     fusion: Fusion = Field(
         default=Fusion.LEARNED,
         description="How the ranks of the channels are combined: by `learned` weights, or by reciprocal rank fusion (`rrf`).",

@@ -25,9 +25,9 @@ MIN_RELEVANCE = 0.05
 _LONGEST_PLACE = 300
 _ALIKE = 0.9
 _WORD, _RUN = re.compile(r"\w+"), re.compile(r"\S+")
-_TELLING = re.compile(r"[\dA-Z]")
+_MARKED = re.compile(r"[\dA-Z]")
 
-_Said = TypeVar("_Said", Entity, Relation)
+_Stated = TypeVar("_Stated", Entity, Relation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +83,15 @@ def select_context(retrieval: Retrieval, budget: Budget) -> Context:
     relevant for what it adds of the question's terms; look-alikes of a chosen one, and what neither bears on the
     question nor adds to it, are left out.
     """
-    said = select_graph_context(retrieval, budget)
+    graph = select_graph_context(retrieval, budget)
     shared = budget.entities + budget.relations + budget.chunks
-    room = int(shared * budget.max_tokens) - said.tokens
+    room = int(shared * budget.max_tokens) - graph.tokens
     passages = _select_passages(retrieval, room, budget.min_relevance)
     return Context(
-        entities=said.entities,
-        relations=said.relations,
+        entities=graph.entities,
+        relations=graph.relations,
         passages=passages,
-        tokens=said.tokens + sum(_token_cost(each) for each in passages),
+        tokens=graph.tokens + sum(_token_cost(each) for each in passages),
     )
 
 
@@ -128,11 +128,11 @@ def _line(text: str) -> str:
 
 
 def _fit_lines(
-    said: Iterable[_Said], line: Callable[[_Said], str], most: float
-) -> tuple[tuple[_Said, ...], int]:
-    chosen: list[_Said] = []
+    stated: Iterable[_Stated], line: Callable[[_Stated], str], most: float
+) -> tuple[tuple[_Stated, ...], int]:
+    chosen: list[_Stated] = []
     spent = 0
-    for each in said:
+    for each in stated:
         cost = token_count(line(each)) + 1
         if each.description.strip() and spent + cost <= most:
             chosen.append(each)
@@ -175,20 +175,20 @@ def _select_passages(
 
 
 def _is_near_duplicate(entry: Evidence, evidence: Sequence[Evidence]) -> bool:
-    """Return whether one of the chosen says nearly all that this one says, with all its names and numbers."""
+    """Return whether a chosen passage contains nearly all of this one, with all its names and numbers."""
     own = _facts_in(entry)
     size = sum(map(len, own))
-    telling = _capitalised_words(entry)
+    marked = _capitalised_words(entry)
     for other in evidence:
-        told = sum(map(len, own & _facts_in(other)))
-        if told >= _ALIKE * size and telling <= _capitalised_words(other):
+        shared = sum(map(len, own & _facts_in(other)))
+        if shared >= _ALIKE * size and marked <= _capitalised_words(other):
             return True
     return False
 
 
 def _capitalised_words(entry: Evidence) -> frozenset[str]:
     """Return the words of a passage that have a capital or a digit."""
-    return frozenset(word for word in _WORD.findall(entry.chunk.text) if _TELLING.search(word))
+    return frozenset(word for word in _WORD.findall(entry.chunk.text) if _MARKED.search(word))
 
 
 def _facts_in(entry: Evidence) -> frozenset[str]:

@@ -8,12 +8,20 @@ from lightwell.domain.fences import fence
 from lightwell.ports import Message
 
 
+class VerifyBy(StrEnum):
+    """Who verifies a model's sentences: rules alone, or rules and then the chat model as a second judge."""
+
+    RULES = "rules"
+    MODEL = "model"
+
+
 class Prompt(StrEnum):
     """What a model is asked for; each is a file in `prompts/`."""
 
     ANSWER = "answer"
     STATEMENTS = "statements"
     BYPASS = "bypass"
+    VERIFY = "verify"
 
     @property
     def text(self) -> str:

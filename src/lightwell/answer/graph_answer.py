@@ -1,4 +1,4 @@
-"""What the graph says, word for word: a chat's source beside its passages, or where no passage answers."""
+"""What the graph states, verbatim: a source of a chat response beside its passages, or the response where no passage answers."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -44,17 +44,17 @@ class GraphFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MatchedFact:
-    """A line, the question's terms that it holds or answers, and whether it holds what is asked for."""
+    """A fact, the question's terms that it has or answers, and whether it contains what is asked for."""
 
-    line: GraphFact
+    fact: GraphFact
     terms: frozenset[str]
-    fits: bool
+    has_expected_type: bool
 
 
 def graph_facts(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[GraphFact, ...]:
-    """Return what a response takes from the graph: all it says where no passage answers, else what a model was told.
+    """Return what a chat response takes from the graph: the facts that answer where no passage does.
 
-    Of that, only what is about entities that the answer names.
+    Where a model answered, the facts that it was shown about entities that its answer names.
     """
     if isinstance(answer.outcome, InsufficientEvidence):
         return _answering_facts(retrieval)
@@ -71,62 +71,63 @@ def graph_facts(answer: Answer, retrieval: Retrieval, budget: Budget) -> tuple[G
 
 
 def _answering_facts(retrieval: Retrieval) -> tuple[GraphFact, ...]:
-    """Return the lines about what the question names that carry it, the best first; none when it is not carried.
+    """Return the facts about entities in the question that answer it, the best first; () where they do not.
 
-    Together they hold 0.6 of the weights of its terms, and of those besides the names, and every name in it; the best
-    holds what is asked for.
+    Together they cover 0.6 of the weights of its terms, 0.6 of those that are no names, and every name; the best
+    contains what is asked for.
     """
     query, weights = retrieval.analysis, retrieval.weights
     asked = words(query.text)
-    about = [
-        line
-        for line in _facts(retrieval.entities, retrieval.relations)
-        if any(_is_named(name, asked) for name in line.names)
+    facts = [
+        fact
+        for fact in _facts(retrieval.entities, retrieval.relations)
+        if any(_is_named(name, asked) for name in fact.names)
     ]
-    named = {name for line in about for name in line.names if _is_named(name, asked)}
+    named = {name for fact in facts for name in fact.names if _is_named(name, asked)}
     known = frozenset(terms(" ".join(named)))
     rest = {term: weight for term, weight in weights.items() if term not in known}
-    chosen = _select([_match(line, query) for line in about], rest)
-    held = frozenset[str]().union(*(each.terms for each in chosen))
+    chosen = _select([_match(fact, query) for fact in facts], rest)
+    covered = frozenset[str]().union(*(each.terms for each in chosen))
     if (
         not chosen
-        or weighted_coverage(held, weights) < SUFFICIENT_RELEVANCE
-        or (rest and weighted_coverage(held, rest) < SUFFICIENT_RELEVANCE)
+        or weighted_coverage(covered, weights) < SUFFICIENT_RELEVANCE
+        or (rest and weighted_coverage(covered, rest) < SUFFICIENT_RELEVANCE)
     ):
         return ()
-    if not all(name <= held for name in query.names):
+    if not all(name <= covered for name in query.names):
         return ()
-    return tuple(each.line for each in chosen)
+    return tuple(each.fact for each in chosen)
 
 
 def _select(facts: Sequence[_MatchedFact], rest: dict[str, float]) -> list[_MatchedFact]:
-    """Return the fitting line that holds most of the rest, and others that add to it; without a rest, all that fit."""
+    """Return the fact that covers most of the rest, and others that add to it; without a rest, all with what is asked for."""
     if not rest:
-        return [each for each in facts if each.fits and len(each.line.names) == 1][:_MAX_LINES]
-    fitting = [each for each in facts if each.fits and each.terms & rest.keys()]
-    if not fitting:
+        single = [each for each in facts if each.has_expected_type and len(each.fact.names) == 1]
+        return single[:_MAX_LINES]
+    answering = [each for each in facts if each.has_expected_type and each.terms & rest.keys()]
+    if not answering:
         return []
-    chosen = [max(fitting, key=lambda each: weighted_coverage(each.terms, rest))]
+    chosen = [max(answering, key=lambda each: weighted_coverage(each.terms, rest))]
     for each in facts:
-        held = frozenset[str]().union(*(one.terms for one in chosen))
-        if (each.terms - held) & rest.keys() and len(chosen) < _MAX_LINES:
+        covered = frozenset[str]().union(*(one.terms for one in chosen))
+        if (each.terms - covered) & rest.keys() and len(chosen) < _MAX_LINES:
             chosen.append(each)
     return chosen
 
 
-def _match(line: GraphFact, query: QueryAnalysis) -> _MatchedFact:
-    kinds = answer_types_in(line.text, query.expected)
+def _match(fact: GraphFact, query: QueryAnalysis) -> _MatchedFact:
+    types = answer_types_in(fact.text, query.expected)
     return _MatchedFact(
-        line=line,
-        terms=frozenset(terms(line.text)) | terms_answered_by_type(kinds, query.expected),
-        fits=kinds >= _required_terms(query, line),
+        fact=fact,
+        terms=frozenset(terms(fact.text)) | terms_answered_by_type(types, query.expected),
+        has_expected_type=types >= _required_types(query, fact),
     )
 
 
-def _required_terms(query: QueryAnalysis, line: GraphFact) -> frozenset[AnswerType]:
-    """Return what must be held; who or what somebody is, a description says, whatever is in it."""
+def _required_types(query: QueryAnalysis, fact: GraphFact) -> frozenset[AnswerType]:
+    """Return the types that a fact must contain; any description answers who or what its entity is."""
     expected = query.expected
-    if _WHAT_IT_IS.search(query.text) and expected.terms <= frozenset(terms(" ".join(line.names))):
+    if _WHAT_IT_IS.search(query.text) and expected.terms <= frozenset(terms(" ".join(fact.names))):
         return expected.kinds - {AnswerType.PERSON, AnswerType.NAME}
     return expected.kinds
 
@@ -159,16 +160,16 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
 
 
 def _descriptions(description: str) -> list[str]:
-    """Return the sayings of a description; one that orders a machine about is nobody's answer here either."""
-    said = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
-    return [each for each in said if not is_injection(" ".join(each.split()), 0)]
+    """Return the parts of a description, without injected instructions."""
+    parts = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
+    return [each for each in parts if not is_injection(" ".join(each.split()), 0)]
 
 
-def _is_named(name: str, said: Sequence[str]) -> bool:
-    """Return whether these words hold the name; a single word must be written as names are to be one."""
+def _is_named(name: str, text: Sequence[str]) -> bool:
+    """Return whether the words of a text contain the name; a single word counts only with a capital or a digit."""
     own = words(name)
     if not terms(name) or (
         len(own) == 1 and name == name.lower() and not any(map(str.isdigit, name))
     ):
         return False
-    return any(own == said[at : at + len(own)] for at in range(len(said) - len(own) + 1))
+    return any(own == text[at : at + len(own)] for at in range(len(text) - len(own) + 1))

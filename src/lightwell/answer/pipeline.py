@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from lightwell.answer import extractive, generation, statements
 from lightwell.answer.answer_builder import AnswerBuilder
-from lightwell.answer.context import Budget, select_context
+from lightwell.answer.context import Budget, passage_text, select_context
 from lightwell.answer.forms import Part, stream_events
-from lightwell.answer.generation import Prompt
+from lightwell.answer.generation import Prompt, VerifyBy
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
@@ -23,6 +23,7 @@ from lightwell.answer.reply import (
     reply_verifier,
     strip_citation_marks,
 )
+from lightwell.answer.verification.second_judge import is_supported
 from lightwell.domain.answers import (
     NOT_FROM_DOCUMENTS,
     Answer,
@@ -71,6 +72,7 @@ class AnswerGenerator:
 
     model: ChatModel | None
     budget: Budget = field(default_factory=Budget)
+    verify_by: VerifyBy = VerifyBy.RULES
     seconds: float = 60.0
     separator: str = DESCRIPTION_SEPARATOR
 
@@ -114,14 +116,15 @@ class AnswerGenerator:
         if model is None or not (extracted or self.budget.allows(retrieval)):
             return statements.list_statements(retrieval, extracted).finish(self._author)
         shown = select_context(retrieval, self.budget)
+        verifier = reply_verifier(shown.passages, retrieval.analysis)
         messages = generation.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         try:
             reply = await model.reply(messages, max_tokens=MAX_LISTING_TOKENS, schema=REPLY_SCHEMA)
+            accepted = [*verifier.feed(reply.text), *verifier.flush()]
+            sentences = [each async for each in self._confirmed(model, verifier, accepted)]
         except ModelFailed as error:
             listed = statements.list_statements(retrieval, extracted)
             return listed.finish(None, remarks=(note_of_fallback(error),))
-        verifier = reply_verifier(shown.passages, retrieval.analysis)
-        sentences = [*verifier.feed(reply.text), *verifier.flush()]
         if verifier.is_unsupported and extracted:
             listed = statements.list_statements(retrieval, extracted, context_tokens=shown.tokens)
             return listed.finish(None, remarks=(QUOTED_INSTEAD,))
@@ -151,25 +154,50 @@ class AnswerGenerator:
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         builder = AnswerBuilder(retrieval=retrieval, context_tokens=shown.tokens)
         messages = generation.build_messages(retrieval.question.text, shown)
-        request = _Request(messages=messages, schema=REPLY_SCHEMA)
+        reply = call(model, _Request(messages=messages, schema=REPLY_SCHEMA))
         failure: ModelFailed | None = None
         try:
-            async with aclosing(call(model, request)) as reply:
-                async for piece in reply:
-                    for sentence in builder.add(verifier.feed(piece)):
+            async with aclosing(self._verified(model, verifier, reply)) as sentences:
+                async for each in sentences:
+                    for sentence in builder.add([each]):
                         yield sentence
-            for sentence in builder.add(verifier.flush()):
-                yield sentence
         except ModelFailed as error:
             _log.info("the model did not finish an answer", error=str(error))
             failure = error
         _log.info("answer verified", kept=verifier.kept_count, removed=verifier.removed_count)
+        if not builder.is_empty:
+            yield _finished(builder, verifier, model, failure)
+            return
         instead, remarks = _extractive_fallback(retrieval, verifier, failure)
         for sentence in builder.add(instead):
             yield sentence
+        relevance = _judged(retrieval, verifier) if failure is None and not instead else None
         author = None if instead else model.model
-        relevance = None if instead else _judged(retrieval, verifier)
         yield builder.finish(author, relevance=relevance, remarks=(*verifier.notes, *remarks))
+
+    async def _verified(
+        self, model: ChatModel, verifier: ReplyVerifier, reply: AsyncGenerator[str, None]
+    ) -> AsyncGenerator[SupportedSentence, None]:
+        """Yield the sentences of a reply that are supported, as they arrive; raise `ModelFailed`."""
+        async with aclosing(reply) as pieces:
+            async for piece in pieces:
+                async for each in self._confirmed(model, verifier, verifier.feed(piece)):
+                    yield each
+        async for each in self._confirmed(model, verifier, verifier.flush()):
+            yield each
+
+    async def _confirmed(
+        self, model: ChatModel, verifier: ReplyVerifier, sentences: Sequence[SupportedSentence]
+    ) -> AsyncGenerator[SupportedSentence, None]:
+        """Yield the sentences that the second judge confirms too, where there is one; raise `ModelFailed`."""
+        for each in sentences:
+            passages = [passage_text(quote.evidence) for quote in each.quotes]
+            if self.verify_by is VerifyBy.RULES or await is_supported(
+                model, Prompt.VERIFY.text, each.text, passages
+            ):
+                yield each
+            else:
+                verifier.withdraw()
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         builder = AnswerBuilder(retrieval=retrieval)
@@ -179,15 +207,24 @@ class AnswerGenerator:
         yield builder.finish(self._author)
 
 
+def _finished(
+    builder: AnswerBuilder, verifier: ReplyVerifier, model: ChatModel, failure: ModelFailed | None
+) -> Answer:
+    """Return the answer that a model has written, at least in part."""
+    interruption = (note_of_interruption(failure),) if failure else ()
+    relevance = judged_relevance(builder.retrieval.best_relevance, is_answerable=True)
+    return builder.finish(
+        model.model, relevance=relevance, remarks=(*verifier.notes, *interruption)
+    )
+
+
 def _extractive_fallback(
     retrieval: Retrieval, verifier: ReplyVerifier, failure: ModelFailed | None
 ) -> tuple[Sequence[SupportedSentence], tuple[str, ...]]:
     """Return what is quoted where no sentence of a model is supported, and the notes that say why.
 
-    Nothing is quoted from evidence below the threshold: no model has judged it.
+    Nothing is quoted from evidence below the threshold, because no judgement of a model stands.
     """
-    if failure is not None and verifier.kept_count:
-        return (), (note_of_interruption(failure),)
     if failure is None and not verifier.is_unsupported:
         return (), ()
     pieces = extractive.extract_pieces(retrieval) if retrieval.is_sufficient else []

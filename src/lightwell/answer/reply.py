@@ -323,6 +323,11 @@ class ReplyVerifier:
         """Return the supported sentences that are left when the reply has ended."""
         return self._verify(self._parser.flush())
 
+    def withdraw(self) -> None:
+        """Count a sentence that was supported as removed: a second judge has rejected it."""
+        self.kept_count -= 1
+        self.removed_count += 1
+
     def _verify(self, sentences: Sequence[ReplySentence]) -> list[SupportedSentence]:
         supported: list[SupportedSentence] = []
         for each in sentences:

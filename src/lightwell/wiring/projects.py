@@ -4,6 +4,7 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from lightwell.answer.context import Budget
+from lightwell.answer.generation import VerifyBy
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
@@ -84,6 +85,7 @@ def _answer_generator(resources: Resources) -> AnswerGenerator:
             chunks=settings.context_chunk_ratio,
             min_relevance=settings.context_min_relevance,
         ),
+        verify_by=VerifyBy(settings.verify),
         seconds=settings.answer_timeout_seconds,
         separator=settings.description_separator,
     )
