@@ -1,5 +1,6 @@
 """Settings reach what they are about, through the one place that puts everything together."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ from pydantic import SecretStr
 from lightwell.ports import Vectors
 from lightwell.records.database import Database
 from lightwell.settings import Settings
-from lightwell.testing.endpoint import FakeEndpoint
+from lightwell.testing.endpoint import Body, FakeEndpoint
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import open_knowledge_base
@@ -120,3 +121,27 @@ async def test_answers_and_briefs_are_shown_no_more_than_the_settings_allow(
         assert 0 < answer.context_tokens <= 500
         shown = [content(asked.body, 1) for asked in endpoint.requests]
         assert [text.count("Acme Corp met") for text in shown] == [2, 2]
+
+
+async def test_the_floor_and_the_second_judge_are_those_of_the_settings(database_url: str) -> None:
+    said = "Jane Smith met Acme Corp in Oslo."
+    sentence = {"text": said, "citations": [1]}
+    given = json.dumps({"answerable": True, "sentences": [sentence]})
+
+    def say(body: Body) -> str:
+        return '{"supported": false}' if content(body, 0).startswith("You check") else given
+
+    with FakeEndpoint(say).running() as endpoint:
+        for options, answers, calls in (
+            ({"context_min_relevance": 0.0}, [said], 1),
+            ({"context_min_relevance": 0.0, "verify": "model"}, [], 2),
+            ({"context_min_relevance": 1.0}, [], 0),
+        ):
+            endpoint.requests.clear()
+            chosen = by_model(database_url, endpoint, extraction="rules", **options)
+            async with open_knowledge_base(chosen, around=lambda _: Sizes()) as kb:
+                source = InMemorySource(documents=(make_document("a.md", said, ["team:a"]),))
+                await kb.ingest(source)
+                answer = await kb.ask("Whom did the auditors pay?", await kb.reader(["team:a"]))
+            assert [each.text for each in answer.sentences] == answers
+            assert len(endpoint.requests) == calls
