@@ -201,7 +201,7 @@ class Settings(BaseSettings):
 
     verify: Literal["rules", "model"] = Field(
         default="rules",
-        description="Who verifies the sentences of a chat model: `rules`, or rules and then the chat `model` as a second judge, one call a sentence.",
+        description="What verifies the sentences of a chat model: `rules`, or rules and then the chat `model` as a second judge, with one more call for each sentence.",
     )
 
     fusion: Fusion = Field(
