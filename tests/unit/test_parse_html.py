@@ -51,6 +51,20 @@ def test_footnotes_belong_to_the_text_and_other_asides_do_not() -> None:
     assert read(footnotes).text == "Open a bug.[1]\n\n[1]\n\nTitled ITS."
 
 
+def test_navigation_is_left_out_however_a_generator_marks_it() -> None:
+    navigation = """<div role="navigation"><ul><li>next</li></ul></div><div class="left sphinxsidebar"><ul><li>FAQ</li></ul></div>
+        <div class="toc"><dl><dt>1. Config</dt></dl></div><section><h2>Config</h2><p>Gets and sets.</p></section><div role="contentinfo">Copyright</div>"""
+    assert read(navigation).text == "Config\n\nGets and sets."
+
+
+def test_the_sign_that_links_a_heading_to_itself_is_no_text() -> None:
+    document = read(
+        """<h2>Is it full?<a class="headerlink" href="#full" title="Permalink">¶</a></h2><p>See <a href="#7">#7</a>, § 2.</p>"""
+    )
+    assert document.text == "Is it full?\n\nSee #7, § 2."
+    assert document.sections[0].path == ("Is it full?",)
+
+
 def test_a_declared_encoding_is_used() -> None:
     source = '<meta charset="iso-8859-5"><p>Привет</p>'.encode("iso-8859-5")
     assert parse(source, Format.HTML, name="a.html").text == "Привет"

@@ -27,6 +27,16 @@ _HIDDEN_TAGS = frozenset(
     """script style noscript template nav footer head iframe object embed svg canvas audio video
     select datalist dialog button""".split()
 )
+_HIDDEN_ROLES = frozenset(
+    "navigation search contentinfo complementary menu menubar toolbar dialog alertdialog doc-toc".split()
+)
+"""ARIA roles that say of any element what a hidden tag says of itself."""
+
+_NAVIGATION_CLASSES = frozenset("sphinxsidebar navheader navfooter toc".split())
+"""Classes by which Sphinx, DocBook and Asciidoctor mark navigation without a role. A table of contents repeats each heading without its text."""
+
+_PERMALINK_SIGNS = frozenset("¶ # § 🔗 \uf0c1".split())
+
 _FOOTNOTE_ROLES = frozenset("note doc-footnote doc-endnote doc-endnotes".split())
 """An `aside` with one of these, as Sphinx writes its footnotes, belongs to the text; others are advertisements and links."""
 
@@ -310,6 +320,9 @@ def _is_hidden(node: LexborNode) -> bool:
         return False
     return (
         "hidden" in attributes
+        or attributes.get("role") in _HIDDEN_ROLES
+        or not _NAVIGATION_CLASSES.isdisjoint((attributes.get("class") or "").split())
+        or (tag == "a" and _is_permalink(node))
         or attributes.get("aria-hidden") == "true"
         or bool(_HIDDEN.search(attributes.get("style") or ""))
     )
@@ -319,3 +332,16 @@ def _has_footnotes(aside: LexborNode) -> bool:
     """Return whether the `aside` is a footnote or a list of them."""
     asides = [aside, *(child for child in _children(aside) if child.tag == "aside")]
     return any(each.attributes.get("role") in _FOOTNOTE_ROLES for each in asides)
+
+
+def _is_permalink(link: LexborNode) -> bool:
+    """Return whether the link is the sign beside a heading that leads to the heading itself, such as a pilcrow."""
+    target = link.attributes.get("href") or ""
+    child = link.first_child
+    return (
+        target.startswith("#")
+        and child is not None
+        and child.next is None
+        and child.is_text_node
+        and (child.text_content or "").strip() in _PERMALINK_SIGNS
+    )
