@@ -200,7 +200,7 @@ WRONG = [
     (["ingest"], "Missing argument"),
     (["ingest", "nowhere"], "'nowhere' does not exist"),
     (["ingest", ".", "--acl", "a b"], "'a b' is not an access tag; write it like team:sales"),
-    (["ingest", ".", "--acl", "team:s\u200bales"], "holds a character that cannot be seen"),
+    (["ingest", ".", "--acl", "team:s\u200bales"], "contains an invisible character"),
     (["ingest", ".", "--acl", "team:x", "--topic", "x" * 257], "A topic has at most 256"),
     (["documents", "show", "x"], "Name who asks"),
     (["documents", "delete", "x", "--as", "ada"], "there is no terminal"),

@@ -61,11 +61,11 @@ def test_a_program_gets_the_counts_as_json(home: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["x.pdf"], "'pdf' is not an export format; there are csv, xlsx, md, txt"),
+        (["x.pdf"], "'pdf' is not an export format; the formats are csv, xlsx, md, txt"),
         (["x"], "Name the format with --format, or let PATH end in .csv, .xlsx, .md, .txt"),
         (
             ["papers/open.md"],
-            "'papers/open.md' is there already; name another file, or have it replaced (--force)",
+            "'papers/open.md' exists already; name another file, or replace it with --force",
         ),
         (["x.csv", "--batch-size", "0"], "The batch size must be 1 to 10000, not 0"),
     ],

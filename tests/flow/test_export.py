@@ -367,7 +367,7 @@ async def test_a_file_that_is_there_is_kept_unless_asked(
 ) -> None:
     project = await store(database, [make_document("open.md", OPEN_WORDS, ["team:a"])])
     (tmp_path / "g-vectors.csv").write_text("mine")
-    with pytest.raises(Invalid, match=r"g-vectors\.csv' is there already"):
+    with pytest.raises(Invalid, match=r"g-vectors\.csv' exists already"):
         await exported(project, {"team:a"}, everything(tmp_path / "g.csv"))
     assert names(tmp_path) == ["g-vectors.csv"]
     assert (tmp_path / "g-vectors.csv").read_text() == "mine"

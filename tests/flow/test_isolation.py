@@ -221,7 +221,7 @@ async def test_a_document_begun_too_often_is_set_aside_at_any_step(project: Proj
     )
     told: list[Outcome] = []
     await worker.run_until_done(project.context, told.append)
-    assert ["set aside" in outcome.error for outcome in told] == [True]
+    assert ["never ended" in outcome.error for outcome in told] == [True]
 
 
 @dataclass(frozen=True)

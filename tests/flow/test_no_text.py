@@ -66,5 +66,5 @@ async def test_a_document_whose_title_is_no_text_is_refused(project: Project) ->
 async def test_to_look_nowhere_is_refused(project: Project) -> None:
     reader = await project.kb.reader(TAGS)
     for look in (project.kb.search, project.kb.statements):
-        with pytest.raises(Invalid, match="looks nowhere"):
+        with pytest.raises(Invalid, match="does not search"):
             await look("What?", reader, mode=Mode.BYPASS)

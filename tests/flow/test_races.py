@@ -76,7 +76,7 @@ async def test_an_erasure_that_meets_a_new_ingestion_keeps_counts_exact(
     gone = [await id_of(project, A)]
     report = await deletion.erase(replace(project.context, vectors=index), reader, gone)
     assert [error for error in report.errors if A.url in error] == [
-        f"{A.url} was ingested again meanwhile, so it is there; delete it again"
+        f"{A.url} was ingested again during the deletion, so it still exists; delete it again"
     ]
     await require_as_if_fresh(project, A, B)
 

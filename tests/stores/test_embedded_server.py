@@ -328,7 +328,7 @@ def test_root_leaves_private_folders_private_and_says_what_to_do(used: Path, pla
     shut.mkdir(mode=0o700)
     directory = Path(shutil.copytree(used, shut / "data"))
     with (
-        pytest.raises(ServerFailed, match=rf"cannot pass {shut}\. Run `chmod o\+x {shut}`"),
+        pytest.raises(ServerFailed, match=rf"may not enter {shut}\. Run `chmod o\+x {shut}`"),
         run_server(directory),
     ):
         pass

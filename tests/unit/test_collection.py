@@ -83,17 +83,20 @@ def test_a_corpus_makes_it_a_set_of_passages(folder: Path) -> None:
 WRONG: list[tuple[Sequence[object], str]] = [
     ([], "questions.jsonl is empty"),
     (["{"], "questions.jsonl, line 1: Invalid JSON"),
-    ([ASKED, ASKED], "questions.jsonl, line 2: the id '1' is there twice"),
-    ([{**ASKED, "gold": ["leave.md"]}], "line 1: 'gold' names 'leave.md', which is no file of"),
-    ([{**ASKED, "gold": ["../secret"]}], "line 1: 'gold' names '../secret', which is no file of"),
-    ([{**ASKED, "gold": ["/etc/passwd"]}], "line 1: 'gold' names '/etc/passwd', which is no file"),
+    ([ASKED, ASKED], "questions.jsonl, line 2: the id '1' occurs twice"),
+    ([{**ASKED, "gold": ["leave.md"]}], "line 1: 'gold' names 'leave.md', which is not a file of"),
+    (
+        [{**ASKED, "gold": ["../secret"]}],
+        "line 1: 'gold' names '../secret', which is not a file of",
+    ),
+    ([{**ASKED, "gold": ["/etc/passwd"]}], "line 1: 'gold' names '/etc/passwd', which is not a file"),
     ([{**ASKED, "gold": []}], "line 1: 'gold' is empty; fill it in, or leave both"),
     ([{**ASKED, "answer_any": []}], "line 1: 'answer_any' is empty; fill it in, or leave both"),
     ([{**ASKED, "answer_any": [[]]}], "line 1: 'answer_any.0': "),
-    ([{**ASKED, "answer_any": [["**"]]}], "line 1: 'answer_any' has '**', of which nothing"),
+    ([{**ASKED, "answer_any": [["**"]]}], "line 1: 'answer_any' has '**', which consists of"),
     ([{**ASKED, "answer_any": "25 days"}], "line 1: 'answer_any': "),
-    ([{**ASKED, "kind": "unanswerable"}], "line 1: 'kind' is 'unanswerable', and 'gold' says"),
-    ([{**NOBODY_SAYS, "kind": "fact"}], "line 1: 'kind' is 'fact', and 'gold' says otherwise"),
+    ([{**ASKED, "kind": "unanswerable"}], "line 1: the kind 'unanswerable' contradicts 'gold'"),
+    ([{**NOBODY_SAYS, "kind": "fact"}], "line 1: the kind 'fact' contradicts 'gold'"),
 ]
 
 

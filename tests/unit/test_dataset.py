@@ -60,7 +60,7 @@ WRONG: list[tuple[Sequence[object], Sequence[object] | None, str]] = [
     ([GOOD], None, "questions.jsonl or questions.jsonl.gz is missing"),
     ([GOOD], [], "questions.jsonl is empty"),
     ([GOOD, {"id": "2"}], [ASKED], "corpus.jsonl, line 2: 'text': Field required"),
-    ([GOOD, GOOD], [ASKED], "corpus.jsonl, line 2: the id '1' is there twice"),
+    ([GOOD, GOOD], [ASKED], "corpus.jsonl, line 2: the id '1' occurs twice"),
     ([GOOD], [ASKED | {"gold": ["9"]}], "questions.jsonl, line 1: 'gold' names '9'"),
     ([GOOD], [ASKED | {"gold": "1"}], "questions.jsonl, line 1: 'gold': "),
     ([GOOD], [ASKED | {"question": " "}], "questions.jsonl, line 1: 'question': "),

@@ -165,7 +165,7 @@ def test_a_long_text_is_cut_to_what_a_cell_holds(letter: str) -> None:
     assert len(cut.encode("utf-16-le")) // 2 <= MAX_CELL_UNITS
     assert len(cut.encode("utf-16-le")) // 2 >= MAX_CELL_UNITS - 1
     assert cut.startswith(letter * 15_000)
-    assert cut.endswith("cut here; csv, md and txt hold all of it")
+    assert cut.endswith("cut here; csv, md and txt contain the whole text")
 
 
 def test_control_signs_go_and_line_breaks_stay() -> None:
@@ -304,11 +304,11 @@ def config(**given: object) -> ExportConfig:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"format": "pdf"}, "'pdf' is not an export format; there are csv, xlsx, md, txt"),
+        ({"format": "pdf"}, "'pdf' is not an export format; the formats are csv, xlsx, md, txt"),
         ({"batch_size": 0}, "The batch size must be 1 to 10000, not 0"),
         ({"batch_size": -5}, "The batch size must be 1 to 10000, not -5"),
         ({"batch_size": 10_001}, "The batch size must be"),
-        ({"include_entities": False, "include_relations": False}, "Nothing is left to export"),
+        ({"include_entities": False, "include_relations": False}, "Nothing is selected for export"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given: dict[str, object], message: str) -> None:

@@ -120,14 +120,14 @@ async def test_a_text_too_long_is_cut_and_an_empty_one_is_not_sent_empty() -> No
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        ({"data": [{"index": 0, "embedding": [1, 2, 3]}]}, "have 3 numbers and 2 were expected"),
-        ({"data": [{"index": 0, "embedding": [0, 0]}]}, "without a direction"),
-        ({"data": [{"index": 0, "embedding": "AAAAAAAA8H8="}]}, "without a direction"),
+        ({"data": [{"index": 0, "embedding": [1, 2, 3]}]}, "have 3 numbers instead of 2"),
+        ({"data": [{"index": 0, "embedding": [0, 0]}]}, "all zeros or not finite"),
+        ({"data": [{"index": 0, "embedding": "AAAAAAAA8H8="}]}, "all zeros or not finite"),
         ({"data": [{"index": 0, "embedding": "?"}]}, "neither numbers nor base64"),
         ({"data": [{"index": 0, "embedding": "AAAA"}]}, "neither numbers nor base64"),
-        ({"data": [{"index": 1, "embedding": [1, 2]}]}, "texts it was not sent"),
+        ({"data": [{"index": 1, "embedding": [1, 2]}]}, "texts that were not in the request"),
         ({"data": []}, "gave no vectors"),
-        ({}, "not the JSON it should be"),
+        ({}, "not the expected JSON"),
     ],
 )
 async def test_vectors_that_cannot_be_used_are_refused(

@@ -197,7 +197,10 @@ class Files:
             content = file.read(self.max_bytes + 1) if status.st_size <= self.max_bytes else None
         if content is None or len(content) > self.max_bytes:
             limit = f"{self.max_bytes / 1024**2:,.0f} MB"
-            raise Unreadable("too_large", f"it is over {limit}; split it or raise the limit")
+            raise Unreadable(
+                "too_large",
+                f"it is larger than {limit}; split it, or raise LIGHTWELL_MAX_FILE_BYTES",
+            )
         return content, datetime.fromtimestamp(status.st_mtime, UTC)
 
 
@@ -221,7 +224,10 @@ def _trusted_parents(root: Path) -> list[Path]:
 
 def _reject_distrusted(path: Path) -> None:
     if reason := reason_to_distrust(path.lstat()):
-        raise Invalid(f"{path} {reason}; own it alone (`chown`, `chmod go-w`) or remove it")
+        raise Invalid(
+            f"{path} {reason}; make yourself its owner and take write permission from others (`chown`,"
+            " `chmod go-w`), or remove it"
+        )
 
 
 def _single_file(path: Path, above: Sequence[_FolderAbove]) -> Iterator[_FileEntry]:
@@ -256,7 +262,9 @@ def _file_entries(
     path = Path(entry.path)
     if entry.is_symlink():
         if _points_outside(path, root):
-            message = f"it is a link that leads out of {root.name or root}; copy the file in"
+            message = (
+                f"it is a link to a file outside {root.name or root}; copy the file into the folder"
+            )
             yield _FileEntry(path, _source_id(path, root), (), "outside", message)
     elif entry.is_dir(follow_symlinks=False):
         yield from _walk_folder(path, root, above)

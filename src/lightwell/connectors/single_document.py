@@ -64,7 +64,9 @@ class RequestedDocument:
         if len(content) > self.max_bytes:
             limit = f"{self.max_bytes / 1024**2:,.0f} MB"
             return UnreadableDocument(
-                url=url, reason="too_large", message=f"it is over {limit}; split it"
+                url=url,
+                reason="too_large",
+                message=f"it is larger than {limit}; split it, or raise LIGHTWELL_MAX_FILE_BYTES",
             )
         name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
         try:

@@ -33,7 +33,7 @@ COLUMNS: Mapping[ExportTable, tuple[str, ...]] = {
 MAX_CELL_UNITS = 32_767
 """The most that a spreadsheet's cell holds, in UTF-16 code units."""
 
-_CUT_NOTE = " […] cut here; csv, md and txt hold all of it"
+_CUT_NOTE = " […] cut here; csv, md and txt contain the whole text"
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )

@@ -40,7 +40,7 @@ async def create(
     """Create an entity; raise `Invalid` if the reader sees one of this name or the edit is not valid."""
     cleaned = _validate(manual_edit)
     if not cleaned.name:
-        raise Invalid("The name is empty; say what the entity is called")
+        raise Invalid("The name is empty; name the entity")
     audience = _audience(reader, tags) or _only_tag(reader)
     if await _exists(context.database, reader, cleaned.name):
         raise Invalid(f"There is an entity {cleaned.name!r} already; edit it instead")
@@ -67,7 +67,7 @@ async def edit(
     """
     cleaned = _validate(manual_edit)
     if cleaned == ManualEdit():
-        raise Invalid("There is nothing to change; say a name, a kind, a description or sources")
+        raise Invalid("Nothing is to be changed; give a name, a kind, a description or sources")
     audience = _audience(reader, tags)
     database = context.database
     resolved = await entities.resolve_name(database, reader, name)

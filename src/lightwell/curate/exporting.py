@@ -91,7 +91,7 @@ def require_writable(config: ExportConfig) -> None:
     """Raise `Invalid` if the files cannot be written, or exist and may not be replaced."""
     folder = config.output_path.parent
     if not folder.is_dir():
-        raise Invalid(f"There is no folder {str(folder)!r} to write to; make it first")
+        raise Invalid(f"There is no folder {str(folder)!r} to write to; create it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise Invalid(f"The folder {str(folder)!r} may not be written to")
     for path in config.paths:
@@ -99,7 +99,7 @@ def require_writable(config: ExportConfig) -> None:
             raise Invalid(f"{str(path)!r} is a folder; name a file in it")
         if path.exists() and not config.replace:
             raise Invalid(
-                f"{str(path)!r} is there already; name another file, or have it replaced (--force)"
+                f"{str(path)!r} exists already; name another file, or replace it with --force"
             )
 
 

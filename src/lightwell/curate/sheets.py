@@ -107,7 +107,7 @@ class XlsxSheets:
             self._book.close()
         except FileSizeError as error:
             raise Invalid(
-                "That is more than an xlsx file holds (4 GB); export it as csv"
+                "The export is larger than an xlsx file may be (4 GB); export it as csv"
             ) from error
 
     def abandon(self) -> None:

@@ -38,7 +38,7 @@ async def split(
     """
     part_name = _part_name(into)
     if not documents and not passages:
-        raise Invalid("Nothing is to be moved; name at least one document or passage")
+        raise Invalid("No mentions are chosen; name at least one document or passage")
     database = context.database
     resolved = await entities.resolve_name(database, reader, name)
     document_list = [await stored_documents.get(database, reader, each) for each in documents]
@@ -77,9 +77,11 @@ async def unsplit(context: CurationContext, reader: Reader, name: str) -> tuple[
 def _part_name(into: str) -> str:
     name = " ".join(require_text(into, "The name").split())
     if not normalize_name(name):
-        raise Invalid("The part's name is empty; say what it is called")
+        raise Invalid("The name of the other entity is empty; name it")
     if len(name) > _MAX_NAME:
-        raise Invalid(f"The part's name is longer than {_MAX_NAME} characters; shorten it")
+        raise Invalid(
+            f"The name of the other entity is longer than {_MAX_NAME} characters; shorten it"
+        )
     return name
 
 

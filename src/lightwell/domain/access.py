@@ -66,17 +66,17 @@ def parse_tags(words: Iterable[str]) -> Tags:
 def _lookalike(tag: str) -> str:
     """Return why the tag could be mistaken for another one, "" if it could not."""
     if _IGNORABLE.search(tag) or any(unicodedata.category(sign) in _INVISIBLE for sign in tag):
-        return "holds a character that cannot be seen"
+        return "contains an invisible character"
     if _PHONETIC.search(tag):
-        return "holds a phonetic letter that looks like another one"
+        return "contains a phonetic letter that looks like another letter"
     if unicodedata.normalize("NFKC", tag) != tag:
-        return "holds another form of a character"
+        return "contains a variant form of a character"
     for word in _WORD.findall(tag):
         scripts = {unicodedata.name(sign, "").partition(" ")[0] for sign in word}
         if "LATIN" in scripts and scripts & _SCRIPTS_LIKE_LATIN:
-            return "mixes letters of two alphabets in a word"
+            return "mixes letters of two alphabets in one word"
         if scripts <= _SCRIPTS_LIKE_LATIN and _LATIN_LOOKALIKES.issuperset(word):
-            return "is written in letters that look like Latin ones"
+            return "consists of letters that look like Latin ones"
     return ""
 
 

@@ -59,7 +59,9 @@ class ExportConfig:
         if not 0 < self.batch_size <= _MAX_BATCH_SIZE:
             raise Invalid(f"The batch size must be 1 to {_MAX_BATCH_SIZE}, not {self.batch_size}")
         if not self.tables:
-            raise Invalid("Nothing is left to export: name entities, relations, chunks or vectors")
+            raise Invalid(
+                "Nothing is selected for export: include entities, relations, chunks or vectors"
+            )
 
     @property
     def tables(self) -> tuple[ExportTable, ...]:
@@ -166,4 +168,4 @@ def parse_export_format(word: str) -> ExportFormat:
         return ExportFormat(word)
     except ValueError:
         known = ", ".join(ExportFormat)
-        raise Invalid(f"{word!r} is not an export format; there are {known}") from None
+        raise Invalid(f"{word!r} is not an export format; the formats are {known}") from None

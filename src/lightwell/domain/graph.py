@@ -261,7 +261,7 @@ def parse_relation_key(text: str) -> RelationKey:
                 target=" ".join(words[place + 1 :]),
             )
     raise Invalid(
-        f"{text!r} names no relation; write it as SOURCE PREDICATE TARGET, with a predicate such as USES between"
+        f"{text!r} is not a relation; write SOURCE PREDICATE TARGET, for example Acme USES Osprey"
     )
 
 

@@ -170,7 +170,7 @@ def require_retrieval_mode(question: Question) -> Question:
     """Return the question; raise `Invalid` when its mode searches nothing."""
     if question.mode is Mode.BYPASS:
         raise Invalid(
-            "Mode bypass looks nowhere, so it finds nothing: only an answer and a chat may ask the model alone"
+            "Mode bypass does not search, so it returns no passages; only ask and chat support it"
         )
     return question
 

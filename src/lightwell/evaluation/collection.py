@@ -143,7 +143,9 @@ def _questions(path: Path, root: Path) -> list[CollectionQuestion]:
     for where, line in read_lines(path):
         written = parse_line(_Question, where, line)
         if written.id in ids:
-            raise Invalid(f"{where}: the id {written.id!r} is there twice; give each its own")
+            raise Invalid(
+                f"{where}: the id {written.id!r} occurs twice; give each question its own"
+            )
         ids.add(written.id)
         questions.append(_question(where, written, root))
     return questions
@@ -172,13 +174,13 @@ def _check_answer(where: str, written: _Question) -> None:
         )
     if (written.kind == UNANSWERABLE) == bool(written.gold) and written.kind:
         raise Invalid(
-            f"{where}: 'kind' is {written.kind!r}, and 'gold' says otherwise; questions of the kind"
-            f" {UNANSWERABLE!r} have no 'gold', all others have"
+            f"{where}: the kind {written.kind!r} contradicts 'gold'; questions of the kind"
+            f" {UNANSWERABLE!r} have no 'gold', all other questions have one"
         )
     for words in _flat(written.answer_any):
         if not normalize(words):
             raise Invalid(
-                f"{where}: 'answer_any' has {words!r}, of which nothing is left to compare"
+                f"{where}: 'answer_any' has {words!r}, which consists of characters that the comparison ignores"
             )
 
 
@@ -190,6 +192,6 @@ def _url(where: str, path: str, root: Path) -> str:
     relative = PurePosixPath(path)
     if relative.is_absolute() or ".." in relative.parts or not (root / relative).is_file():
         raise Invalid(
-            f"{where}: 'gold' names {path!r}, which is no file of {root}; write its path relative to that folder"
+            f"{where}: 'gold' names {path!r}, which is not a file of {root}; write its path relative to that folder"
         )
     return (root / relative).as_uri()

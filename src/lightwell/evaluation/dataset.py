@@ -128,7 +128,7 @@ def _passages(path: Path) -> dict[str, _Passage]:
     for where, line in read_lines(path):
         passage = parse_line(_Passage, where, line)
         if passage.id in passages:
-            raise Invalid(f"{where}: the id {passage.id!r} is there twice")
+            raise Invalid(f"{where}: the id {passage.id!r} occurs twice")
         passages[passage.id] = passage
     return passages
 

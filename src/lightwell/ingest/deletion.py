@@ -34,7 +34,8 @@ async def erase(
     await erasure.finish_requested(context.database, reader.project_id)
     reingested = await deletion.list_urls(context.database, reader, document_ids)
     errors = tuple(
-        f"{url} was ingested again meanwhile, so it is there; delete it again" for url in reingested
+        f"{url} was ingested again during the deletion, so it still exists; delete it again"
+        for url in reingested
     )
     return replace(report, errors=(*report.errors, *errors))
 
@@ -50,7 +51,7 @@ async def _delete(
     try:
         await apply_pending_changes(context)
     except LightwellError as error:
-        errors.append(f"{error}; the next ingestion or worker carries on with it")
+        errors.append(f"{error}; the next ingestion or worker finishes it")
     vectors = sum(chunk in stored_vectors for chunk in affected.chunks)
     return await _report(context, reader, document_ids, affected, (vectors, tuple(errors)))
 

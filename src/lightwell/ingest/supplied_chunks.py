@@ -35,7 +35,7 @@ async def enqueue_document(
     Readers see the previous content until a worker has published the new one.
     """
     if not chunks:
-        raise Invalid("Give at least one chunk; to take a document out, delete it")
+        raise Invalid("Give at least one chunk; to remove a document, delete it")
     drafts = _drafts(chunks)
     vectors = [_vector(each, context.space.dimension) for each in chunks]
     staged = [

@@ -34,8 +34,8 @@ _POLL_SECONDS = 0.5
 _IDLE_SECONDS = 30.0
 _MAX_PAUSE_SECONDS = 60.0
 _CRASHED = (
-    f"its reading was begun {queue.MAX_ATTEMPTS} times and never ended: it may need more memory than there is."
-    " It is set aside"
+    f"its ingestion was started {queue.MAX_ATTEMPTS} times and never ended, possibly for lack of memory;"
+    " `lightwell jobs retry` tries again"
 )
 
 _log = logger(__name__)

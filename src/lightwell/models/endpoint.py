@@ -170,7 +170,7 @@ class Connection:
             case openai.APIConnectionError():
                 return failures.connection_failure(address)
             case ValidationError() | JSONDecodeError():
-                return failures.malformed_reply_failure(address, "not the JSON it should be")
+                return failures.malformed_reply_failure(address, "not the expected JSON")
             case _:
                 return failures.malformed_reply_failure(address, type(error).__name__)
 

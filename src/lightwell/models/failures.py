@@ -85,7 +85,7 @@ def malformed_reply_failure(address: Address, what: str) -> Failure:
             f"{address.url} sent an unexpected reply ({what}): check that"
             f" {address.setting}_URL is an endpoint of the right kind"
         ),
-        f"its answer was not understood ({what})",
+        f"its reply could not be used ({what})",
     )
 
 
@@ -123,7 +123,7 @@ def _advice(address: Address, status: int, code: str) -> str:
         case 429:
             return "too many requests; lower the per-minute limits or wait"
         case _ if status >= 500:
-            return "the server has an internal error; try again later, or look into its log"
+            return "the server has an internal error; try again later, or check its log"
         case _:
             return "it rejects this request"
 

@@ -115,7 +115,7 @@ class OpenAIEmbedder:
         reported = answer.usage.total_tokens if answer.usage else 0
         self._meter.record_embeddings(self.model, reported or tokens)
         if any(not 0 <= item.index < len(texts) for item in answer.data):
-            raise self._malformed("it gave vectors for texts it was not sent")
+            raise self._malformed("it returned vectors for texts that were not in the request")
         return {item.index: self._unit(item.embedding) for item in answer.data}
 
     async def _ask(self, texts: list[str]) -> "_Answer":
@@ -131,12 +131,12 @@ class OpenAIEmbedder:
         vector = self._numbers(embedding)
         if len(vector) != self.dimension:
             raise self._malformed(
-                f"its vectors have {len(vector)} numbers and {self.dimension} were expected; set"
-                f" {self._connection.endpoint.setting}_DIMENSION to what the model gives"
+                f"its vectors have {len(vector)} numbers instead of {self.dimension}; set"
+                f" {self._connection.endpoint.setting}_DIMENSION to the dimension of the model"
             )
         length = np.linalg.norm(vector.astype(np.float64))
         if not np.isfinite(length) or length == 0:
-            raise self._malformed("it gave a vector without a direction")
+            raise self._malformed("it returned a vector that is all zeros or not finite")
         return (vector / length).astype(np.float32)
 
     def _numbers(self, embedding: list[float] | str) -> NDArray[np.float32]:

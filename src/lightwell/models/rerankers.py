@@ -183,7 +183,7 @@ class RemoteReranker:
         try:
             answer = _ANSWER.validate_json(response.content)
         except ValidationError:
-            return failures.malformed_reply_failure(address, "not the JSON it should be")
+            return failures.malformed_reply_failure(address, "not the expected JSON")
         scored = _Results(results=answer) if isinstance(answer, list) else answer
         cost = scored.cost or _token_count(question, passages)
         self._meter.record(OperationType.RERANK, self._endpoint.model_name, cost, 0)
@@ -199,7 +199,7 @@ class RemoteReranker:
         if self._endpoint.scores is Scores.LOGIT:
             return [sigmoid(score) for score in ordered]
         if any(abs(score) > 1 for score in ordered):
-            fix = f"scores beyond 0 to 1: if they are logits, set {address.setting}_SCORES=logit"
+            fix = f"scores outside 0 to 1: if they are logits, set {address.setting}_SCORES=logit"
             return failures.malformed_reply_failure(address, fix)
         return ordered
 

@@ -55,13 +55,13 @@ async def _check_embedder(settings: Settings, stack: AsyncExitStack) -> str:
 async def _check_chat(settings: Settings, stack: AsyncExitStack) -> str:
     model = chat_model(await open_chat_connection(settings, stack), Meter())
     if model is None:
-        return "none; answers are extracts (set LIGHTWELL_CHAT_URL for written ones)"
+        return "none; answers are quotes from documents (set LIGHTWELL_CHAT_URL to have a model write them)"
     await model.reply([Message(role="user", content="Say yes.")], max_tokens=5)
     return model.model
 
 
 async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
-    """Ask for the order of an answer and of a sentence beside the point: some servers score what they cannot judge."""
+    """Rerank an answer and an irrelevant sentence, because some servers return meaningless scores without an error."""
     reranker = await open_reranker(settings, stack, Meter())
     if reranker is None:
         return f"{settings.rerank}; no endpoint"

@@ -198,7 +198,7 @@ def _endpoint(settings: Settings, prefix: str, named: tuple[str, str, SecretStr]
     url, model, key = named
     if not model:
         raise Invalid(
-            f"{prefix}_URL is set, and {prefix}_MODEL is not: name the model at that endpoint"
+            f"{prefix}_URL is set, but {prefix}_MODEL is not: name the model at that endpoint"
         )
     return Endpoint(
         base_url=url,

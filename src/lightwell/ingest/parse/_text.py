@@ -96,5 +96,5 @@ def refuse_binary(content: bytes) -> None:
     if controls * 100 > len(sample):
         raise Unreadable(
             "binary",
-            "its bytes are not text; give it the ending of what it is, or save it as UTF-8 text",
+            "its content is not text; give the file the extension of its format, or save it as UTF-8 text",
         )

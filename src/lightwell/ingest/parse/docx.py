@@ -113,7 +113,7 @@ def _reject_hostile(content: bytes) -> None:
         or any(map(_is_bomb, members))
     ):
         raise Unreadable(
-            "too_large", "it unpacks to far more than it is; remove large pictures or split it"
+            "too_large", "it is far larger unpacked than packed; remove large pictures or split it"
         )
     _reject_too_many_elements(content, markup)
 

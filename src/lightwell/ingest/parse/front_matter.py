@@ -63,7 +63,7 @@ def parse_unique_mapping(text: str) -> Mapping[str, object]:
     """
     found = parse_yaml_mapping(text)
     for key in _repeated_keys(text):
-        raise Invalid(f"the key {key!r} is there twice; keep one")
+        raise Invalid(f"the key {key!r} occurs twice; keep one")
     return found
 
 

@@ -117,7 +117,7 @@ async def split(database: Database, reader: Reader, new: NewSplit) -> SplitResul
         part = await _make_part(connection, reader, new.name)
         if part in members:
             raise Invalid(
-                f"{new.name!r} is a name of this entity itself; give the part another name"
+                f"{new.name!r} is a name of this entity itself; give the other entity another name"
             )
         await _write(connection, reader, new, part, rows)
         sources = {EntityId(row[0]) for row in rows}

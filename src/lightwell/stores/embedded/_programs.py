@@ -155,10 +155,9 @@ def check_traversal(path: Path, account: Account) -> None:
     for folder in path.parents:
         if not _passes(folder.stat(), account):
             raise ServerFailed(
-                f"PostgreSQL refuses to run as root, and its account {account.name} cannot pass {folder}."
-                f" Run `chmod o+x {shlex.quote(str(folder))}`, which lets others through and shows them nothing; or"
-                " name a data directory elsewhere in LIGHTWELL_DATA, such as /var/lib/lightwell; or run Lightwell as"
-                " another user than root"
+                f"PostgreSQL refuses to run as root, and its account {account.name} may not enter {folder}."
+                f" Run `chmod o+x {shlex.quote(str(folder))}`, which lets other users enter but not list the folder; or"
+                " set LIGHTWELL_DATA to another directory, such as /var/lib/lightwell; or do not run Lightwell as root"
             )
 
 

@@ -166,7 +166,7 @@ class PostgresVectors:
         if dimension > _MAX_INDEXED_DIMENSION:
             raise Invalid(
                 f"pgvector indexes at most {_MAX_INDEXED_DIMENSION} dimensions, and the embedding model gives {dimension};"
-                " set LIGHTWELL_EMBEDDING_DIMENSION to have the model shorten its vectors"
+                " set LIGHTWELL_EMBEDDING_DIMENSION to a smaller dimension that the model supports"
             )
         async with self._database.transaction() as connection:
             # Checked first: CREATE INDEX IF NOT EXISTS locks the table, and would wait for a running build.
