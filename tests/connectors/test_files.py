@@ -341,7 +341,9 @@ def test_the_settings_of_the_root_itself_apply_also_in_a_shared_folder(tmp_path:
 def test_settings_above_that_another_user_owns_are_refused(tmp_path: Path) -> None:
     write(tmp_path, {".lightwell.yaml": "acl_tags: [user:mallory]", "mine/a.md": "x"})
     os.chown(tmp_path / ".lightwell.yaml", NOBODY, NOBODY)
-    with pytest.raises(SourceFailed, match=r"\.lightwell\.yaml belongs to another user; make yourself"):
+    with pytest.raises(
+        SourceFailed, match=r"\.lightwell\.yaml belongs to another user; make yourself"
+    ):
         read(tmp_path / "mine")
 
 

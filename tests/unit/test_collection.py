@@ -89,7 +89,10 @@ WRONG: list[tuple[Sequence[object], str]] = [
         [{**ASKED, "gold": ["../secret"]}],
         "line 1: 'gold' names '../secret', which is not a file of",
     ),
-    ([{**ASKED, "gold": ["/etc/passwd"]}], "line 1: 'gold' names '/etc/passwd', which is not a file"),
+    (
+        [{**ASKED, "gold": ["/etc/passwd"]}],
+        "line 1: 'gold' names '/etc/passwd', which is not a file",
+    ),
     ([{**ASKED, "gold": []}], "line 1: 'gold' is empty; fill it in, or leave both"),
     ([{**ASKED, "answer_any": []}], "line 1: 'answer_any' is empty; fill it in, or leave both"),
     ([{**ASKED, "answer_any": [[]]}], "line 1: 'answer_any.0': "),
