@@ -6,10 +6,11 @@ export UV_PYTHON_DOWNLOADS ?= never
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-long quick test-model check format bench clean
+.PHONY: help demo serve test test-long quick test-model check format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents, answer three questions"
+	@echo "make serve   serve the example company over HTTP, with API keys to try it"
 	@echo "make test    the whole test suite, in parallel (WORKERS=1 for one after the other)"
 	@echo "make test-long  the suite with ten times as many generated examples, and five minutes of load"
 	@echo "make quick   the tests that need no database"
@@ -32,6 +33,11 @@ help:
 demo: export LIGHTWELL_DATA ?= $(CURDIR)/.lightwell
 demo: .venv/.ready
 	$(RUN) lightwell demo
+
+# The example company over HTTP, with API keys to try it.
+serve: export LIGHTWELL_DATA ?= $(CURDIR)/.lightwell
+serve: .venv/.ready
+	$(RUN) lightwell serve --demo
 
 # Twice as many as cores: half of the time a test waits for a server or a process. A file stays with one worker.
 # Files are taken in their order, so that the short ones of tests/unit come last and all workers end together.

@@ -71,6 +71,13 @@ class Settings(BaseSettings):
         default=10,
         description="Most connections to PostgreSQL that one process keeps. An export uses one more while it runs.",
     )
+    http_host: str = Field(
+        default="127.0.0.1",
+        description="The address that `lightwell serve` listens on; 0.0.0.0 for every network of this machine.",
+    )
+    http_port: Annotated[int, Field(ge=0, le=65535)] = Field(
+        default=8000, description="The port that `lightwell serve` listens on; 0 takes a free one."
+    )
     tenant: str = Field(default="default", description="The tenant that the project belongs to.")
     project: str = Field(
         default="default", description="The project. Projects share no documents and no entities."

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Confidence
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase

@@ -5,7 +5,7 @@ from typing import cast
 
 from lightwell.domain.query_analysis import analyze_query
 from lightwell.domain.questions import Channel, make_question
-from lightwell.entrypoints.cli import json_output
+from lightwell.entrypoints import json_output
 from lightwell.retrieve.pipeline import Ranking
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever

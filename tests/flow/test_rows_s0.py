@@ -8,7 +8,7 @@ import pytest
 from psycopg import sql
 from pydantic import SecretStr, ValidationError
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell import Settings, delete_project, open_knowledge_base
 from lightwell.domain.briefs import Brief
 from lightwell.domain.documents import NewDocument

@@ -6,7 +6,7 @@ from uuid import UUID
 import typer
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.analytics import Feedback, FeedbackRequest, LoggedQuery, Session
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
 from lightwell.entrypoints.cli.console import clean, fields, new_table

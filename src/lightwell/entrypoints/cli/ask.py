@@ -12,8 +12,8 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import StreamChunk
 from lightwell.domain.errors import ModelFailed
 from lightwell.domain.ids import SessionId

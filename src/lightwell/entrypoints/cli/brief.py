@@ -7,8 +7,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import INSUFFICIENT, Confidence
 from lightwell.domain.briefs import Brief, BriefLine, RelatedEntity
 from lightwell.domain.candidates import Candidates

@@ -11,8 +11,8 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import (
     GRAPH_SOURCE,

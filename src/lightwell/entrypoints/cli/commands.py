@@ -75,6 +75,8 @@ COMMANDS: Mapping[str, Entry] = {
     "worker": Entry(
         "worker:worker", "Process enqueued documents until SIGINT (Ctrl-C) or SIGTERM."
     ),
+    "serve": Entry("serve:serve", "Serve questions over HTTP until SIGINT (Ctrl-C) or SIGTERM."),
+    "keys": Entry("keys:keys", "Create, list and revoke API keys."),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
     "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),
     "keywords": Entry(

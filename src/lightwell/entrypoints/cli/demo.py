@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Answer, Confidence
 from lightwell.entrypoints.cli.console import clean, errors_console
 from lightwell.entrypoints.cli.errors import Exit
@@ -52,22 +52,31 @@ async def run_demo() -> Report:
     It uses a separate directory, needs no key, and does not touch your projects. The exit code is 1 if a document
     could not be read or an answer was wrong.
     """
-    from lightwell.wiring import files
-
     chosen = temporary_store(settings())
-    console = errors_console()
-    console.print(Text(f"Ingesting the documents of Halden Instruments, into {chosen.data}"))
     async with open_project(chosen) as kb:
-        with show_progress(console) as progress:
-            source = files(DOCUMENTS, frozenset(), chosen)
-            ended = await kb.ingest(
-                source,
-                on_start=progress.start,
-                on_outcome=progress.advance,
-                progress=progress.progress,
-            )
+        ended = await _ingest(kb, chosen)
         asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
     return _report(ended, asked)
+
+
+async def ingest_example_company(chosen: "Settings") -> None:
+    """Ingest the example company's documents into this store, which is created where there is none."""
+    async with open_project(chosen) as kb:
+        await _ingest(kb, chosen)
+
+
+async def _ingest(kb: "KnowledgeBase", chosen: "Settings") -> "Ingestion":
+    from lightwell.wiring import files
+
+    console = errors_console()
+    console.print(Text(f"Ingesting the documents of Halden Instruments, into {chosen.data}"))
+    with show_progress(console) as progress:
+        return await kb.ingest(
+            files(DOCUMENTS, frozenset(), chosen),
+            on_start=progress.start,
+            on_outcome=progress.advance,
+            progress=progress.progress,
+        )
 
 
 def temporary_store(settings: "Settings") -> "Settings":

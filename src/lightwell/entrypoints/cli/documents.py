@@ -8,8 +8,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.documents import Document, omission_warning
 from lightwell.entrypoints.cli.console import clean, fields
 from lightwell.entrypoints.cli.execution import Report

@@ -9,7 +9,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse

@@ -7,7 +7,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import Entity, EntityDetails, Relation, parse_relation_key
 from lightwell.entrypoints.cli.console import clean, dim, fields, new_table

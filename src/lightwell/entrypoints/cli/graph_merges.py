@@ -7,7 +7,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.errors import Invalid
 from lightwell.domain.graph import ActiveMerge, MergeProposal, MergeResult, MergeStrategy
 from lightwell.domain.ids import MergeId

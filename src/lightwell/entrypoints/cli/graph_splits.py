@@ -7,7 +7,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import SplitId
 from lightwell.domain.splits import ActiveSplit

@@ -7,7 +7,7 @@ from uuid import UUID
 import typer
 from rich.text import Text
 
-import lightwell.entrypoints.cli.json_output as json_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.ids import JobId, RunId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.runs import Run

@@ -2,8 +2,8 @@
 
 import time
 
-import lightwell.entrypoints.cli.json_output as json_output
 import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.questions import make_question, require_retrieval_mode
 from lightwell.entrypoints.cli.console import fields, milliseconds_since
 from lightwell.entrypoints.cli.costs import report_with_costs

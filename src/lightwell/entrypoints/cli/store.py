@@ -12,6 +12,7 @@ from lightwell.entrypoints.cli.console import clean
 
 if TYPE_CHECKING:
     from lightwell.knowledge_base import KnowledgeBase
+    from lightwell.knowledge_base.api_keys import ApiKeys
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
 
@@ -69,6 +70,24 @@ async def open_as(
     tags = parse_reader_tags(who)
     async with open_project(settings_of_store(), meter) as kb:
         yield kb, await get_reader(kb, tags)
+
+
+@asynccontextmanager
+async def open_keys() -> "AsyncGenerator[tuple[ApiKeys, str]]":
+    """Open the API keys of the existing store, with the name of the project that the settings name."""
+    chosen = settings_of_store()
+    async with open_keys_of(chosen) as keys:
+        yield keys, chosen.project
+
+
+@asynccontextmanager
+async def open_keys_of(chosen: "Settings") -> "AsyncGenerator[ApiKeys]":
+    """Open the API keys of the store that these settings name."""
+    from lightwell.knowledge_base.api_keys import ApiKeys
+    from lightwell.wiring.database import open_database
+
+    async with open_database(chosen) as database:
+        yield ApiKeys(database=database, tenant=chosen.tenant)
 
 
 def parse_reader_tags(words: Sequence[str] | None) -> Tags:

@@ -1,0 +1,112 @@
+"""API keys: what a program or a person shows to be let in."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NewType
+from uuid import UUID
+
+from lightwell.domain.access import Tags
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import new_id
+
+KeyId = NewType("KeyId", UUID)
+
+_PREFIX = "lw"
+_SECRET_BYTES = 32
+_TOKEN = re.compile(rf"{_PREFIX}_([0-9a-f]{{32}})_([A-Za-z0-9_-]{{43}})")
+_MAX_NAME_LENGTH = 100
+
+
+class Scope(StrEnum):
+    """What a key allows; `admin` includes all others."""
+
+    READ = "read"
+    INGEST = "ingest"
+    DELETE = "delete"
+    CURATE = "curate"
+    EXPORT = "export"
+    IMPERSONATE = "impersonate"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey:
+    """A key without its secret. Whoever shows it reads with exactly `acl_tags`; `user` is a person's id, "" for none.
+
+    `expires_at` is None for a key that does not expire, `last_used_at` for one that was never used; it is exact to a minute.
+    """
+
+    id: KeyId
+    name: str
+    scopes: frozenset[Scope]
+    acl_tags: Tags
+    user: str
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+    def allows(self, scope: Scope) -> bool:
+        return scope in self.scopes or Scope.ADMIN in self.scopes
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a client sends: the key's id and its secret. It is never stored or logged, and `repr` hides it."""
+
+    key_id: KeyId
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"Token({self.key_id})"
+
+    @property
+    def text(self) -> str:
+        """The token as a client sends it: `lw_<id>_<secret>`."""
+        return f"{_PREFIX}_{self.key_id.hex}_{self.secret}"
+
+    @property
+    def secret_hash(self) -> bytes:
+        """SHA-256 of the secret, which is random and long, so that a slow hash would add nothing."""
+        return hashlib.sha256(self.secret.encode()).digest()
+
+    def matches(self, secret_hash: bytes) -> bool:
+        """Return whether this is the hash of the secret, in a time that does not depend on it."""
+        return hmac.compare_digest(self.secret_hash, secret_hash)
+
+
+def new_token() -> Token:
+    """Return a token with a new id and a new secret."""
+    return Token(KeyId(new_id()), secrets.token_urlsafe(_SECRET_BYTES))
+
+
+def parse_token(text: str) -> Token | None:
+    """Return the token that a client sent, None where it is none of ours."""
+    match = _TOKEN.fullmatch(text)
+    return Token(KeyId(UUID(match[1])), match[2]) if match else None
+
+
+def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:
+    """Return the scopes of these names; raise `Invalid` for none, and for a name that is no scope."""
+    known = ", ".join(Scope)
+    try:
+        found = frozenset(Scope(word.strip()) for word in words if word.strip())
+    except ValueError as error:
+        raise Invalid(f"{error}; the scopes are {known}") from None
+    if not found:
+        raise Invalid(f"A key needs at least one scope: {known}")
+    return found
+
+
+def parse_key_name(text: str) -> str:
+    """Return the name of a key, trimmed; raise `Invalid` where it is empty or too long."""
+    name = " ".join(text.split())
+    if not 1 <= len(name) <= _MAX_NAME_LENGTH:
+        raise Invalid(f"The name of a key has 1 to {_MAX_NAME_LENGTH} characters")
+    return name

@@ -1,0 +1,119 @@
+"""`keys`: creates, lists and revokes API keys. Whoever may open the database may do this."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+from uuid import UUID
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from lightwell.domain.api_keys import ApiKey, Scope
+from lightwell.entrypoints.cli.console import clean, new_table
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, new_group
+from lightwell.entrypoints.cli.store import open_keys, parse_document_tags
+from lightwell.entrypoints.json_output import Json
+
+keys = new_group(
+    "Create, list and revoke API keys.",
+    'lightwell keys create "Ada\'s laptop" --acl team:sales,user:ada',
+    "lightwell keys list",
+)
+
+_ONCE = "The key is shown only this once."
+
+
+@command(
+    keys,
+    "create",
+    'lightwell keys create "Ada\'s laptop" --acl team:sales,user:ada',
+    "lightwell keys create importer --acl team:sales --scope read --scope ingest --days 30",
+)
+async def create_key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
+    *,
+    acl: Annotated[
+        list[str],
+        typer.Option(
+            "--acl",
+            metavar="TAG",
+            help="Access tags that it reads with. Several by commas, or by repeating it.",
+        ),
+    ],
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope", metavar="SCOPE", help=f"{', '.join(Scope)}; repeat it. read by default."
+        ),
+    ] = None,
+    days: Annotated[
+        int | None,
+        typer.Option(
+            "--days",
+            metavar="N",
+            min=1,
+            max=3650,
+            help="It expires after N days; never, without it.",
+        ),
+    ] = None,
+) -> Report:
+    """Create an API key for the project that the settings name, and show it once."""
+    expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    async with open_keys() as (held, project):
+        key, token = await held.create(
+            project,
+            name,
+            scopes=scope or [Scope.READ],
+            tags=parse_document_tags(acl),
+            expires_at=expires_at,
+        )
+    return Report(
+        document={**_key(key), "key": token.text},
+        text=Group(Text(token.text), Text(_ONCE, style="dim")),
+    )
+
+
+@command(keys, "list", "lightwell keys list", "lightwell keys list --json")
+async def list_keys() -> Report:
+    """List the project's API keys, the oldest first, without their secrets."""
+    async with open_keys() as (held, project):
+        found = await held.list(project)
+    table = new_table("id", "name", "scopes", "access tags", "state")
+    for each in found:
+        scopes, tags = ", ".join(sorted(each.scopes)), ", ".join(sorted(each.acl_tags))
+        table.add_row(str(each.id), clean(each.name), scopes, clean(tags), _state(each))
+    return Report(document={"keys": [_key(each) for each in found]}, text=table)
+
+
+@command(keys, "revoke", "lightwell keys revoke 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d")
+async def revoke_key(
+    key: Annotated[UUID, typer.Argument(metavar="ID", help="Its id, as `keys list` shows it.")],
+) -> Report:
+    """Revoke an API key; the next request with it is refused."""
+    async with open_keys() as (held, project):
+        await held.revoke(project, key)
+    return Report(document={"revoked": str(key)}, text=Text(clean(f"Revoked {key}.")))
+
+
+def _state(key: ApiKey) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    if key.expires_at is not None and key.expires_at <= datetime.now(UTC):
+        return "expired"
+    used = "never used" if key.last_used_at is None else f"last used {key.last_used_at:%Y-%m-%d}"
+    return used if key.expires_at is None else f"{used}, until {key.expires_at:%Y-%m-%d}"
+
+
+def _key(key: ApiKey) -> Json:
+    return {
+        "keyId": str(key.id),
+        "name": key.name,
+        "scopes": sorted(key.scopes),
+        "aclTags": sorted(key.acl_tags),
+        "user": key.user or None,
+        "createdAt": key.created_at.isoformat(),
+        "expiresAt": key.expires_at and key.expires_at.isoformat(),
+        "lastUsedAt": key.last_used_at and key.last_used_at.isoformat(),
+        "revokedAt": key.revoked_at and key.revoked_at.isoformat(),
+    }

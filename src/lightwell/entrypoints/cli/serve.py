@@ -1,0 +1,105 @@
+"""`serve`: the HTTP server."""
+
+import json
+import socket
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Group
+from rich.text import Text
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.cli.console import errors_console, unwrapped_line
+from lightwell.entrypoints.cli.demo import ingest_example_company, temporary_store
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.store import open_keys_of, settings, settings_of_store
+from lightwell.world import DEMO, PEOPLE
+
+if TYPE_CHECKING:
+    from lightwell.settings import Settings
+
+serve = single_command()
+
+Host = Annotated[
+    str | None,
+    typer.Option(
+        "--host", metavar="HOST", help="Address to listen on, instead of LIGHTWELL_HTTP_HOST."
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        "--port",
+        metavar="PORT",
+        min=0,
+        max=65535,
+        help="Port to listen on, instead of LIGHTWELL_HTTP_PORT.",
+    ),
+]
+WithDemo = Annotated[
+    bool,
+    typer.Option(
+        "--demo",
+        help="Serve the example company of `lightwell demo`, with a new API key for each of its people.",
+    ),
+]
+
+
+@command(serve, "serve", "lightwell serve", "lightwell serve --port 9000", "lightwell serve --demo")
+async def serve_http(*, host: Host = None, port: Port = None, demo: WithDemo = False) -> Report:
+    """Serve questions over HTTP until SIGINT (Ctrl-C) or SIGTERM.
+
+    Every request needs an API key: `lightwell keys create`. The server listens on this machine only, unless --host or
+    LIGHTWELL_HTTP_HOST names another address. `/docs` describes the interface.
+    """
+    from lightwell.entrypoints.http import serving as http_server
+    from lightwell.entrypoints.http.app import create_app
+
+    chosen = settings_of_store() if not demo else temporary_store(settings())
+    given = {"http_host": host, "http_port": port}
+    chosen = chosen.model_copy(
+        update={key: value for key, value in given.items() if value is not None}
+    )
+    with _listen(chosen) as listening:
+        url = "http://{}:{}".format(*listening.getsockname()[:2])
+        if demo:
+            await _prepare_demo(chosen, url)
+        errors_console().print(Text(f"Listening on {url}; Ctrl-C stops."))
+        await http_server.serve(create_app(chosen), listening)
+    return Report(document={"stopped": True}, text=Text("Stopped."))
+
+
+def _listen(chosen: "Settings") -> socket.socket:
+    """Return the socket that clients connect to; raise `Invalid` where it cannot be had."""
+    family = socket.AF_INET6 if ":" in chosen.http_host else socket.AF_INET
+    try:
+        return socket.create_server((chosen.http_host, chosen.http_port), family=family)
+    except OSError as error:
+        raise Invalid(
+            f"The server cannot listen on {chosen.http_host}, port {chosen.http_port}: {error.strerror}."
+            " --host and --port name others"
+        ) from error
+
+
+async def _prepare_demo(chosen: "Settings", url: str) -> None:
+    """Ingest the example company, and print a key for each of its people and a first request."""
+    await ingest_example_company(chosen)
+    lines: list[Text] = []
+    token = ""
+    async with open_keys_of(chosen) as keys:
+        for who, person in PEOPLE.items():
+            _, made = await keys.create(
+                chosen.project, f"demo: {who}", scopes=[Scope.READ], tags=person.tags
+            )
+            token = token or made.text
+            lines.append(Text(f"  {person.name}, {person.role}: {made.text}"))
+    body = json.dumps({"query": DEMO[0][0].text})
+    request = (
+        f"curl -s {url}/v1/query -H 'Authorization: Bearer {token}'"
+        f" -H 'Content-Type: application/json' -d '{body}'"
+    )
+    console = errors_console()
+    console.print(Group(Text("API keys of the example company's people:"), *lines, Text("Ask:")))
+    console.print(unwrapped_line(request))

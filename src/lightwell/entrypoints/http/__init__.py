@@ -1,0 +1,12 @@
+"""The HTTP server. A request goes: `authentication` (whose key?) → a route → the knowledge base → `schemas`.
+
+| module | what it holds |
+|---|---|
+| `app` | `create_app`: the routes on opened resources; what a process opens and closes |
+| `authentication` | from an API key to the caller: project, scopes, reader |
+| `problems` | every error as a problem document (RFC 9457) |
+| `questions` | questions: one answer, or a stream of events |
+| `projects` | the projects of a process, each opened once |
+| `serving` | serves the application until a signal |
+| `health` | is the process alive, and can it answer? |
+"""

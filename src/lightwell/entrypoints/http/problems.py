@@ -1,0 +1,122 @@
+"""Errors as problem documents (RFC 9457), in one form for every route, with `code` and `requestId` in addition.
+
+What a caller may not see gives the same 404 as what does not exist.
+"""
+
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+from starlette.exceptions import HTTPException
+
+from lightwell.domain.errors import (
+    BudgetSpent,
+    Invalid,
+    LightwellError,
+    ModelBusy,
+    ModelFailed,
+    NotFound,
+    SourceFailed,
+    StoreFailed,
+)
+from lightwell.logs import logger
+
+CONTENT_TYPE = "application/problem+json"
+
+_log = logger(__name__)
+
+_STATUSES: tuple[tuple[type[LightwellError], HTTPStatus], ...] = (
+    (Invalid, HTTPStatus.UNPROCESSABLE_ENTITY),
+    (NotFound, HTTPStatus.NOT_FOUND),
+    (BudgetSpent, HTTPStatus.TOO_MANY_REQUESTS),
+    (ModelBusy, HTTPStatus.SERVICE_UNAVAILABLE),
+    (ModelFailed, HTTPStatus.BAD_GATEWAY),
+    (SourceFailed, HTTPStatus.BAD_GATEWAY),
+    (StoreFailed, HTTPStatus.SERVICE_UNAVAILABLE),
+)
+"""From an error to its status, the nearest class first; 500 for all others."""
+
+
+class Problem(BaseModel):
+    """A problem document. `code` is stable and for programs, `detail` says what to do."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+
+
+class Unauthenticated(Exception):
+    """No valid API key came with the request."""
+
+
+class Forbidden(Exception):
+    """The API key is valid, but has not the scope."""
+
+
+def problem_response(request: Request, status: HTTPStatus, code: str, detail: str) -> JSONResponse:
+    """Return the problem as a response."""
+    body = Problem(
+        title=status.phrase,
+        status=status,
+        detail=detail,
+        code=code,
+        request_id=getattr(request.state, "request_id", ""),
+    )
+    return JSONResponse(
+        body.model_dump(mode="json", by_alias=True),
+        status_code=status,
+        media_type=CONTENT_TYPE,
+        headers={"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else None,
+    )
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer every error of every route with a problem document."""
+
+    @app.exception_handler(LightwellError)
+    async def expected(request: Request, error: LightwellError) -> JSONResponse:
+        status = next(
+            (status for kind, status in _STATUSES if isinstance(error, kind)),
+            HTTPStatus.INTERNAL_SERVER_ERROR,
+        )
+        return problem_response(request, status, error.code, str(error))
+
+    @app.exception_handler(Unauthenticated)
+    async def unauthenticated(request: Request, _: Unauthenticated) -> JSONResponse:
+        detail = (
+            "Send a valid API key: `Authorization: Bearer lw_…`; `lightwell keys create` makes one"
+        )
+        return problem_response(request, HTTPStatus.UNAUTHORIZED, "unauthenticated", detail)
+
+    @app.exception_handler(Forbidden)
+    async def forbidden(request: Request, error: Forbidden) -> JSONResponse:
+        return problem_response(request, HTTPStatus.FORBIDDEN, "missing_scope", str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        wrong = "; ".join(
+            f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
+            for each in error.errors()
+        )
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return problem_response(request, status, Invalid.code, wrong)
+
+    @app.exception_handler(HTTPException)
+    async def of_the_framework(request: Request, error: HTTPException) -> JSONResponse:
+        status = HTTPStatus(error.status_code)
+        return problem_response(request, status, status.name.lower(), str(error.detail))
+
+    @app.exception_handler(Exception)
+    async def unexpected(request: Request, error: Exception) -> JSONResponse:
+        _log.warning("a request failed", error=type(error).__name__)
+        status = HTTPStatus.INTERNAL_SERVER_ERROR
+        detail = "The server failed; its log has the request id"
+        return problem_response(request, status, LightwellError.code, detail)

@@ -1,0 +1,224 @@
+"""The HTTP server: keys let callers in, answers keep their citations, and what one may not see is not there."""
+
+import asyncio
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lightwell.domain.api_keys import Scope, Token, new_token, parse_token
+from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.http.app import create_app
+from lightwell.entrypoints.http.problems import CONTENT_TYPE
+from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.records.database import Database, connect
+from lightwell.settings import Settings
+from lightwell.testing.sources import InMemorySource, make_document
+
+QUESTION = {"query": "What discount does Nordwind receive?"}
+DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
+
+
+@dataclass(frozen=True)
+class Site:
+    client: httpx.AsyncClient
+    keys: ApiKeys
+
+    async def key(self, *tags: str, scopes: tuple[str, ...] = (Scope.READ,), **more: Any) -> str:
+        _, token = await self.keys.create("default", "test", scopes=scopes, tags=tags, **more)
+        return token.text
+
+    async def post(self, path: str, body: object, key: str = "") -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        return await self.client.post(path, json=body, headers=headers)
+
+
+@pytest.fixture
+async def site(database_url: str) -> AsyncIterator[Site]:
+    """A server in this process on a store with one document of team:sales."""
+    settings = Settings(database_url=database_url)  # pyright: ignore[reportArgumentType]
+    app = create_app(settings)
+    source = InMemorySource(documents=(make_document("contract.md", DISCOUNT, ["team:sales"]),))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        connect(database_url) as database,
+    ):
+        await (await app.state.projects.open("default")).ingest(source)
+        yield Site(client=client, keys=ApiKeys(database=database, tenant="default"))
+
+
+async def test_a_question_gets_a_cited_answer_and_whoever_may_not_see_it_none(site: Site) -> None:
+    seeing = await site.post("/v1/query", QUESTION, await site.key("team:sales"))
+    assert seeing.status_code == 200
+    found = seeing.json()
+    assert DISCOUNT in found["answer"]
+    assert found["citations"][0]["snippet"] == DISCOUNT
+    other = (await site.post("/v1/query", QUESTION, await site.key("team:support"))).json()
+    assert other["confidence"] == "insufficient"
+    assert "18" not in json.dumps(other)
+
+
+async def test_an_answer_comes_as_events_that_end_with_done(site: Site) -> None:
+    reply = await site.post("/v1/query/stream", QUESTION, await site.key("team:sales"))
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    kinds = re.findall(r"^event: (\w+)$", reply.text, re.M)
+    assert (kinds[0], kinds[-2:]) == ("token", ["metadata", "done"])
+    data = [json.loads(line) for line in re.findall(r"^data: (.*)$", reply.text, re.M)]
+    assert DISCOUNT in "".join(each.get("content", "") for each in data)
+    assert re.findall(r"^id: (\d+)$", reply.text, re.M) == [str(n + 1) for n in range(len(kinds))]
+
+
+@pytest.mark.parametrize(
+    "shown", ["", "lw_", "Bearer", "lw_" + "0" * 32 + "_" + "A" * 43, new_token().text]
+)
+async def test_without_a_valid_key_there_is_nothing(site: Site, shown: str) -> None:
+    for path in ("/v1/query", "/v1/query/stream"):
+        reply = await site.post(path, QUESTION, shown)
+        assert reply.status_code == 401
+        assert reply.headers["www-authenticate"] == "Bearer"
+        assert reply.headers["content-type"] == CONTENT_TYPE
+        assert reply.json()["code"] == "unauthenticated"
+
+
+async def test_a_wrong_secret_an_expired_and_a_revoked_key_are_refused_alike(
+    site: Site, database: Database
+) -> None:
+    key = await site.key("team:sales")
+    token = parse_token(key)
+    assert token is not None
+    wrong = Token(token.key_id, new_token().secret).text
+    expired = await site.key("team:sales", expires_at=await database.now() + timedelta(days=1))
+    await database.execute(
+        "UPDATE api_keys SET expires_at = now() WHERE expires_at IS NOT NULL", {}
+    )
+    revoked = await site.key("team:sales")
+    gone = parse_token(revoked)
+    assert gone is not None
+    assert (await site.post("/v1/query", QUESTION, revoked)).status_code == 200
+    await site.keys.revoke("default", gone.key_id)
+    replies = [await site.post("/v1/query", QUESTION, each) for each in (wrong, expired, revoked)]
+    said = [{**each.json(), "requestId": ""} for each in replies]
+    assert [each.status_code for each in replies] == [401, 401, 401]
+    assert said[0] == said[1] == said[2]
+    assert (await site.post("/v1/query", QUESTION, key)).status_code == 200
+
+
+async def test_a_key_needs_the_scope(site: Site) -> None:
+    reply = await site.post("/v1/query", QUESTION, await site.key("team:sales", scopes=("ingest",)))
+    assert (reply.status_code, reply.json()["code"]) == (403, "missing_scope")
+    admin = await site.key("team:sales", scopes=("admin",))
+    assert (await site.post("/v1/query", QUESTION, admin)).status_code == 200
+
+
+async def test_a_key_of_another_tenant_or_project_opens_only_its_own(
+    site: Site, database: Database
+) -> None:
+    elsewhere = ApiKeys(database=database, tenant="other")
+    _, token = await elsewhere.create("default", "x", scopes=["read"], tags=["team:sales"])
+    assert (await site.post("/v1/query", QUESTION, token.text)).status_code == 401
+    _, token = await site.keys.create("empty", "x", scopes=["read"], tags=["team:sales"])
+    reply = await site.post("/v1/query", QUESTION, token.text)
+    assert reply.json()["confidence"] == "insufficient"
+
+
+async def test_the_database_holds_no_secret(site: Site, database: Database) -> None:
+    token = parse_token(await site.key("team:sales"))
+    assert token is not None
+    rows = await database.rows("SELECT api_keys::text FROM api_keys", {})
+    assert token.secret not in str(rows)
+    assert token.secret not in repr(token)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"query": " "}, "Query cannot be empty"),
+        ({"query": "x", "topk": 3}, "topk"),
+        ({"query": "x", "topK": 21}, "topK"),
+        ({}, "query"),
+        ({"query": "x", "mode": "local", "includeGraph": False}, "includeGraph"),
+        ([], "body"),
+    ],
+)
+async def test_what_is_wrong_with_a_request_is_named(site: Site, body: object, said: str) -> None:
+    reply = await site.post("/v1/query", body, await site.key("team:sales"))
+    assert reply.status_code == 422
+    problem = reply.json()
+    assert said in problem["detail"]
+    assert problem["requestId"] == reply.headers["x-request-id"]
+    assert reply.headers["content-type"] == CONTENT_TYPE
+
+
+async def test_errors_of_routing_are_problems_too(site: Site) -> None:
+    for reply in (await site.client.get("/v1/nothing"), await site.client.get("/v1/query")):
+        assert reply.headers["content-type"] == CONTENT_TYPE
+        assert reply.json()["status"] == reply.status_code
+
+
+async def test_health_needs_no_key(site: Site) -> None:
+    assert (await site.client.get("/health/live")).json() == {"status": "ok"}
+    ready = await site.client.get("/health/ready")
+    assert ready.json() == {"status": "ok", "components": {"database": "ok"}}
+
+
+async def test_the_interface_is_described(site: Site) -> None:
+    described = (await site.client.get("/openapi.json")).json()
+    assert described["openapi"].startswith("3.1")
+    operation = described["paths"]["/v1/query"]["post"]
+    assert {"200", "401", "403", "422", "503"} <= operation["responses"].keys()
+    assert operation["security"]
+
+
+@pytest.mark.parametrize("scopes", [[], ["reed"]])
+async def test_a_key_needs_a_known_scope(database: Database, scopes: list[str]) -> None:
+    keys = ApiKeys(database=database, tenant="default")
+    with pytest.raises(Invalid, match=r"read, ingest"):
+        await keys.create("default", "x", scopes=scopes, tags=["team:us"])
+
+
+@contextmanager
+def serving(home: Path, database_url: str) -> Generator[tuple[subprocess.Popen[str], str]]:
+    """Run `lightwell serve` in a process of its own and yield it with its URL."""
+    environment = {"LIGHTWELL_DATABASE_URL": database_url, "PATH": "/usr/bin:/bin"}
+    program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
+    with subprocess.Popen(
+        [*program, "serve", "--port", "0"],
+        cwd=home,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            line = process.stderr.readline()
+            match = re.search(r"http://\S+:\d+", line)
+            assert match, line
+            yield process, match[0]
+        finally:
+            process.kill()
+
+
+async def test_the_server_answers_in_a_process_of_its_own_and_stops_on_a_signal(
+    site: Site, database_url: str, tmp_path: Path
+) -> None:
+    key = await site.key("team:sales")
+    headers = {"Authorization": f"Bearer {key}"}
+    with serving(tmp_path, database_url) as (process, url):
+        async with httpx.AsyncClient(timeout=60) as client:
+            reply = await client.post(f"{url}/v1/query", json=QUESTION, headers=headers)
+        assert DISCOUNT in reply.json()["answer"]
+        process.send_signal(signal.SIGTERM)
+        _, said = await asyncio.to_thread(process.communicate, timeout=60)
+        assert (process.returncode, said) == (0, "")
