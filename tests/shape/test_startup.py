@@ -14,6 +14,7 @@ _FOR_WORK = {
     "lightwell.wiring",
     "numpy",
     "onnxruntime",
+    "fastapi",
     "openai",
     "psycopg",
     "structlog",
