@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from lightwell.answer.context import Budget, select_context
+from lightwell.answer.context import Budget, build_messages, select_context
 from lightwell.answer.extractive import extract_pieces
-from lightwell.answer.generation import build_messages
 from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
 from lightwell.answer.quotes import LONGEST_SNIPPET, make_citation, narrow, split_into_quotes
 from lightwell.domain.answers import (

@@ -4,8 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.answer.context import Budget, Context, entity_line, relation_line, select_context
-from lightwell.answer.generation import build_messages
+from lightwell.answer.context import (
+    Budget,
+    Context,
+    build_messages,
+    entity_line,
+    relation_line,
+    select_context,
+)
 from lightwell.answer.quotes import make_citation, split_into_quotes
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence

@@ -6,8 +6,7 @@ import pytest
 
 from lightwell.answer.extractive import extract_pieces
 from lightwell.answer.reply import verify_reply
-from lightwell.text.base64_text import decode_base64_runs
-from lightwell.text.injection import asks_for_message_content, is_injection
+from lightwell.text.injection import asks_for_message_content, decode_base64_runs, is_injection
 from lightwell.text.terms import terms
 from tests.passages import chunk, found, passage
 

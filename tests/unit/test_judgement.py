@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lightwell.answer.generation import VerifyBy
 from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
+from lightwell.answer.verification.second_judge import VerifyBy
 from lightwell.domain.answers import (
     EXTRACTS,
     INSUFFICIENT,

@@ -11,7 +11,7 @@ from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract import identifying, names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
-from lightwell.text import dates, facts, lookalikes, terms
+from lightwell.text import dates, facts, injection, terms
 from lightwell.text.blocks import blocks
 from lightwell.text.injection import is_injection
 from lightwell.text.markup import strip_markup
@@ -48,7 +48,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_injection(text, len(text) - 1),
     "senses.is_altered": lambda text: changes_modality(text, text, denies=False),
-    "lookalikes.normalize_lookalikes": lookalikes.normalize_lookalikes,
+    "injection.normalize_lookalikes": injection.normalize_lookalikes,
     "terms.terms": terms.terms,
     "graph.normalized": normalize_name,
     "units.units": split_into_units,

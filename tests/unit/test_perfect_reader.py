@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lightwell.answer.context import Context
-from lightwell.answer.generation import build_messages
+from lightwell.answer.context import Context, build_messages
 from lightwell.answer.reply import verify_reply
 from lightwell.testing.perfect_reader import NOT_ANSWERABLE, PerfectReader
 from tests.passages import chunk, passage

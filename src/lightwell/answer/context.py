@@ -1,14 +1,21 @@
-"""What a model is shown: what the graph says, and the passages that together cover the question."""
+"""What a chat model is asked: its rules, and the question with what the graph says and the passages that together cover it.
+
+What comes from documents is fenced: it is data that the model must not obey.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from importlib import resources
 from typing import TypeVar
 
 from lightwell.answer.quotes import weighted_coverage
 from lightwell.domain.errors import Invalid
 from lightwell.domain.evidence import Evidence, Highlight, Retrieval
+from lightwell.domain.fences import fence
 from lightwell.domain.graph import Entity, Relation
+from lightwell.ports import Message
 from lightwell.text.terms import terms, words
 from lightwell.text.tokens import token_count
 from lightwell.text.units import Unit, split_into_units
@@ -28,6 +35,20 @@ _WORD, _RUN = re.compile(r"\w+"), re.compile(r"\S+")
 _MARKED = re.compile(r"[\dA-Z]")
 
 _Stated = TypeVar("_Stated", Entity, Relation)
+
+
+class Prompt(StrEnum):
+    """What a model is asked for; each is a file in `prompts/`."""
+
+    ANSWER = "answer"
+    STATEMENTS = "statements"
+    BYPASS = "bypass"
+    VERIFY = "verify"
+
+    @property
+    def text(self) -> str:
+        home = resources.files("lightwell.answer") / "prompts" / f"{self.value}.md"
+        return home.read_text("utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +95,25 @@ class Context:
     relations: tuple[Relation, ...]
     passages: tuple[Evidence, ...]
     tokens: int
+
+
+def build_messages(
+    question: str, context: Context, prompt: Prompt = Prompt.ANSWER
+) -> list[Message]:
+    """Return what the model is sent: background that cannot be cited, passages numbered from 1, the question."""
+    background = "\n".join(
+        (*map(entity_line, context.entities), *map(relation_line, context.relations))
+    )
+    blocks = [
+        f"[{number}]\n{fence(passage_text(each))}"
+        for number, each in enumerate(context.passages, 1)
+    ]
+    parts = [f"Background:\n\n{fence(background)}"] if background else []
+    parts.extend(("Evidence:\n\n" + "\n\n".join(blocks), f"Question: {question}"))
+    return [
+        Message(role="system", content=prompt.text),
+        Message(role="user", content="\n\n".join(parts)),
+    ]
 
 
 def select_context(retrieval: Retrieval, budget: Budget) -> Context:

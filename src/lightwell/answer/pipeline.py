@@ -9,11 +9,10 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from lightwell.answer import extractive, generation, statements
+from lightwell.answer import extractive, statements
 from lightwell.answer.answer_builder import AnswerBuilder
-from lightwell.answer.context import Budget, passage_text, select_context
+from lightwell.answer.context import Budget, Prompt, build_messages, passage_text, select_context
 from lightwell.answer.forms import Part, stream_events
-from lightwell.answer.generation import Prompt, VerifyBy
 from lightwell.answer.model_calls import TimeLimitedModel
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
@@ -23,7 +22,7 @@ from lightwell.answer.reply import (
     reply_verifier,
     strip_citation_marks,
 )
-from lightwell.answer.verification.second_judge import is_supported
+from lightwell.answer.verification.second_judge import VerifyBy, is_supported
 from lightwell.domain.answers import (
     NOT_FROM_DOCUMENTS,
     Answer,
@@ -117,7 +116,7 @@ class AnswerGenerator:
             return statements.list_statements(retrieval, extracted).finish(self._author)
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
-        messages = generation.build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
+        messages = build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
         try:
             reply = await model.reply(messages, max_tokens=MAX_LISTING_TOKENS, schema=REPLY_SCHEMA)
             accepted = [*verifier.feed(reply.text), *verifier.flush()]
@@ -153,7 +152,7 @@ class AnswerGenerator:
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         builder = AnswerBuilder(retrieval=retrieval, context_tokens=shown.tokens)
-        messages = generation.build_messages(retrieval.question.text, shown)
+        messages = build_messages(retrieval.question.text, shown)
         reply = call(model, _Request(messages=messages, schema=REPLY_SCHEMA))
         failure: ModelFailed | None = None
         try:

@@ -4,8 +4,8 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from lightwell.answer.context import Budget
-from lightwell.answer.generation import VerifyBy
 from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.answer.verification.second_judge import VerifyBy
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.sources import SourceRetention

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
 from lightwell.domain.fences import fence
 from lightwell.ports import ChatModel, Message
@@ -16,6 +17,13 @@ VERDICT_SCHEMA: Mapping[str, object] = {
 }
 
 _VERDICT = re.compile(r'"supported"\s{0,9}:\s{0,9}"?(true|false)', re.IGNORECASE)
+
+
+class VerifyBy(StrEnum):
+    """Who verifies a model's sentences: rules alone, or rules and then the chat model as a second judge."""
+
+    RULES = "rules"
+    MODEL = "model"
 
 
 async def is_supported(
