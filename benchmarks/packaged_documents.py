@@ -4,11 +4,11 @@
 """
 
 import argparse
+import hashlib
 import shutil
-import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -20,12 +20,16 @@ NAMES = tuple(sorted(each.parent.name for each in QUESTIONS.glob("*/documents.to
 
 
 class Source(BaseModel):
-    """Files of one package: those below `folder` go below `into`, with `suffix` added to their names."""
+    """Files of one package: those below `folder` go below `into`, with `suffix` added to their names.
+
+    `sha256` is that of the files, one after the other, on which the questions were written.
+    """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     package: str
     version: str
+    sha256: str
     licence: str
     folder: str
     into: str
@@ -81,18 +85,22 @@ def copy_documents(selection: Selection, root: Path, folder: Path) -> int:
     return copied
 
 
-def read_installed_version(package: str) -> str:
-    """Return the version that dpkg has installed, "" where it has none."""
-    try:
-        asked = subprocess.run(
-            ["dpkg-query", "--show", "--showformat", "${Version}", package],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        return ""
-    return asked.stdout.strip() if asked.returncode == 0 else ""
+def find_changed_packages(selection: Selection, root: Path) -> list[str]:
+    """Return the packages whose files are there and are others than those on which the questions were written."""
+    return [
+        source.package
+        for source in selection.source
+        if all(path.is_file() for path in source.paths(root).values())
+        and hash_files(source.paths(root).values()) != source.sha256
+    ]
+
+
+def hash_files(paths: Iterable[Path]) -> str:
+    """Return the SHA-256 of the files, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -117,13 +125,12 @@ def main(arguments: Sequence[str]) -> None:
         copied = copy_documents(selection, root, folder)
     except Invalid as error:
         sys.exit(str(error))
-    for source in selection.source:
-        found = read_installed_version(source.package) if root == Path("/") else ""
-        if found not in ("", source.version):
-            print(
-                f"warning: {source.package} is {found}; the questions were written on {source.version}",
-                file=sys.stderr,
-            )
+    for package in find_changed_packages(selection, root):
+        print(
+            f"warning: the files of {package} are others than those on which the questions were written;"
+            " documents.toml names its version",
+            file=sys.stderr,
+        )
     print(f"{copied} documents in {folder}")
     print(f"lightwell eval {QUESTIONS / name} --documents {folder}")
 
