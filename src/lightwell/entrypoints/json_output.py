@@ -1,4 +1,7 @@
-"""Answers, passages, documents and jobs as JSON for programs, with the keys that HTTP uses."""
+"""Answers, passages, documents and jobs as JSON, with the keys that HTTP uses.
+
+Docstrings name the types of the specification, such as `QueryResponse`, whose keys the JSON has.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -24,7 +27,7 @@ Json = Mapping[str, object]
 
 
 def answer(answer: Answer, *, milliseconds: int) -> Json:
-    """Return an answer in the shape of S3's QueryResponse, with what came nearest."""
+    """Return an answer with the keys of `QueryResponse`, and the nearest passages if there is no answer."""
     return {
         "queryId": str(answer.query_id),
         "query": answer.question,
@@ -69,7 +72,7 @@ def statements(answer: Answer, *, milliseconds: int) -> Json:
 
 
 def event(chunk: StreamChunk) -> Json:
-    """Return an event in the shape of S3's StreamChunk; `done` has the answer's notes and usage besides."""
+    """Return an event with the keys of `StreamChunk`; `done` also has the answer's notes and usage."""
     return {"type": chunk.type.value} | {
         name: value
         for name, value in {
@@ -87,7 +90,7 @@ def event(chunk: StreamChunk) -> Json:
 
 
 def usage(spent: TokenSummary) -> Json:
-    """Return S1's TokenSummary."""
+    """Return the keys of `TokenSummary`."""
     return {
         "calls": spent.calls,
         "totalInputTokens": spent.total_input_tokens,
@@ -109,7 +112,7 @@ def _metadata(numbers: ResponseMetadata) -> Json:
 
 
 def retrieval(retrieval: Retrieval, *, milliseconds: int) -> Json:
-    """Return what was found as a list of S3's RankedResult."""
+    """Return a retrieval; its `results` have the keys of `RankedResult`."""
     return {
         "queryId": str(retrieval.query_id),
         "query": retrieval.question.text,
@@ -137,7 +140,7 @@ def retrieval(retrieval: Retrieval, *, milliseconds: int) -> Json:
 
 
 def keywords(keywords: Keywords) -> Json:
-    """Return S0's KeywordResult, and whether a model named them."""
+    """Return the keys of `KeywordResult`, and whether a model found the keywords."""
     return {
         "highLevelKeywords": list(keywords.high),
         "lowLevelKeywords": list(keywords.low),
@@ -180,9 +183,9 @@ def documents(documents: Iterable[Document], *, following: str | None) -> Json:
 
 
 def job(job: Job) -> Json:
-    """Return a job in the shape of S3's IngestStatusResponse, with what else is known of it.
+    """Return a job with the keys of `IngestStatusResponse`, and more.
 
-    S3 has no word for a cancelled job: its `status` is `failed`, and `jobState` says `cancelled`.
+    The specification has no status for a cancelled job: its `status` is `failed`, and its `jobState` is `cancelled`.
     """
     is_cancelled = job.state is JobState.CANCELLED
     return {
@@ -205,7 +208,7 @@ def job(job: Job) -> Json:
 
 
 def ingest_response(response: IngestResponse) -> Json:
-    """Return S3's IngestResponse."""
+    """Return the keys of `IngestResponse`."""
     return {
         "jobId": str(response.job_id),
         "documentId": str(response.document_id),
@@ -215,7 +218,7 @@ def ingest_response(response: IngestResponse) -> Json:
 
 
 def citation(citation: Citation) -> Json:
-    """Return S3's citation and S2's eight fields, under both of their names where they have two."""
+    """Return a citation. Some fields have two keys, because two parts of the specification name them differently."""
     return {
         "id": citation.id,
         "chunkId": citation.chunk_id,
@@ -258,7 +261,7 @@ def _evidence(rank: int, evidence: Evidence) -> Json:
 
 
 def _source(evidence: Evidence) -> Json:
-    """Return what S2 asks for of every passage, its score apart; the snippet is the best unit of it."""
+    """Return the fields that the specification requires of every passage, except its score; the snippet is its best unit."""
     from lightwell.answer.quotes import make_nearest_citation
 
     return {
@@ -273,7 +276,7 @@ def _source(evidence: Evidence) -> Json:
 
 
 def _fused(ranks: Mapping[Channel, int]) -> Json:
-    """Return S3's FusedResult, from the places that the channels gave; of several, each side has its best, from 0."""
+    """Return the keys of `FusedResult`, computed from the ranks in the channels; the best rank of each side counts, from 0."""
     from lightwell.retrieve.fusion import RANK_OFFSET
 
     by_passage = [rank for channel, rank in ranks.items() if channel in PASSAGE_CHANNELS]
@@ -325,7 +328,7 @@ def candidates(named: Candidates) -> Json:
 
 
 def entity_names(entity: Entity) -> Json:
-    """Return what identifies an entity."""
+    """Return the id, reference, name and kind of an entity."""
     return {
         "entityId": str(entity.id),
         "entityRef": entity.ref,
@@ -335,7 +338,7 @@ def entity_names(entity: Entity) -> Json:
 
 
 def _chunk(chunk: Chunk, members: Sequence[Chunk]) -> Json:
-    """Return S3's ChunkMetadata of a passage, which holds what one of its chunks holds."""
+    """Return the keys of `ChunkMetadata`; a passage has code, a formula or a table if one of its chunks has."""
     return {
         "documentId": str(chunk.document_id),
         "documentRef": chunk.document_ref,
@@ -358,7 +361,7 @@ def _chunk(chunk: Chunk, members: Sequence[Chunk]) -> Json:
 
 
 def chunks(chunks: Sequence[Chunk]) -> list[Json]:
-    """Return a document's passages, each with its text, its place and what it was read from."""
+    """Return a document's passages, each with its text, its place and its metadata."""
     return [
         {
             "chunkId": str(each.id),

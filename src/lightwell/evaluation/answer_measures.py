@@ -1,4 +1,4 @@
-"""How good answers are: shares over many questions."""
+"""Measures of answers: shares over many questions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from lightwell.evaluation.measures import auroc, mean
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerSummary:
-    """Shares from 0 to 1 over questions, None where there is no question to say it of.
+    """Shares from 0 to 1 of questions; None if no question counts for a share.
 
     All but `right_of_answered`, `unanswerable_refused` and `auroc` are shares of the answerable questions; `right_of_answered` is one of those
-    answerable ones that were answered. `answer_shown`: refused, and the nearest passages shown hold the whole answer. `auroc` is
-    the chance that an answerable question has more relevance than an unanswerable one. `held` says in which share of
-    the answerable questions the answer is whole at each stage, `reasons` how many questions failed for which reason.
+    answerable ones that were answered. `answer_shown` counts refusals whose nearest passages contain the whole answer. `auroc` is
+    the probability that an answerable question has a higher relevance than an unanswerable one. `held` is, for each stage, the
+    share of answerable questions whose whole answer it contains; `reasons` counts the failed questions by reason.
     """
 
     answerable: int
@@ -33,7 +33,7 @@ class AnswerSummary:
 
 
 def summarize_answers(trials: Iterable[AnswerTrial]) -> AnswerSummary:
-    """Return how good these answers are."""
+    """Return the measures of these answers."""
     asked = list(trials)
     answerable = [each for each in asked if each.question.is_answerable]
     others = [each for each in asked if not each.question.is_answerable]
@@ -56,13 +56,15 @@ def summarize_answers(trials: Iterable[AnswerTrial]) -> AnswerSummary:
 
 
 def count_reasons(trials: Sequence[AnswerTrial]) -> dict[Reason, int]:
-    """Return how many questions failed for which reason, in the order of the reasons, without those of none."""
+    """Return the number of failed questions by reason, in the order of the reasons, without zeros."""
     counts = {reason: sum(each.reason is reason for each in trials) for reason in Reason}
     return {reason: count for reason, count in counts.items() if count}
 
 
 def worst_first(trials: Iterable[AnswerTrial]) -> list[AnswerTrial]:
-    """Return the questions that failed: first wrong answers, the surest first, then refusals, the answer at hand first."""
+    """Return the failed questions: wrong answers, the highest relevance first; then refusals, those whose passages
+    contain the answer first.
+    """
     failed = [each for each in trials if not each.is_well]
     return sorted(failed, key=_badness, reverse=True)
 

@@ -1,4 +1,4 @@
-"""What became of one question: right, wrong or refused, and where its answer was lost."""
+"""The result of one question: right, wrong or refused, and the step at which its answer was lost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from lightwell.ports import Message
 
 
 class Stage(StrEnum):
-    """A part of what was retrieved in which the answer may be whole, from the narrowest to the widest."""
+    """A part of the retrieved text that may contain the whole answer, from the narrowest to the widest."""
 
     BEST_SENTENCE = "best sentence"
     THREE_SENTENCES = "three best sentences"
@@ -39,7 +39,7 @@ class Outcome(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a question was not treated as it should have been."""
+    """Why a question was not answered correctly, or not refused although it should have been."""
 
     NOT_RETRIEVED = "not retrieved"
     BELOW_THRESHOLD = "below threshold"
@@ -54,7 +54,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What a chat model was sent for an answer, and its reply."""
+    """The messages sent to a chat model for an answer, and its reply."""
 
     sent: tuple[Message, ...]
     reply: str
@@ -62,7 +62,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskTime:
-    """Milliseconds that one question took: by the clock, and of this process's processor time."""
+    """Milliseconds that one question took: elapsed time, and processor time of this process."""
 
     wall: float
     cpu: float
@@ -72,8 +72,8 @@ class AskTime:
 class AnswerTrial:
     """One question as it was asked through `KnowledgeBase.ask`.
 
-    `found` are the URLs of the evidence, best first, each once; `held` the stages in which the answer is whole. `shown` is what was
-    shown as nearest under a refusal, `missing` the groups that the answer lacks. `reason` is None where all is well.
+    `found` are the URLs of the evidence, best first, each once; `held` the stages that contain the whole answer. `shown` is the text
+    of the nearest passages of a refusal, `missing` the groups that the answer lacks. `reason` is None if nothing is wrong.
     """
 
     question: CollectionQuestion
@@ -95,12 +95,12 @@ class AnswerTrial:
 
     @property
     def is_well(self) -> bool:
-        """Whether it was treated as it should be: answered rightly, or refused where no document answers."""
+        """Whether it was answered correctly, or refused if no document answers it."""
         return self.reason is None
 
     @property
     def is_answer_shown(self) -> bool:
-        """Whether it was refused and what is shown as nearest holds the whole answer."""
+        """Whether it was refused although the nearest passages contain the whole answer."""
         return self.is_refused and holds_answer(self.question.groups, self.shown)
 
     @property
@@ -109,7 +109,7 @@ class AnswerTrial:
 
     @property
     def is_gold_found(self) -> bool:
-        """Whether the documents that are needed are among those of the evidence."""
+        """Whether the evidence has the documents that are needed."""
         gold = self.question.gold
         return bool(gold.intersection(self.found)) and (
             self.question.is_one_gold_enough or gold <= set(self.found)
@@ -123,7 +123,7 @@ def judge(
     exchanges: Sequence[Exchange],
     took: AskTime,
 ) -> AnswerTrial:
-    """Return what became of the question: `retrieval` is what the answer was made from, `exchanges` those of its model."""
+    """Return the result of the question; `retrieval` is the basis of the answer, `exchanges` are those of its model."""
     held = stages_holding(question.groups, retrieval)
     outcome = _outcome(question, answer)
     return AnswerTrial(
@@ -143,7 +143,7 @@ def judge(
 
 
 def stages_holding(groups: Sequence[AnswerGroup], retrieval: Retrieval) -> frozenset[Stage]:
-    """Return the stages in which the answer is whole.
+    """Return the stages that contain the whole answer.
 
     Sentences are those of all passages, the best by its `worth`; windows lie around the best one of the best passage.
     """
@@ -213,7 +213,7 @@ def _reason(
 def _reason_of_model(
     question: CollectionQuestion, answer: Answer, exchanges: Sequence[Exchange]
 ) -> Reason:
-    """Return why an answer is not right that a model was asked for, and whose passages hold it."""
+    """Return why a model's answer is not right although the passages contain it."""
     if any(holds_answer(question.groups, reply_text(each.reply)) for each in exchanges):
         return Reason.DROPPED
     sent = "\n".join(message.content for each in exchanges for message in each.sent)

@@ -1,4 +1,4 @@
-"""The documents of a collection out of their archive, without trusting the archive."""
+"""Unpacks the documents of a collection from an archive that is not trusted."""
 
 import hashlib
 import shutil
@@ -11,7 +11,7 @@ from lightwell.domain.errors import Invalid
 
 MAX_FILES = 100_000
 MAX_BYTES = 2 * 1024**3
-"""Of all files together, unpacked."""
+"""Bytes of all files together, unpacked."""
 
 _LONGEST_PATH = 1000
 _PIECE = 1024 * 1024
@@ -57,7 +57,7 @@ def _copy_members(archive: Path, folder: Path) -> None:
 
 
 def _path_within(archive: Path, member: tarfile.TarInfo) -> PurePosixPath | None:
-    """Return where a member belongs, None for the root itself; raise `Invalid` for what is no file or folder within."""
+    """Return the path for a member, None for the root itself; raise `Invalid` unless it is a file or folder inside."""
     path = PurePosixPath(member.name)
     if not (member.isreg() or member.isdir()):
         raise Invalid(

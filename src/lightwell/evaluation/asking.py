@@ -1,4 +1,4 @@
-"""Asks a collection's questions through the product's own path, and measures each."""
+"""Asks a collection's questions through `KnowledgeBase.ask`, as a user does, and measures each."""
 
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from lightwell.ports import ChatModel, Embedder, Message, Reply
 
 @dataclass(slots=True)
 class RecordingModel:
-    """A chat model that keeps in `exchanges` what it was sent and what it replied."""
+    """A chat model that records the messages and the reply of each call in `exchanges`."""
 
     inner: ChatModel
     exchanges: list[Exchange]
@@ -53,7 +53,7 @@ class RecordingModel:
 
 @dataclass(slots=True, kw_only=True)
 class Recorder:
-    """What stands in front of the models while questions are asked; pass its methods to `open_knowledge_base`.
+    """Wraps the models while questions are asked; pass its methods to `open_knowledge_base`.
 
     Vectors are kept within one question only, so that each question costs what it costs a user.
     """
@@ -62,16 +62,16 @@ class Recorder:
     embedder: CachingEmbedder | None = None
 
     def wrap_embedder(self, inner: Embedder) -> CachingEmbedder:
-        """Return the embedder that remembers the vectors of one question."""
+        """Return the embedder, wrapped so that it remembers the vectors of one question."""
         self.embedder = CachingEmbedder(inner)
         return self.embedder
 
     def wrap_model(self, inner: ChatModel) -> RecordingModel:
-        """Return the chat model whose exchanges are kept here."""
+        """Return the chat model, wrapped so that its exchanges are recorded."""
         return RecordingModel(inner, self.exchanges)
 
     def forget(self) -> None:
-        """Begin a new question."""
+        """Forget the vectors and exchanges of the previous question."""
         self.exchanges.clear()
         if self.embedder is not None:
             self.embedder.forget()
@@ -87,7 +87,7 @@ class AnswerEvaluator:
     recorder: Recorder
 
     async def trial(self, question: CollectionQuestion) -> AnswerTrial:
-        """Ask once, measured; then look up again, from remembered vectors, what the answer was made from."""
+        """Ask once and measure it; then repeat the retrieval, with remembered vectors, to see what the answer was based on."""
         self.recorder.forget()
         wall, cpu = time.perf_counter(), time.process_time()
         answer = await self.kb.ask(question.text, self.reader, mode=self.mode)

@@ -1,4 +1,4 @@
-"""An embedder that is asked once for each text."""
+"""An embedder that remembers the vector of each text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _MAX_REMEMBERED = 50_000
 
 @dataclass(slots=True)
 class CachingEmbedder:
-    """The embedder, asked once for each text: what it gave is given again at once."""
+    """Wraps an embedder, which embeds each text only once."""
 
     inner: Embedder
     _known: dict[str, Vectors] = field(default_factory=dict[str, Vectors])

@@ -1,4 +1,4 @@
-"""A collection: documents as they are, and questions of which it is known what a right answer says."""
+"""A collection: documents, and questions with what a right answer must contain."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class _Question(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionQuestion:
-    """A question; `gold` are the URLs of the documents that answer it, `groups` what a right answer says.
+    """A question; `gold` are the URLs of the documents that answer it, `groups` what a right answer must contain.
 
     Both are empty where no document answers it. Of `gold` one document is enough where `is_one_gold_enough`, else all are needed.
     """
@@ -71,7 +71,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class PublicDocuments:
-    """A `Connector` that hands on the documents of another one with the tag that the evaluation's reader has.
+    """A `Connector` that passes on the documents of another one, with the tag of the evaluation's reader.
 
     What the files themselves say of access does not hold here: the store is the evaluation's own.
     """

@@ -1,4 +1,4 @@
-"""When an answer is right: the one rule, on text alone.
+"""The rule that decides whether an answer is right, from its text alone.
 
 An answer is right where it has citations and each group of expected words is found in it by at least one of its alternatives. Case,
 runs of white space, the marks `*`, `_` and backquote, and the form of quotation marks do not count. Half of what was asked is wrong.
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from lightwell.domain.answers import Answer
 
 AnswerGroup = tuple[str, ...]
-"""Alternatives of which one is enough."""
+"""Alternatives; an answer must contain one of them."""
 
 _FORMS = str.maketrans(
     {
@@ -21,23 +21,23 @@ _FORMS = str.maketrans(
 
 
 def normalize(text: str) -> str:
-    """Return the text as the rule compares it."""
+    """Return the text in the form that the rule compares."""
     return " ".join(text.translate(_FORMS).casefold().split())
 
 
 def missing_groups(groups: Sequence[AnswerGroup], text: str) -> tuple[AnswerGroup, ...]:
-    """Return the groups of which the text holds no alternative, in order."""
+    """Return the groups of which the text contains no alternative, in order."""
     said = normalize(text)
     return tuple(group for group in groups if not any(normalize(words) in said for words in group))
 
 
 def holds_answer(groups: Sequence[AnswerGroup], text: str) -> bool:
-    """Return whether the text holds the whole answer; false where no answer is expected."""
+    """Return whether the text contains the whole answer; false if no answer is expected."""
     return bool(groups) and not missing_groups(groups, text)
 
 
 def answer_text(answer: Answer) -> str:
-    """Return what the answer says, without citation numbers: the number in `[3]` answers nothing."""
+    """Return the answer without citation marks, since the number in `[3]` is not part of the answer."""
     return "\n".join(each.text for each in answer.sentences)
 
 

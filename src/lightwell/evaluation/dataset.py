@@ -1,4 +1,4 @@
-"""An evaluation set as a source: passages to find, and questions of which it is known what answers them."""
+"""An evaluation set as a source: passages to find, and questions with the passages that answer them."""
 
 import hashlib
 import zlib
@@ -18,7 +18,7 @@ from lightwell.evaluation.jsonl import find_file, parse_line, read_lines
 from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument
 
 FOLDS = 10
-"""Into so many parts questions are divided; the documents that answer those of one part are taken out together."""
+"""Number of parts of the questions; the documents that answer the questions of one part are hidden together."""
 
 _NO_FOLD = "eval:all"
 
@@ -43,7 +43,7 @@ class _Question(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetQuestion:
-    """A question; `gold` are the URLs of the documents that answer it, none when nothing does.
+    """A question; `gold` are the URLs of the documents that answer it, none if no document does.
 
     `fold` is the part of the questions that it belongs to, from 0.
     """
@@ -80,7 +80,7 @@ class Dataset:
         return frozenset(tag for tag, folds in self.folds.items() if fold not in folds)
 
     async def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield every document, then what is gone."""
+        """Yield every document, then the removed ones."""
         for document in self.documents:
             is_known = known.get(document.url) == document.content_hash
             yield (

@@ -20,7 +20,7 @@ def find_file(folder: Path, part: str) -> Path | None:
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines that are not blank, each after its place; raise `Invalid` for an empty or unreadable file."""
+    """Yield each line that is not blank, with its place; raise `Invalid` for an empty or unreadable file."""
     is_empty = True
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:

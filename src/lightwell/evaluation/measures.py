@@ -1,4 +1,4 @@
-"""How good retrieval is: what it finds, in which place, how sure it may be, and how long it takes."""
+"""Measures of retrieval: recall, ranks, relevance, and time."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import TypeVar
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 
 DEPTHS = (2, 5, 10)
-"""How many of the first documents recall looks at."""
+"""Numbers of first documents at which recall is measured."""
 
 ALL_WITHIN = 5
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionTime:
-    """What one question took, in milliseconds: by the clock and of this process's processor time.
+    """The time of one question in milliseconds: elapsed time, and processor time of this process.
 
     The `bare` ones leave out what the embedder took.
     """
@@ -31,7 +31,7 @@ class QuestionTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """One question as it was asked.
+    """The results of one question.
 
     `found` are documents, best first, each once; `gold` those that answer, none when nothing does. `best` is the best
     calibrated relevance, `best_without` the one among the documents without the gold ones, None when not asked.
@@ -48,7 +48,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariantTrial:
-    """What a question found when it was asked in another way: documents, best first."""
+    """The documents that a question finds in another mode or without a channel, best first."""
 
     gold: frozenset[str]
     found: tuple[str, ...]
@@ -56,7 +56,7 @@ class VariantTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Means over questions; None where there is no question to say it of.
+    """Means over questions; None if no question counts for a mean.
 
     `recall` by depth, `all_gold` and `reciprocal_rank` over the questions that have gold documents. `auroc` is the
     chance that an answerable question is found more relevant than an unanswerable one; `answered` is the share of
@@ -73,7 +73,7 @@ class Summary:
 
 
 def summary(trials: Iterable[Trial]) -> Summary:
-    """Return how good these trials are."""
+    """Return the measures of these trials."""
     asked = list(trials)
     sought = [each for each in asked if each.gold]
     answerable, unanswerable = relevances(asked)
@@ -104,17 +104,17 @@ def relevances(trials: Iterable[Trial]) -> tuple[list[float], list[float]]:
 
 
 def recall(found: Sequence[str], gold: frozenset[str], depth: int) -> float:
-    """Return which share of the gold documents, of which there is one at least, are among the first found."""
+    """Return the share of the gold documents, at least one, that are among the first found."""
     return len(gold & set(found[:depth])) / len(gold)
 
 
 def reciprocal_rank(found: Sequence[str], gold: frozenset[str]) -> float:
-    """Return 1 / the place, from 1, of the first gold document; 0.0 when none was found."""
+    """Return 1 / the rank, from 1, of the first gold document; 0.0 if none was found."""
     return next((1 / place for place, each in enumerate(found, start=1) if each in gold), 0.0)
 
 
 def auroc(higher: Sequence[float], lower: Sequence[float]) -> float | None:
-    """Return the chance that one of `higher` is above one of `lower`, equal ones counting half; None without pairs."""
+    """Return the probability that a value of `higher` exceeds one of `lower`; ties count half; None without pairs."""
     if not higher or not lower:
         return None
     places = _places([*higher, *lower])
@@ -136,7 +136,7 @@ def mean(values: Iterable[float]) -> float | None:
 
 
 def split_by(trials: Iterable[T], by: Callable[[T], str]) -> dict[str, list[T]]:
-    """Return the trials by what `by` says of each, in the order of these words."""
+    """Return the trials grouped by `by`, in the order of the groups' names."""
     parts: dict[str, list[T]] = {}
     for each in trials:
         parts.setdefault(by(each), []).append(each)
@@ -144,7 +144,7 @@ def split_by(trials: Iterable[T], by: Callable[[T], str]) -> dict[str, list[T]]:
 
 
 def _places(values: Sequence[float]) -> dict[float, float]:
-    """Return each value's place among all, from 1 for the least; equal values share the mean of their places."""
+    """Return each value's rank among all, from 1 for the least; equal values share the mean of their ranks."""
     places: dict[float, float] = {}
     before = 0
     counts: dict[float, int] = {}

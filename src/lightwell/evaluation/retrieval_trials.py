@@ -1,4 +1,4 @@
-"""Asks a data set's questions, with and without what answers them, and measures each."""
+"""Asks a data set's questions, with and without the passages that answer them, and measures each."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -13,14 +13,14 @@ from lightwell.evaluation.measures import QuestionTime, Trial, VariantTrial, rel
 from lightwell.knowledge_base import KnowledgeBase
 
 DEV = "dev"
-"""The split that is tuned on."""
+"""The split that calibration uses."""
 
 _SHOWN, _DEEPEST = 5, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """Another way to ask: in another mode, or without some channels."""
+    """A variant of retrieval: another mode, or without some channels."""
 
     name: str
     mode: Mode
@@ -37,7 +37,7 @@ class RetrievalEvaluator:
     without: Mapping[int, Reader]
 
     async def trial(self, question: DatasetQuestion) -> Trial:
-        """Ask four times: as it is, from remembered vectors, deeper, and without what answers."""
+        """Search four times: as usual, with remembered vectors, with a higher limit, and without the answering passages."""
         shown, wall, cpu = await self._timed_search(question)
         _, bare_wall, bare_cpu = await self._timed_search(question)
         deep = await self._search(question, self.everybody, limit=_DEEPEST)
@@ -55,7 +55,7 @@ class RetrievalEvaluator:
         )
 
     async def variant_trial(self, question: DatasetQuestion, variant: Variant) -> VariantTrial:
-        """Ask in another way, and return only what was found."""
+        """Search in a variant, and return only the documents found."""
         shown = await self.kb.search(
             question.text,
             self.everybody,
@@ -92,7 +92,7 @@ def ablation_variants(mode: Mode) -> tuple[Variant, ...]:
 
 
 def calibrate(trials: Iterable[Trial]) -> Calibration:
-    """Return the calibration under which the dev questions' best scores say whether they were answerable."""
+    """Return the calibration that best separates answerable from unanswerable dev questions by their best scores."""
     answerable, unanswerable = relevances(each for each in trials if each.split == DEV)
     return fit_calibration(
         [*((score, True) for score in answerable), *((score, False) for score in unanswerable)]
@@ -100,7 +100,7 @@ def calibrate(trials: Iterable[Trial]) -> Calibration:
 
 
 def recalibrate(trial: Trial, calibration: Calibration) -> Trial:
-    """Return the trial with its relevances by this calibration."""
+    """Return the trial with its relevances under this calibration."""
     gone = trial.best_without
     return replace(
         trial,

@@ -2,14 +2,14 @@
 
 | shared module | what it holds |
 |---|---|
-| `groups` | how a function becomes a command |
+| `groups` | registers functions as commands |
 | `options` | options and arguments that several commands have |
 | `execution` | runs a command, prints its report, logs |
-| `errors` | exit codes, and our errors as messages |
+| `errors` | exit codes, and errors as messages |
 | `store` | opens the store for a reader: `open_as` |
 | `console` | text that is safe to print, tables, fields |
 | `text_output`, `json_output` | answers, documents and jobs as text and as JSON |
-| `costs`, `progress` | what models cost; how far an operation is |
+| `costs`, `progress` | the cost of model calls; the progress of an operation |
 """
 
 from lightwell.entrypoints.cli.commands import app

@@ -1,4 +1,4 @@
-"""What `lightwell eval` measured on a collection, as JSON that runs can be compared by, and as tables."""
+"""The results of `lightwell eval` on a collection, as JSON for comparing runs and as tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ _STAGE_KEYS = {
     Stage.ALL_PASSAGES: "fivePassages",
 }
 _NOTE = (
-    "In %, of the answerable questions: right; wrongly refused; refused, but what is shown as nearest holds the answer; right or shown so; gold"
-    " document first, and within the evidence. Right / answered: of those answered. Refused: of the unanswerable. AUROC: of relevance."
+    "Shares in % of the answerable questions, with these exceptions. Right / answered: of the questions that were answered. Refused: of the"
+    " unanswerable questions. AUROC: of relevance. Refused, shown: the nearest passages contain the answer. docs/evaluation.md explains each column."
 )
-_NOTE_OF_STAGES = "Where the whole answer stands, in % of the answerable questions. Windows lie around the best sentence of the best passage."
-_NOTE_OF_TIME = "CPU is this process's, without the database server's and a model endpoint's."
+_NOTE_OF_STAGES = "In % of the answerable questions: what contains the whole answer. The windows are around the best sentence of the best passage."
+_NOTE_OF_TIME = "CPU is the time of this process, without the database server and model endpoints."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class AnswerResults:
 
     @property
     def summaries(self) -> dict[str, AnswerSummary]:
-        """All questions; then each split, kind and style, where there are several."""
+        """All questions; then each split, kind and style, if there are several."""
         parts = {"all": list(self.trials)}
         for word, by in (
             ("split", split_by(self.trials, lambda each: each.question.split)),
@@ -75,7 +75,7 @@ class AnswerResults:
 
     @property
     def times(self) -> dict[str, dict[str, float | None]]:
-        """Milliseconds per question, of the processor and by the clock."""
+        """Milliseconds per question: processor time and elapsed time."""
         values = {
             "cpuMs": [each.took.cpu for each in self.trials],
             "wallMs": [each.took.wall for each in self.trials],
@@ -87,7 +87,7 @@ class AnswerResults:
 
 
 def document(results: AnswerResults) -> Json:
-    """Return the results for programs; numbers are rounded to what is worth comparing."""
+    """Return the results as JSON; numbers are rounded to significant digits."""
     return {
         "version": results.version,
         "codeHash": results.code_hash,
@@ -110,7 +110,7 @@ def document(results: AnswerResults) -> Json:
 
 
 def text(results: AnswerResults, before: Json | None, *, cases: int) -> RenderableType:
-    """Return the results as tables with the worst `cases`; with those `before`, what has changed since."""
+    """Return the results as tables with the worst `cases`, and the changes since the results `before`."""
     summaries = results.summaries
     parts: list[RenderableType] = [Text(_headline(results), style="bold"), _qualities(summaries)]
     parts += [Text(_NOTE, style="dim"), _stages(summaries), Text(_NOTE_OF_STAGES, style="dim")]
@@ -229,16 +229,16 @@ def _times(results: AnswerResults) -> Table:
 
 
 def _case(trial: AnswerTrial, root: str) -> Text:
-    """Return one failed question with its reason, what was said, and what a right answer says."""
+    """Return one failed question with its reason, the answer that was given, and what a right answer contains."""
     asked = trial.question
     said = trial.text or f"(refused, relevance {trial.relevance:.2f})"
     lines = [f"{asked.id}  {asked.text}", f"    {trial.reason}; relevance {trial.relevance:.2f}"]
-    lines.append(f"    said: {_short(said)}")
+    lines.append(f"    answer: {_short(said)}")
     if trial.missing:
         lines.append(f"    missing: {_groups(trial.missing)}")
     if asked.gold:
         places = ", ".join(sorted(_path(url, root) for url in asked.gold))
-        lines.append(f"    stands in: {places}")
+        lines.append(f"    documents: {places}")
     return Text("\n".join(map(clean, lines)))
 
 
@@ -260,13 +260,13 @@ def _path(url: str, root: str) -> str:
 
 def _comparison(before: Json, now: Json) -> list[RenderableType]:
     if "answers" not in before:
-        return [Text("The results before are of a set of passages; nothing is compared.")]
+        return [Text("The saved results are of a set of passages, so they are not compared.")]
     warnings = [Text(clean(each), style="red") for each in warnings_of_comparison(before, now)]
     return [*warnings, differences(before, now), *_changed_sides(before, now)]
 
 
 def _changed_sides(before: Json, now: Json) -> Iterator[RenderableType]:
-    """Yield the questions that are treated rightly now and were not before, then the other way round."""
+    """Yield the questions that are right now and were not before, then the reverse."""
     old, new = _by_id(before), _by_id(now)
     both = [each for each in new if each in old]
     for word, was in (("Better now", False), ("Worse now", True)):

@@ -1,4 +1,4 @@
-"""`ask`: an answer, at once, sentence by sentence, or as a list of statements."""
+"""`ask`: answers a question at once, sentence by sentence, or as a list of statements."""
 
 import json
 import sys
@@ -156,7 +156,7 @@ async def _list_statements(options: AskOptions, who: Sequence[str] | None) -> Re
 async def _stream_answer(
     options: AskOptions, who: Sequence[str] | None, *, as_json: bool
 ) -> Report:
-    """Print the answer as it comes, and report what is left to say; raise `ModelFailed` when its model does."""
+    """Print the answer sentence by sentence, then report the rest; raise `ModelFailed`."""
     options.request.to_question()
     last: StreamChunk | None = None
     meter = question_meter()

@@ -59,7 +59,7 @@ def reread_documents(
 async def _reread(
     names: Sequence[str] | None, who: Sequence[str] | None, *, budget: int | None
 ) -> Report:
-    """Read the reader's documents anew, all for None, and report what became of each; `budget` goes before the settings'."""
+    """Extract from the named documents again, from all for None; report each result. `budget` overrides the settings."""
     from lightwell.ingest.sync import SyncResult
 
     console, meter = errors_console(), budgeted_meter(budget)
@@ -79,7 +79,7 @@ async def _reread(
 
 
 async def _enqueue(names: Sequence[str] | None, who: Sequence[str] | None) -> Report:
-    """Leave the reading to workers."""
+    """Enqueue the extraction for workers."""
     async with open_as(who) as (kb, reader):
         waiting = await kb.enqueue_again(reader, _document_urls(names))
     return Report(
@@ -89,7 +89,7 @@ async def _enqueue(names: Sequence[str] | None, who: Sequence[str] | None) -> Re
 
 
 async def _estimate(names: Sequence[str] | None, who: Sequence[str] | None) -> Report:
-    """Report what reading anew would cost; nothing is spent or written down."""
+    """Report what the extraction would cost; call no model and store nothing."""
     async with open_as(who) as (kb, reader):
         found = await kb.estimate_again(reader, _document_urls(names))
     return estimate_report([found], settings(), which="to be read again")

@@ -1,4 +1,4 @@
-"""`lightwell eval`: recognises what it is given, and measures it."""
+"""`lightwell eval`: recognises the kind of data set, and runs its evaluation."""
 
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.evaluating_answers import evaluate_answers

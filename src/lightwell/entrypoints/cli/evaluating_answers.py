@@ -38,7 +38,7 @@ from lightwell.wiring import files, open_knowledge_base
 
 
 async def evaluate_answers(plan: Plan) -> Report:
-    """Bring the documents in, ask the questions, and report; incomplete when a document could not be read."""
+    """Ingest the documents, ask the questions, and report; incomplete if a document could not be read."""
     chosen = settings()
     before = read_results(plan.compare) if plan.compare else None
     unpacked = chosen.data.expanduser() / FOLDER / "documents"

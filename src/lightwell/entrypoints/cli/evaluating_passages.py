@@ -1,4 +1,4 @@
-"""`lightwell eval` on a set of passages: each question is asked with and without what answers it."""
+"""`lightwell eval` on a set of passages: each question is asked with and without the passages that answer it."""
 
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -41,7 +41,7 @@ _REMOTE = frozenset({"cohere", "jina", "endpoint", "tei"})
 
 
 async def evaluate_passages(plan: Plan) -> Report:
-    """Bring the set in, ask its questions, and report; incomplete when a passage could not be read."""
+    """Ingest the set, ask its questions, and report; incomplete if a passage could not be read."""
     dataset = load_dataset(plan.folder)
     questions = sample(dataset.questions, plan)
     if plan.calibrate and all(each.split != DEV for each in questions):
@@ -106,7 +106,7 @@ async def _ask_all(
 
 
 def _store(settings: Settings, dataset: Dataset, plan: Plan) -> Settings:
-    """Return settings that pay for no chat; embedder and reranker are the user's."""
+    """Return the user's settings without a chat model, so that no chat call is paid for."""
     if plan.calibrate and settings.rerank not in _REMOTE:
         raise Invalid(
             "--calibrate is for a reranker at an endpoint: set LIGHTWELL_RERANK. The bundled one's weights stand in"

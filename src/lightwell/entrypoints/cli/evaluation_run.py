@@ -1,4 +1,4 @@
-"""What both kinds of evaluation share: the plan, a store of their own, and progress."""
+"""Shared by both kinds of evaluation: the plan, a separate store, and progress."""
 
 import hashlib
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -21,16 +21,17 @@ from lightwell.ports import Connector
 from lightwell.settings import Settings
 
 FOLDER = "eval"
-"""Below the data directory: everything that evaluations keep."""
+"""Folder of all evaluation stores, in the data directory."""
 
 _CODE = frozenset({".py", ".sql", ".md", ".toml"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be measured; 0 `max_questions` are all, "" is every split.
+    """What to measure; `max_questions` of 0 means all, `split` of "" means every split.
 
-    `documents` names those of a collection where they lie elsewhere. `cases` is how many failed questions the text shows.
+    `documents` is the path of a collection's documents if they are not in `folder`. `cases` is the number of failed
+    questions that the text shows.
     """
 
     folder: Path
@@ -55,7 +56,7 @@ _Question = TypeVar("_Question", bound=_HasSplit)
 
 
 def sample(questions: Sequence[_Question], plan: Plan) -> list[_Question]:
-    """Return at most so many questions of the split, spread over the set; raise `Invalid` where there is none."""
+    """Return the plan's number of questions of the split, spread over the set; raise `Invalid` if there is none."""
     held = [each for each in questions if plan.split in ("", each.split)]
     if not held:
         splits = ", ".join(sorted({each.split for each in questions if each.split})) or "none"
@@ -65,7 +66,7 @@ def sample(questions: Sequence[_Question], plan: Plan) -> list[_Question]:
 
 
 def own_store(settings: Settings, documents: str) -> Settings:
-    """Return settings of a store that touches nothing of the user's, kept for these documents and this embedder."""
+    """Return settings of a store that is separate from the user's, one for these documents and this embedder."""
     embedder = settings.embedding_model if settings.embedding_url else "local"
     project = f"{documents} by {embedder} {settings.embedding_dimension or ''}".strip()
     apart = {
@@ -90,7 +91,7 @@ def relevant_settings(own: Settings, plan: Plan) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What is ingested: a connector, the system of its documents, and the tags of the reader who sees all of them."""
+    """A connector, the system of its documents, and the tags of a reader who sees all of them."""
 
     connector: Connector
     system: str
@@ -98,7 +99,7 @@ class Source:
 
 
 async def ingest(kb: KnowledgeBase, source: Source, console: Console, *, fresh: bool) -> Ingestion:
-    """Bring the documents in, with progress; `fresh` empties the store before."""
+    """Ingest the documents, with progress; `fresh` empties the store first."""
     if fresh:
         await _empty_store(kb, await kb.reader(source.tags))
     with show_progress(console) as progress:
@@ -113,7 +114,7 @@ async def ingest(kb: KnowledgeBase, source: Source, console: Console, *, fresh: 
 
 @contextmanager
 def asking_progress(console: Console, total: int) -> Generator[Callable[[], None]]:
-    """Show how far the asking is; call what is yielded after each question."""
+    """Show progress; the caller calls the yielded function after each question."""
     bar = Progress(
         TextColumn("Asking"),
         BarColumn(),
@@ -130,7 +131,7 @@ def asking_progress(console: Console, total: int) -> Generator[Callable[[], None
 
 
 def code_hash() -> str:
-    """Return what tells two states of Lightwell of one version apart: the hash of its code, prompts and weights."""
+    """Return the hash of Lightwell's code, prompts and weights, which distinguishes two states of one version."""
     root = Path(lightwell.__file__).parent
     files = sorted(each for each in root.rglob("*") if each.suffix in _CODE)
     return hash_of(

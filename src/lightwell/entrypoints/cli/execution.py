@@ -19,7 +19,7 @@ from lightwell.entrypoints.cli.errors import Exit, print_error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a command has to say, to programs and to people; when it is `printed`, all is said already."""
+    """A command's result, as JSON and as text; `printed` means that the command has printed it already."""
 
     document: Mapping[str, object]
     text: RenderableType
@@ -28,9 +28,9 @@ class Report:
 
 
 def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool) -> None:
-    """Carry a command out, print what it reports on stdout, and leave with its exit code.
+    """Run a command, print its report on stdout, and exit with its exit code.
 
-    SIGTERM stops a command as Ctrl-C does: what it opened is closed.
+    SIGTERM stops a command as Ctrl-C does: the command closes what it opened.
     """
     _log(logging.INFO if verbose else logging.WARNING)
     for stream in (sys.stdout, sys.stderr):

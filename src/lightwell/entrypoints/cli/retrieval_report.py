@@ -1,4 +1,4 @@
-"""What `lightwell eval` measured on a set of passages, as JSON that commits can be compared by, and as tables."""
+"""The results of `lightwell eval` on a set of passages, as JSON for comparing commits and as tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,14 +44,14 @@ _TIMES_SAID = (
     ("without", "wallMsWithoutEmbedding", "cpuMsWithoutEmbedding"),
 )
 _NOTE = (
-    "Recall over the questions with gold documents. AUROC, and what is refused: the same questions asked by a reader "
-    "who sees none of the documents that answer them. CPU is this process's, without the database server's."
+    "Recall covers the questions with gold documents. AUROC and refused compare with the same questions, asked by a reader "
+    "who sees none of the documents that answer them. CPU is the time of this process, without the database server."
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalResults:
-    """One evaluation; `variants` are other ways to ask, by name; `passages` are chunks.
+    """One evaluation; `variants` are results in other modes and without channels, by name; `passages` are chunks.
 
     `code_hash` is of Lightwell's own files, `questions_hash` of the questions that were asked, in order.
     """
@@ -71,7 +71,7 @@ class RetrievalResults:
 
     @property
     def summaries(self) -> dict[str, Summary]:
-        """All questions; then each split and each type, where there are several."""
+        """All questions; then each split and each type, if there are several."""
         found = {"all": summary(self.trials)}
         for word, parts in (
             ("split", split_by(self.trials, lambda each: each.split)),
@@ -83,7 +83,7 @@ class RetrievalResults:
 
     @property
     def times(self) -> dict[str, dict[str, float | None]]:
-        """Milliseconds per question: by the clock and of the processor, with and without the embedder."""
+        """Milliseconds per question: elapsed and processor time, with and without the embedder."""
         return {
             name: {
                 word: percentile([of(each.took) for each in self.trials], share)
@@ -94,7 +94,7 @@ class RetrievalResults:
 
 
 def document(results: RetrievalResults) -> Json:
-    """Return the results for programs; numbers are rounded to what is worth comparing."""
+    """Return the results as JSON; numbers are rounded to significant digits."""
     calibration = results.calibration
     return {
         "version": results.version,
@@ -118,7 +118,7 @@ def document(results: RetrievalResults) -> Json:
 
 
 def text(results: RetrievalResults, before: Json | None) -> RenderableType:
-    """Return the results as tables; with those `before`, what has changed since."""
+    """Return the results as tables, with the changes since the results `before`."""
     lines: list[RenderableType] = [Text(_headline(results), style="bold"), _qualities(results)]
     lines += [Text(_NOTE, style="dim"), _times(results)]
     if results.variants:

@@ -18,18 +18,18 @@ _COMPARED_APART = "answers"
 
 
 def read_results(path: Path) -> Json:
-    """Return results that were saved; raise `Invalid` when these are none."""
+    """Return saved results; raise `Invalid` if the file has none."""
     try:
         found = cast("object", json.loads(path.read_bytes()))
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read as results: {error}") from error
     if not isinstance(found, dict) or "quality" not in found:
-        raise Invalid(f"{path} holds no results of `lightwell eval`; make them with --save")
+        raise Invalid(f"{path} has no results of `lightwell eval`; create such a file with --save")
     return cast("Json", found)
 
 
 def write_results(path: Path, results: Json) -> None:
-    """Save results; raise `Invalid` when they cannot be written there."""
+    """Save results; raise `Invalid` if the file cannot be written."""
     try:
         path.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
@@ -37,21 +37,23 @@ def write_results(path: Path, results: Json) -> None:
 
 
 def warnings_of_comparison(before: Json, now: Json) -> list[str]:
-    """Return what speaks against comparing: other documents, or other questions, where both say which they were."""
+    """Return warnings if the results are of other documents or other questions."""
     found: list[str] = []
     if before.get("corpusHash") != now["corpusHash"]:
-        found.append(f"Other passages: {before.get('dataset')} before, {now['dataset']} now.")
+        found.append(f"The documents differ: {before.get('dataset')} before, {now['dataset']} now.")
     if before.get("questionsHash", now["questionsHash"]) != now["questionsHash"] or (
         before.get("questions") != now["questions"]
     ):
-        found.append(f"Other questions: {before.get('questions')} before, {now['questions']} now.")
-    return [f"{each} What follows compares two different things." for each in found]
+        found.append(
+            f"The questions differ: {before.get('questions')} before, {now['questions']} now."
+        )
+    return [f"{each} The comparison below is therefore not meaningful." for each in found]
 
 
 def differences(before: Json, now: Json) -> RenderableType:
-    """Return a table of each value that both results have and that is another."""
+    """Return a table of the values that differ between both results."""
     old, new = dict(_leaves(before)), dict(_leaves(now))
-    table = make_table("since then", "before", "now", "change")
+    table = make_table("value", "before", "now", "change")
     for name in (each for each in new if each in old and old[each] != new[each]):
         was, is_ = old[name], new[name]
         if isinstance(was, float | int) and isinstance(is_, float | int):
@@ -75,7 +77,7 @@ def percent(value: float | None) -> str:
 
 
 def rounded(value: float | None, digits: int = 4) -> float | None:
-    """Return the value as it is worth comparing."""
+    """Return the value, rounded to significant digits."""
     return None if value is None else round(value, digits)
 
 
