@@ -122,7 +122,7 @@ def test_the_text_has_the_tables_and_the_worst_cases(home: Path, first: Ended) -
     assert "kind number" in text
     assert "style short" in text
     assert "missing: 'on tape'" in text
-    assert "stands in: it/backups.md, people/leave.md" in text
+    assert "documents: it/backups.md, people/leave.md" in text
 
 
 def test_two_runs_are_compared_question_by_question(home: Path, first: Ended) -> None:
