@@ -155,7 +155,7 @@ async def test_what_was_hidden_before_the_refresh_is_in_no_export(
     )
     async with database.transaction() as connection:
         await documents.change_access(
-            connection, project.kb.project_id, shown.id, frozenset({"team:b"})
+            connection, project.kb.project_id, {shown.id: frozenset({"team:b"})}
         )
     files = await exported(project, {"team:a"}, everything(tmp_path / "a.csv"))
     assert b"Tarn" not in b"".join(files.values())

@@ -72,11 +72,12 @@ class SyncResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Target:
-    """Where a sync writes."""
+    """Where a sync writes. `retags` holds the new access tags of documents until enough of them are written together."""
 
     database: Database
     project_id: ProjectId
     run: RunId
+    retags: dict[DocumentId, Tags] = field(default_factory=dict[DocumentId, Tags])
 
 
 class _GoneDocuments:
@@ -133,7 +134,10 @@ async def sync(
     result = SyncResult()
     try:
         target = _Target(database=database, project_id=project_id, run=run)
-        await _consume_changes(target, connector, known, result)
+        try:
+            await _consume_changes(target, connector, known, result)
+        finally:
+            await _retag(target)
     except LightwellError as error:
         await _end(database, run, result, str(error))
         raise
@@ -185,7 +189,10 @@ async def _must_ingest(
     title came from its old file name.
     """
     known, gone = known_and_gone
-    old_url = None if document.url in known else gone.same_as(document)
+    if document.url in known:
+        target.retags.pop(known[document.url].id, None)  # its new version has tags of its own
+        return True
+    old_url = gone.same_as(document)
     if old_url is None:
         return True
     title = await _rename(target, gone[old_url], document)
@@ -246,16 +253,24 @@ async def _apply_unchanged(
     if old.acl_tags != document.acl_tags:
         result.retagged += 1
         result.documents[url] = DocumentChange.RETAGGED
-        await _retag(target, old.id, document.acl_tags)
+        target.retags[old.id] = document.acl_tags
+        if len(target.retags) >= _DOCUMENTS_PER_BATCH:
+            await _retag(target)
+    else:
+        target.retags.pop(old.id, None)
     if old.metadata != document.metadata:
         await _update_metadata(target, old.id, document)
 
 
 @repeatable
-async def _retag(target: _Target, document_id: DocumentId, tags: Tags) -> None:
+async def _retag(target: _Target) -> None:
+    """Write the access tags that wait, and empty the list."""
+    if not target.retags:
+        return
     async with target.database.transaction() as connection:
-        await documents.change_access(connection, target.project_id, document_id, tags)
-        await runs.record_changes(connection, target.run, [document_id], RunChange.UPDATED)
+        await documents.change_access(connection, target.project_id, target.retags)
+        await runs.record_changes(connection, target.run, list(target.retags), RunChange.UPDATED)
+    target.retags.clear()
 
 
 async def _remove_all(target: _Target, document_ids: Sequence[DocumentId]) -> None:

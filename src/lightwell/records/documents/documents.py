@@ -1,6 +1,7 @@
 """Documents: registration, listing, change of access, deletion to a tombstone."""
 
 from collections.abc import Mapping, Sequence
+from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
@@ -198,8 +199,7 @@ async def _write(
         await cursor.executemany(_INSERT, new)
         await cursor.executemany(_ADOPT, old)
         await cursor.executemany(_UPDATE, old)
-    for row in old:
-        await _move(connection, project_id, row)
+    await _move(connection, project_id, old)
     async with connection.cursor() as cursor:
         await cursor.executemany(_ENQUEUE, rows)
 
@@ -226,23 +226,41 @@ async def cancel_jobs(connection: Connection, documents: Sequence[DocumentId]) -
 
 
 async def change_access(
-    connection: Connection, project_id: ProjectId, document_id: DocumentId, tags: Tags
+    connection: Connection, project_id: ProjectId, tags: Mapping[DocumentId, Tags]
 ) -> None:
-    """Give a document other access tags; every query follows when the transaction commits."""
+    """Give these documents other access tags; every query follows when the transaction commits."""
     await lock_project(connection, project_id)
-    class_id = await access_classes.get_or_create_class(connection, project_id, tags)
-    fields = {"id": document_id, "tags": sorted(tags), "class_id": class_id}
-    await _move(connection, project_id, fields)
+    classes = {
+        each: await access_classes.get_or_create_class(connection, project_id, each)
+        for each in dict.fromkeys(tags.values())
+    }
+    rows = [
+        {
+            "id": document_id,
+            "tags": sorted(tags[document_id]),
+            "class_id": classes[tags[document_id]],
+        }
+        for document_id in sorted(tags)
+    ]
+    await _move(connection, project_id, rows)
 
 
 async def _move(
-    connection: Connection, project_id: ProjectId, fields: Mapping[str, object]
+    connection: Connection, project_id: ProjectId, rows: Sequence[Mapping[str, object]]
 ) -> None:
-    """Move a document and what it shows to another access class, unless it has that class."""
-    moved = await (await connection.execute(_RETAG, fields)).fetchone()
-    if moved is not None:
-        stale = await reclassify(connection, project_id, DocumentId(moved[0]), ClassId(moved[1]))
-        await refresh_subjects(connection, project_id, stale)
+    """Move documents and what they show to other access classes, unless they have those classes.
+
+    Profiles are refreshed once for all, because neighbours often name the same entities.
+    """
+    moved: dict[ClassId, list[DocumentId]] = {}
+    for row in rows:
+        changed = await (await connection.execute(_RETAG, row)).fetchone()
+        if changed is not None:
+            moved.setdefault(ClassId(changed[1]), []).append(DocumentId(changed[0]))
+    stale: set[UUID] = set()
+    for class_id, documents in moved.items():
+        stale |= await reclassify(connection, project_id, documents, class_id)
+    await refresh_subjects(connection, project_id, stale)
 
 
 async def update_metadata(

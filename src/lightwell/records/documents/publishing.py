@@ -252,16 +252,19 @@ async def _unpublish(
 
 
 async def reclassify(
-    connection: Connection, project_id: ProjectId, document_id: DocumentId, class_id: ClassId
+    connection: Connection,
+    project_id: ProjectId,
+    documents: Sequence[DocumentId],
+    class_id: ClassId,
 ) -> set[UUID]:
-    """Move all that a document shows to another access class; return the subjects whose profiles are stale now."""
+    """Move all that documents show to another access class; return the subjects whose profiles are stale now."""
     await connection.execute(PUBLISHING_LOCK, {"project_id": project_id})
-    documents = [document_id]
     stale = await _count(connection, project_id, documents, sign=-1)
-    await connection.execute(_DELETE_ZERO_COUNTS, {"documents": documents})
+    await connection.execute(_DELETE_ZERO_COUNTS, {"documents": list(documents)})
     for statement in _RECLASSIFY:
         await connection.execute(
-            statement, {"documents": documents, "class_id": class_id, "project_id": project_id}
+            statement,
+            {"documents": list(documents), "class_id": class_id, "project_id": project_id},
         )
     await resolution.resolve_documents(connection, documents)
     stale |= await _count(connection, project_id, documents, sign=1)
