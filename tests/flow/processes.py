@@ -1,13 +1,32 @@
 """Child processes of tests; none outlives its block, so one failure cannot disturb the next test."""
 
+import asyncio
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from psycopg import conninfo
+
+from lightwell.records.database import Database
 from tests.patience import PATIENCE
+
+LEASE_SECONDS = 3600.0
+"""No living worker loses it, however busy the machine is; a test ends the leases of a dead or stopped one."""
+
+WORKER = "lightwell-test-worker"
+"""By this name the server knows the connections of worker processes."""
+
+_BACKENDS = """
+SELECT count(*), count(*) FILTER (WHERE xact_start IS NOT NULL) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = %(name)s
+"""
+
+_END_LEASES = "UPDATE ingestion_jobs SET leased_until = now() - interval '1 second' WHERE leased_by IS NOT NULL"
+_LEASED = "SELECT count(*) FROM ingestion_jobs WHERE leased_until > now()"
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,3 +60,38 @@ def kill(process: "subprocess.Popen[str]") -> None:
 def finish(process: "subprocess.Popen[str]") -> None:
     """Wait until the process ends by itself, and require that it succeeds."""
     assert process.wait(PATIENCE) == 0
+
+
+def as_worker(url: str) -> str:
+    """Return the connection string for a worker process, whose connections the test can tell from its own."""
+    return conninfo.make_conninfo(url, application_name=WORKER)
+
+
+async def kill_worker(process: "subprocess.Popen[str]", database: Database) -> None:
+    """Kill a worker, and end its leases as if their time had passed, once the server has noticed its death."""
+    kill(process)
+    while (await database.rows(_BACKENDS, {"name": WORKER}))[0][0]:  # noqa: ASYNC110 - the server notices it
+        await asyncio.sleep(0.02)
+    await database.execute(_END_LEASES, {})
+
+
+async def stop_worker(process: "subprocess.Popen[str]", database: Database) -> None:
+    """Stop a worker that holds jobs, outside of any transaction, and end its leases as if their time had passed."""
+    while True:
+        while not (await database.rows(_LEASED, {}))[0][0]:  # noqa: ASYNC110 - the worker claims
+            await asyncio.sleep(0.01)
+        process.send_signal(signal.SIGSTOP)
+        if not await _is_in_transaction(database):
+            break
+        process.send_signal(signal.SIGCONT)
+        await asyncio.sleep(0.01)
+    await database.execute(_END_LEASES, {})
+
+
+async def _is_in_transaction(database: Database) -> bool:
+    """Return whether a stopped worker has a transaction open, after what its connections were doing has ended."""
+    for _ in range(10):
+        if not (await database.rows(_BACKENDS, {"name": WORKER}))[0][1]:
+            return False
+        await asyncio.sleep(0.02)
+    return True

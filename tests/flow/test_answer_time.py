@@ -105,8 +105,8 @@ async def test_a_call_that_runs_out_of_time_names_its_last_failed_attempt(
         there = Endpoint(base_url=fake.base_url, api_key=SecretStr("key"), model="owl")
         async with connect(there) as connection:
             chat = OpenAIChat(connection, priority=Priority.QUESTION)
-            until = asyncio.get_running_loop().time() + 0.4
-            model = TimeLimitedModel(inner=chat, deadline=until, seconds=0.4)
+            until = asyncio.get_running_loop().time() + 1.5
+            model = TimeLimitedModel(inner=chat, deadline=until, seconds=1.5)
             with pytest.raises(ModelFailed, match="did not finish within") as caught:
                 await (model.reply(ASKING, max_tokens=5) if method == "reply" else streamed(model))
         assert fake.requests

@@ -4,11 +4,11 @@ import asyncio
 import io
 import time
 import zipfile
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import docx
+import psycopg
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
@@ -25,6 +25,7 @@ from lightwell.records.jobs.queue import Worker
 from lightwell.testing.models import HashEmbedder
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
+from tests.patience import PATIENCE
 
 from .conftest import Project
 
@@ -239,17 +240,22 @@ def ignore(outcome: Outcome) -> None:
 
 
 async def test_extraction_that_takes_longer_than_a_lease_ends(
-    project: Project, monkeypatch: pytest.MonkeyPatch
+    project: Project, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rules once ran on the event loop: no lease was renewed meanwhile, and all was read again, for ever."""
-    lease = 2.0
-    read, reads = rule_extractor.extract_by_rules, Counter[str]()
+    lease = 6.0  # a heartbeat comes every two seconds, and may be four seconds late
+    read, reads = rule_extractor.extract_by_rules, list[str]()
 
     def slow(chunk: ExtractionInput) -> Extraction:
-        reads[chunk.draft.text] += 1
-        if reads[chunk.draft.text] > 2:
-            raise RuntimeError("read again and again")
-        time.sleep(lease * 1.5)
+        """Read the chunk once a heartbeat has renewed the lease meanwhile."""
+        reads.append(chunk.draft.text)
+        with psycopg.connect(database_url, autocommit=True) as connection:
+            leased = "SELECT leased_until FROM ingestion_jobs"
+            before = connection.execute(leased).fetchall()
+            deadline = time.monotonic() + PATIENCE
+            while connection.execute(leased).fetchall() == before:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
         return read(chunk)
 
     monkeypatch.setattr(rule_extractor, "extract_by_rules", slow)
@@ -260,6 +266,7 @@ async def test_extraction_that_takes_longer_than_a_lease_ends(
     told: list[Outcome] = []
     await worker.run_until_done(context, told.append)
     assert [outcome.error for outcome in told] == [""]
+    assert len(reads) == 1
 
 
 async def test_progress_within_one_document_is_told(

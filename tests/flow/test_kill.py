@@ -1,9 +1,9 @@
 """Real worker processes, killed with SIGKILL at many points; others take over."""
 
+import asyncio
 import random
 import signal
 import subprocess
-import time
 from collections import Counter
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,16 +15,21 @@ from lightwell.records.database import connect
 from lightwell.testing.sources import InMemorySource, make_document
 
 from .conftest import project_on
-from .processes import finish, kill, running
+from .processes import (
+    LEASE_SECONDS,
+    as_worker,
+    finish,
+    kill,
+    kill_worker,
+    running,
+    stop_worker,
+)
 from .store_state import differences, state
 from .test_ingestion import residue
 
-LEASE_SECONDS = 3.0
-"""Long enough that a busy machine renews it: a lease that runs out under a living worker costs an attempt of ten."""
-
 
 def worker(url: str, diary: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
-    return running("tests.flow.slow_worker", url, str(diary), str(LEASE_SECONDS))
+    return running("tests.flow.slow_worker", as_worker(url), str(diary), str(LEASE_SECONDS))
 
 
 def text(number: int) -> str:
@@ -46,8 +51,8 @@ async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
         kills = 4
         for _ in range(kills):
             with worker(database_url, diary) as process:
-                time.sleep(source.uniform(0.02, 0.5))  # noqa: ASYNC251 - the other process works meanwhile
-                kill(process)
+                await asyncio.sleep(source.uniform(0.02, 0.5))
+                await kill_worker(process, database)
         with worker(database_url, diary) as last:
             finish(last)
 
@@ -94,8 +99,7 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
         project = await project_on(database)
         await project.kb.enqueue(InMemorySource(documents=documents))
         with worker(database_url, diary) as paused:
-            time.sleep(0.05)  # noqa: ASYNC251 - the other process works meanwhile
-            paused.send_signal(signal.SIGSTOP)
+            await stop_worker(paused, database)
             with worker(database_url, diary) as other:
                 finish(other)
             paused.send_signal(signal.SIGCONT)
@@ -123,7 +127,7 @@ async def test_a_killed_erasure_leaves_no_name_and_exact_counts(database_url: st
         source = random.Random(3)
         for _ in range(4):
             with running("tests.flow.erasing_process", database_url, "team:s") as process:
-                time.sleep(source.uniform(0, 0.3))  # noqa: ASYNC251 - the other process works meanwhile
+                await asyncio.sleep(source.uniform(0, 0.3))
                 kill(process)
         with running("tests.flow.erasing_process", database_url, "team:s") as last:
             finish(last)

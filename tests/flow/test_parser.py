@@ -22,6 +22,7 @@ from lightwell.ingest.context import Outcome
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ChunkedDocument, ParserLimits
 from lightwell.testing.sources import InMemorySource, make_document
+from tests.patience import PATIENCE
 
 from .conftest import Project
 
@@ -66,7 +67,7 @@ def parse(parser: Parser, content: bytes, format: Format = Format.TEXT) -> Chunk
 
 def gone(pid: int) -> bool:
     """Wait for a process to end; a child of ours that is not reaped yet has ended too."""
-    for _ in range(600):
+    for _ in range(round(PATIENCE / 0.05)):
         try:
             state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
         except (FileNotFoundError, ProcessLookupError):

@@ -17,7 +17,7 @@ from lightwell.testing.sources import InMemorySource, make_document
 from .conftest import Project, project_on
 from .extraction_model import SLOTS, Options, names, read_by_model
 from .notes import dump, noted
-from .processes import finish, kill
+from .processes import finish, kill_worker
 from .test_kill_extraction import kept, worker
 
 A, B = ["team:a"], ["team:b"]
@@ -202,7 +202,7 @@ async def test_a_worker_killed_while_it_reads_anew_loses_nothing(
         with worker(database_url, endpoint.base_url) as process:
             while await kept(database) < SLOTS:  # noqa: ASYNC110 - another process does it
                 await asyncio.sleep(0.05)
-            kill(process)
+            await kill_worker(process, database)
         arrived = await kept(database)
         mentioned = await database.rows(
             "SELECT DISTINCT chunk_id FROM document_entity_mentions", {}

@@ -22,6 +22,7 @@ from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Worker
 from lightwell.stores.embedded.server import run_server
 from lightwell.testing.sources import InMemorySource, make_document
+from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
 
@@ -95,10 +96,10 @@ async def test_a_heartbeat_survives_a_connection_that_breaks(
 ) -> None:
     context = await holding_a_job(project)
     async with worker.heartbeat(context):
-        await database.execute(_LEASE_ENDS, {"seconds": 5})
         async with await psycopg.AsyncConnection.connect(database_url) as other:
             await other.execute(_TERMINATE)
         await until(lambda: "a heartbeat was missed" in caplog.text)
+        await database.execute(_LEASE_ENDS, {"seconds": PATIENCE})
         before = (await database.rows(_LEASE, {}))[0][0]
         async with asyncio.timeout(120):
             while (await database.rows(_LEASE, {}))[0][0] == before:  # noqa: ASYNC110 - the heartbeat's doing

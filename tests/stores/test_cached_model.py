@@ -14,6 +14,7 @@ from lightwell.records.database import Database
 from lightwell.records.llm_cache.cache import CacheType
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
 from lightwell.testing.models import ScriptedModel
+from tests.patience import PATIENCE
 
 HOUR = 3600.0
 
@@ -115,7 +116,7 @@ async def test_a_reply_about_a_chunk_that_goes_is_kept_without_it(
     async with other.transaction():
         await other.execute("DELETE FROM document_chunks")
         about = replace(question("Who?", None), chunk=chunk)
-        stored = await asyncio.wait_for(asking.reply(about), 5)
+        stored = await asyncio.wait_for(asking.reply(about), PATIENCE)
     assert stored.text == "Said."
     rows = await database.rows("SELECT result, chunk_id FROM extraction_cache", {})
     assert rows == [("Said.", None)]

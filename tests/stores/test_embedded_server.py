@@ -206,7 +206,7 @@ def test_a_start_waits_until_the_children_of_a_killed_server_are_gone(used: Path
             time.sleep(0.5)
             assert not next_user.done()
             os.kill(row[0], signal.SIGKILL)
-            assert next_user.result(20) == "kept"
+            assert next_user.result(PATIENCE) == "kept"
 
 
 def note_of(directory: Path) -> str:
@@ -368,8 +368,8 @@ def test_a_data_directory_of_another_user_is_refused(used: Path) -> None:
 
     process = context.Process(target=become_nobody)
     process.start()
-    assert "belongs to another user" in line.get(timeout=60)
-    process.join(60)
+    assert "belongs to another user" in line.get(timeout=PATIENCE)
+    process.join(PATIENCE)
 
 
 def test_an_initdb_that_was_killed_midway_does_not_block(place: Path) -> None:

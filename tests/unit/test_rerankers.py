@@ -19,6 +19,7 @@ from lightwell.models.rerankers import (
 )
 from lightwell.testing.clock import InstantClock
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
+from tests.patience import PATIENCE
 
 QUESTION = "budget of the Atlas project"
 PASSAGES = ["cats sleep", "the Atlas budget", "budget of the Atlas project", "cats purr"]
@@ -164,7 +165,7 @@ async def test_a_reranker_that_fails_is_asked_once_and_says_why(
     behaves: Behaviour, message: str
 ) -> None:
     fake = FakeEndpoint(behaviour=behaves)
-    there = replace(endpoint(), timeout_seconds=0.5 if behaves.latency else 5)
+    there = replace(endpoint(), timeout_seconds=0.5 if behaves.latency else PATIENCE)
     async with reranker(fake, there) as one:
         with pytest.raises(ModelFailed, match=message):
             await one.rerank(QUESTION, PASSAGES)
