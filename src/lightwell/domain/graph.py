@@ -358,6 +358,13 @@ def join_descriptions(descriptions: Sequence[str]) -> str:
     )
 
 
+def join_class_descriptions(descriptions: Sequence[str]) -> str:
+    """Return the descriptions of several access classes as one, each part once: classes may share parts."""
+    return join_descriptions(
+        [part for each in descriptions for part in each.split(DESCRIPTION_SEPARATOR)]
+    )
+
+
 def combine_descriptions(
     strategy: MergeStrategy, parts: Sequence[tuple[str, ...]]
 ) -> tuple[str, ...]:

@@ -92,3 +92,13 @@ async def resolve_reader(
         classes=tuple(ClassId(row[0]) for row in rows),
         user=user or user_from_tags(tags),
     )
+
+
+def page_parameters(reader: Reader, *, after: object, limit: int) -> dict[str, object]:
+    """Return the parameters of a query for a page of what applies to a reader, beyond the entry `after`."""
+    return {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "after": after,
+        "limit": limit,
+    }

@@ -14,10 +14,10 @@ from lightwell.domain.entity_refs import display_ref, stored_ref
 from lightwell.domain.errors import NotFound
 from lightwell.domain.exports import ExportedRelation, ExportTable, Passage
 from lightwell.domain.graph import (
-    DESCRIPTION_SEPARATOR,
     Entity,
     Predicate,
     RelationKey,
+    join_class_descriptions,
     join_descriptions,
 )
 from lightwell.domain.ids import ChunkId, EntityId
@@ -237,7 +237,7 @@ def _entity(row: Row) -> Entity:
         ref=display_ref(row[1], row[3]),
         name=row[2],
         kind=row[3],
-        description=_description(row[4]),
+        description=join_class_descriptions(row[4]),
         chunk_count=int(row[5]),
         sources=tuple(row[6] or ()),
         paths=tuple(dict.fromkeys(row[7] or ())),
@@ -252,7 +252,7 @@ def _relation(row: Row) -> ExportedRelation:
         target=display_ref(row[4], row[6]),
         target_name=row[5],
         keywords=_keywords(row[7]),
-        description=_description(row[8]),
+        description=join_class_descriptions(row[8]),
         weight=float(row[9]),
         chunk_count=int(row[10]),
         sources=tuple(row[11] or ()),
@@ -277,12 +277,6 @@ def _passage(row: Row) -> Passage:
         tokens=row[12],
         language=row[13],
         topic=row[14],
-    )
-
-
-def _description(profiles: list[str]) -> str:
-    return join_descriptions(
-        [part for text in profiles for part in text.split(DESCRIPTION_SEPARATOR)]
     )
 
 

@@ -13,10 +13,10 @@ from lightwell.domain.access import Reader
 from lightwell.domain.entity_refs import display_ref, stored_ref
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import (
-    DESCRIPTION_SEPARATOR,
     Entity,
     Predicate,
     Relation,
+    join_class_descriptions,
     join_descriptions,
     normalize_name,
 )
@@ -341,7 +341,7 @@ def _entity(row: Row) -> Entity:
         ref=display_ref(row[1], row[3]),
         name=row[2],
         kind=row[3],
-        description=_join_descriptions(row[4]),
+        description=join_class_descriptions(row[4]),
         chunk_count=int(row[5]),
         sources=tuple(row[6] or ()),
         paths=tuple(dict.fromkeys(row[7] or ())),
@@ -360,20 +360,13 @@ def _relation(row: Row, ends: Mapping[EntityId, Entity]) -> Relation:
         keywords=", ".join(
             dict.fromkeys(word for each in row[3] for word in each.split(", ") if word)
         ),
-        description=_join_descriptions(row[4]),
+        description=join_class_descriptions(row[4]),
         weight=row[5],
         chunk_count=int(row[6]),
         sources=tuple(row[7] or ()),
         paths=tuple(dict.fromkeys(row[8] or ())),
         comparison=join_descriptions(row[9] or ()),
         use_case=join_descriptions(row[10] or ()),
-    )
-
-
-def _join_descriptions(descriptions: Sequence[str]) -> str:
-    """Join the descriptions of the classes, each part once: profiles of two classes may contain the same part."""
-    return join_descriptions(
-        [part for each in descriptions for part in each.split(DESCRIPTION_SEPARATOR)]
     )
 
 

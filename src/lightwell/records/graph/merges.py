@@ -13,6 +13,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import ActiveMerge, MergeStrategy
 from lightwell.domain.ids import ClassId, EntityId, MergeId
+from lightwell.records.access_classes import page_parameters
 from lightwell.records.database import Database, repeatable
 from lightwell.records.graph import merge_trees, profile_edits
 from lightwell.records.graph.merge_trees import MergeTree
@@ -233,15 +234,7 @@ async def list_active(
 
     Merged entities have the names that the reader knows; an intermediate target has its own name.
     """
-    rows = await database.rows(
-        _LIST,
-        {
-            "project_id": reader.project_id,
-            "classes": list(reader.classes),
-            "after": after,
-            "limit": limit,
-        },
-    )
+    rows = await database.rows(_LIST, page_parameters(reader, after=after, limit=limit))
     return [
         ActiveMerge(
             merge_id=MergeId(row[0]),

@@ -30,6 +30,20 @@ WHERE stale.subject_id = next.subject_id AND stale.class_id = next.class_id
 RETURNING stale.subject_id, stale.class_id, stale.subject, stale.delta
 """
 
+# What the latest mentions state, each description and each path once, in the order of arrival.
+_DESCRIPTION: LiteralString = """CASE WHEN max(mention.description) = '' THEN '' ELSE (
+               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
+               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
+                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
+                     WHERE description <> '' GROUP BY description) AS said) END"""
+
+_SOURCES: LiteralString = """array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
+           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
+               SELECT array_agg(path ORDER BY first) FROM (
+                   SELECT path, min(place) AS first
+                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
+                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths"""
+
 _REFRESH_ENTITIES = """
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, attributes, mention_count,
@@ -41,19 +55,10 @@ FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
 CROSS JOIN LATERAL (
     SELECT mode() WITHIN GROUP (ORDER BY coalesce(mention.part_name, mention.name)) AS name,
            mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
-           CASE WHEN max(mention.description) = '' THEN '' ELSE (
-               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
-               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
-                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
-                     WHERE description <> '' GROUP BY description) AS said) END AS description,
+           {description} AS description,
            (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
                 FILTER (WHERE mention.attributes IS NOT NULL))[1] AS attributes,
-           array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
-           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
-               SELECT array_agg(path ORDER BY first) FROM (
-                   SELECT path, min(place) AS first
-                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
-                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths
+           {sources}
     FROM (
         SELECT * FROM document_entity_mentions
         WHERE entity_id = stale.subject_id AND class_id = stale.class_id
@@ -81,18 +86,9 @@ FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
 JOIN relations AS relation ON relation.relation_id = stale.subject_id
 CROSS JOIN LATERAL (
     SELECT coalesce(string_agg(DISTINCT mention.keywords, ', ') FILTER (WHERE mention.keywords <> ''), '') AS keywords,
-           CASE WHEN max(mention.description) = '' THEN '' ELSE (
-               SELECT string_agg(said.description, ' | ' ORDER BY said.first)
-               FROM (SELECT description, min(place) AS first FROM unnest(array_agg(mention.description
-                        ORDER BY mention.chunk_id, mention.description)) WITH ORDINALITY AS each (description, place)
-                     WHERE description <> '' GROUP BY description) AS said) END AS description,
+           {description} AS description,
            sum(mention.weight) AS weight,
-           array_agg(DISTINCT mention.chunk_id ORDER BY mention.chunk_id) AS sources,
-           CASE WHEN min(document.source_url) = max(document.source_url) THEN ARRAY[min(document.source_url)] ELSE (
-               SELECT array_agg(path ORDER BY first) FROM (
-                   SELECT path, min(place) AS first
-                   FROM unnest(array_agg(document.source_url ORDER BY mention.chunk_id))
-                       WITH ORDINALITY AS each (path, place) GROUP BY path) AS distinct_paths) END AS paths
+           {sources}
     FROM (
         SELECT * FROM relation_mentions
         WHERE relation_id = stale.subject_id AND class_id = stale.class_id
@@ -152,8 +148,12 @@ DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
 """
 
 _REFRESH: Mapping[str, LiteralString] = {
-    "entity": _REFRESH_ENTITIES,
-    "relation": _REFRESH_RELATIONS,
+    "entity": _REFRESH_ENTITIES.replace("{description}", _DESCRIPTION).replace(
+        "{sources}", _SOURCES
+    ),
+    "relation": _REFRESH_RELATIONS.replace("{description}", _DESCRIPTION).replace(
+        "{sources}", _SOURCES
+    ),
 }
 
 _ORDER: Mapping[SourceIdStrategy, LiteralString] = {

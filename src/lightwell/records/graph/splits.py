@@ -16,6 +16,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import normalize_name
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, SplitId
 from lightwell.domain.splits import ActiveSplit
+from lightwell.records.access_classes import page_parameters
 from lightwell.records.database import Connection, Database, Row, repeatable
 from lightwell.records.graph import merge_trees, resolution
 from lightwell.records.graph.profiles import refresh_all
@@ -161,15 +162,7 @@ async def list_active(
     database: Database, reader: Reader, *, after: SplitId | None, limit: int
 ) -> list[ActiveSplit]:
     """Return the splits that move mentions which the reader sees, the latest first, those before `after`."""
-    rows = await database.rows(
-        _LIST,
-        {
-            "project_id": reader.project_id,
-            "classes": list(reader.classes),
-            "after": after,
-            "limit": limit,
-        },
-    )
+    rows = await database.rows(_LIST, page_parameters(reader, after=after, limit=limit))
     return [
         ActiveSplit(
             split_id=SplitId(row[0]),
