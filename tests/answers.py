@@ -1,4 +1,4 @@
-"""Answers, refusals and questions with expected words, for tests of what is measured on them."""
+"""Answers, refusals and questions with expected words, for tests of measures."""
 
 from collections.abc import Sequence
 
@@ -48,7 +48,7 @@ def question(
     gold: Sequence[str] = ("file:///1.pdf",),
     is_one_gold_enough: bool = False,
 ) -> CollectionQuestion:
-    """Return a question of which these groups are the answer; one that no document answers for ()."""
+    """Return a question with these answer groups; () means that no document answers it."""
     return CollectionQuestion(
         id="q1",
         text="How many days, and who approves them?",

@@ -27,7 +27,7 @@ generation.register_profiles()
 
 @pytest.fixture(autouse=True)
 def logging_of_the_process() -> Iterator[None]:
-    """Undo what a command that ran in this process has configured; the tests after it read the log by `caplog`."""
+    """Undo the logging configuration of a command that ran in this process, because later tests use `caplog`."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     yield
@@ -38,7 +38,7 @@ def logging_of_the_process() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """The connection string of a server that tests may make databases on."""
+    """The connection string of a server on which tests may create databases."""
     given = os.environ.get("LIGHTWELL_TEST_DATABASE_URL")
     if given:
         yield given
@@ -58,7 +58,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def template(server: str) -> Iterator[str]:
-    """The name of a database with the schema in it, to copy others from."""
+    """The name of the template database, which has the schema."""
     name = f"lightwell_template_{uuid4().hex[:8]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
@@ -106,7 +106,7 @@ SELECT (SELECT array_agg((relname, relkind, relnatts)::text ORDER BY relname)
 
 @dataclass(frozen=True, kw_only=True)
 class Databases:
-    """Lends databases with the schema and nothing in them; what comes back is emptied and lent again."""
+    """Lends empty databases with the schema. A returned database is emptied and lent again."""
 
     server: str
     template: str
@@ -115,7 +115,7 @@ class Databases:
 
     @contextmanager
     def lent(self) -> Generator[str]:
-        """Lend the connection string of a database that nobody else uses."""
+        """Lend a database to one test; yield its connection string."""
         name = self.free.pop() if self.free else self._made()
         url = conninfo.make_conninfo(self.server, dbname=name)
         try:
@@ -144,7 +144,7 @@ class Databases:
 
 
 def _emptied(url: str) -> object:
-    """Return the database's shape after it was emptied; None where that fails, whatever a test did to it."""
+    """Empty the database and return its schema; None if that fails, whatever the test did to it."""
     try:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(_EMPTIED)

@@ -1,4 +1,4 @@
-"""How the time of something grows with the length of its text, measured so that a busy machine does not matter."""
+"""Measures how the time of a function grows with the length of its text, independently of the load of the machine."""
 
 import gc
 import math
@@ -32,7 +32,7 @@ class TooSlowError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """Something that reads a text, under a name."""
+    """A function that takes a text, with a name."""
 
     name: str
     run: Callable[[str], object]
@@ -40,7 +40,7 @@ class Timed:
     def seconds(
         self, pump: Pump, size: int, suffix: str, longest: float = LONGEST_SECONDS
     ) -> float:
-        """Return the CPU time of this thread for a pump of this size; `longest` when it takes longer."""
+        """Return the CPU time of this thread for a pump of this size; at most `longest`."""
         given = text(pump, size, suffix)
         collects = gc.isenabled()
         gc.disable()  # a collection costs what the whole process holds, not what is measured
@@ -58,7 +58,7 @@ class Timed:
     def slow_at(self, pump: Pump) -> bool:
         """Return whether five times the pump takes much more than five times as long, with some ending.
 
-        It is asked at the first size at which the time can be measured at all.
+        It uses the first size at which the time is long enough to measure.
         """
         return any(self._grows_steeply(pump, suffix) for suffix in SUFFIXES)
 

@@ -1,4 +1,4 @@
-"""Passages, and what a retrieval makes of them, for tests of what is said about them."""
+"""Passages, evidence and retrievals for tests of answers."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

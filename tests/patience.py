@@ -1,4 +1,4 @@
-"""How long tests wait for what must happen: a limit against hanging for ever, never a claim about speed."""
+"""The time that tests wait for an event: it prevents hanging, and asserts nothing about speed."""
 
 PATIENCE = 600.0
 """Seconds; a machine that is busy with other work may be a hundred times slower than an idle one."""

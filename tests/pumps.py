@@ -1,4 +1,4 @@
-"""Strings that make a careless regular expression slow, made from its own parse tree."""
+"""Generates strings that make a badly written regular expression slow, from its parse tree."""
 
 import importlib
 import random
@@ -40,7 +40,7 @@ _MANY = 4
 
 
 def pumps(pattern: "re.Pattern[str] | re.Pattern[bytes]", most: int) -> list[Pump]:
-    """Return up to `most` pumps of a pattern: each thing that it repeats, after what it wants before it, and both repeated."""
+    """Return up to `most` pumps of a pattern: each repeated part, after a prefix that it needs, and both repeated."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode()
     same = zlib.crc32(source.encode("utf-8", "surrogatepass"))
     seed = random.Random(same)
@@ -56,12 +56,12 @@ def pumps(pattern: "re.Pattern[str] | re.Pattern[bytes]", most: int) -> list[Pum
 
 
 def _shortest(body: str) -> str:
-    """Return the shortest text that gives the same when it is repeated: `ab` for `abab`."""
+    """Return the shortest text of which this one is a repetition: `ab` for `abab`."""
     return body[: (body + body).index(body, 1)]
 
 
 def text(pump: Pump, size: int, suffix: str) -> str:
-    """Return the pump at about this many characters, with an ending that is to make it fail."""
+    """Return the pump at about this many characters, with an ending that should make the match fail."""
     before, body = pump
     return before + body * (size // len(body)) + suffix
 
@@ -94,7 +94,7 @@ def _inside(code: object, value: Any) -> Sequence[Any]:
 
 
 def _sample(tree: Iterable[Any], seed: random.Random) -> str:
-    """Return something short that the tree matches, as far as it can be said without looking around."""
+    """Return a short text that the tree matches; lookarounds are ignored."""
     made = ""
     for code, value in tree:
         if code is codes.LITERAL:

@@ -43,7 +43,7 @@ class CountingEmbedder:
 
 @dataclass(frozen=True, kw_only=True)
 class Project:
-    """A knowledge base with what a test wants to look at behind it."""
+    """A knowledge base, with the parts that tests inspect."""
 
     kb: KnowledgeBase
     context: IngestContext
@@ -53,7 +53,7 @@ class Project:
 
 @cache
 def shared_parser() -> Parser:
-    """One parser for all tests of a process: its children cost a second to start, and end with it."""
+    """One parser for all tests of a process: its child processes take a second to start, and end with it."""
     parser = Parser()
     atexit.register(parser.close)
     return parser

@@ -1,4 +1,4 @@
-"""A process that erases documents one by one, for the test that kills it: it says so before each."""
+"""A process that erases documents one by one and prints a line before each, for the test that kills it."""
 
 import asyncio
 import sys

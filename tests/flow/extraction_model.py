@@ -1,4 +1,4 @@
-"""A project whose documents are read by a model behind a real endpoint, and what that model says."""
+"""A project in which a model behind a real endpoint extracts the graph, and the replies of this model."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -32,7 +32,7 @@ _NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*\b")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How a project reads; all but the first two matter to few tests."""
+    """How a project extracts; few tests use more than the first two fields."""
 
     wanted: ExtractionSpec = field(default_factory=ExtractionSpec)
     instead: OutputForm | None = None
@@ -96,7 +96,7 @@ def content(body: Body, place: int) -> str:
 
 
 def passage(body: Body) -> str:
-    """Return what stands between the fences of a request."""
+    """Return the text between the fences of a request."""
     fence, _, rest = content(body, 1).partition("\n")
     assert set(fence) == {"~"}
     inside, found, _ = rest.partition(f"\n{fence}")
@@ -105,7 +105,7 @@ def passage(body: Body) -> str:
 
 
 def names(body: Body) -> str:
-    """Reply as a dutiful model would: each name of the passage, and each as related to the first."""
+    """Reply with every name of the passage, and a relation of each to the first."""
     _, _, text = passage(body).partition("\n\n")
     found = list(dict.fromkeys(_NAME.findall(text)))
     entities = [f"E|{name}|organization|{name} stands in the passage" for name in found]

@@ -1,4 +1,4 @@
-"""A worker process that reads by a model, for the test that kills it."""
+"""A worker process that extracts with a model, for the test that kills it."""
 
 import asyncio
 import sys

@@ -1,6 +1,6 @@
 """Everything at once, in two projects of one database: workers, sources that change, deletions, merges, questions.
 
-What happens follows from a seed, when it happens does not. In the end each project must say what a store says that
+A seed determines the actions, but not their timing. In the end each project must say what a store says that
 was only ever given the last state of its source.
 """
 
@@ -36,7 +36,7 @@ DOCUMENTS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One project under load: what its source has, and what was done; `goes_on` is asked before each round."""
+    """One project under load: the content of its source, and the actions so far; `goes_on` is called before each round."""
 
     project: Project
     chance: random.Random
@@ -50,7 +50,7 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """What a load did, what went wrong with workers, and how the projects differ from fresh ones."""
+    """The result of a load: its actions, failures of workers, and differences of the projects from fresh ones."""
 
     done: Counter[str]
     ended: tuple[str, ...]
@@ -61,9 +61,9 @@ class Report:
 async def run(
     database: Database, url: str, fresh: Database, seed: int, goes_on: Callable[[int], bool]
 ) -> Report:
-    """Put two projects under load while `goes_on` says so of each actor's next round, and compare them at the end.
+    """Put two projects under load while `goes_on` returns true for an actor's next round, and compare them at the end.
 
-    Every error but `NotFound` and `Invalid`, which a name that has just gone explains, is raised.
+    Errors are raised, except `NotFound` and `Invalid`: a concurrent deletion may cause these.
     """
     before = await _deadlocks(database)
     sides = {
@@ -123,7 +123,7 @@ def _worker(url: str, project_name: str, ended: list[str]) -> Generator[None]:
 
 
 async def _change(side: Side) -> None:
-    """Write some documents anew, move some, take some away, and follow the source."""
+    """Change, move and remove some documents, and sync the source."""
     for turn in range(1_000_000):
         if not side.goes_on(turn):
             return
@@ -148,7 +148,7 @@ def _document(number: int, chance: random.Random) -> NewDocument:
 
 
 async def _follow(side: Side) -> None:
-    """Follow the same source as another command would, at once."""
+    """Sync the same source concurrently, as another command would."""
     for turn in range(1_000_000):
         if not side.goes_on(turn):
             return
@@ -201,7 +201,7 @@ async def _ask(side: Side) -> None:
 
 
 async def _settle(side: Side) -> None:
-    """Take merges back, and bring the source to its end."""
+    """Undo merges, and finish the sync."""
     kb = side.project.kb
     assert (await kb.ingest(side.source())).problems == ()
     reader = await kb.reader(ALL)

@@ -1,4 +1,4 @@
-"""A worker process for the load test: it works until SIGTERM, and its exit status says how that ended."""
+"""A worker process for the load test: it runs until SIGTERM, and its exit status is the result."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Documents whose graph a test writes down line by line, and the extractor that reads it so.
+"""Documents whose lines state their graph, and the extractor that parses these lines.
 
 `Acme Corp (organization): sells pumps` is a mention, `Acme Corp -> Nordwind [USES]: since 2019` a statement; a
 comparison and its use case come after `//`.
@@ -27,7 +27,7 @@ _STATEMENT = re.compile(r"^(.+) -> (.+) \[([A-Z_]+)\](?:: (.+))?$", re.MULTILINE
 
 
 class Notes:
-    """An extractor that takes notes at their word."""
+    """An extractor that parses notes."""
 
     async def extract(self, chunks: Sequence[ExtractionInput]) -> list[Extraction]:
         return [read(chunk.draft.text) for chunk in chunks]
@@ -64,7 +64,7 @@ def _statement(one: str, other: str, predicate: str, said: str) -> RelationMenti
 
 @dataclass(frozen=True, kw_only=True)
 class Noted:
-    """A project that reads notes; `shelf` is what its source has."""
+    """A project of notes; `shelf` is the content of its source."""
 
     project: Project
     shelf: dict[str, NewDocument]
@@ -74,7 +74,7 @@ class Noted:
         return self.project.kb
 
     async def put(self, name: str, tags: Iterable[str], *lines: str) -> None:
-        """Write one document, or write it anew."""
+        """Write or replace one document."""
         self.shelf[name] = make_document(f"{name}.txt", "\n".join(lines), tags, title=name)
         await self.ingest()
 
@@ -125,7 +125,7 @@ _TABLES: dict[str, LiteralString] = {
 
 
 async def dump(one: Noted) -> dict[str, list[str]]:
-    """Return every row of the graph as JSON, without the times of writing."""
+    """Return every row of the graph as JSON, without timestamps."""
     found: dict[str, list[str]] = {}
     for table, query in _TABLES.items():
         rows = await one.project.database.rows(
@@ -137,7 +137,7 @@ async def dump(one: Noted) -> dict[str, list[str]]:
 
 
 async def outline(one: Noted) -> dict[str, list[str]]:
-    """Return the dump with references, URLs and tags for ids, so that two projects may be compared."""
+    """Return the dump with references, URLs and tags instead of ids, so that two projects can be compared."""
     names = await one.project.database.rows(
         """
         SELECT entity_id::text, entity_ref FROM entities WHERE project_id = %(project)s

@@ -1,4 +1,4 @@
-"""A worker process for the tests that kill it: it writes down each text it embeds before it goes on."""
+"""A worker process for the tests that kill it: it records each text before it embeds the next."""
 
 import asyncio
 import sys

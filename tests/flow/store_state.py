@@ -1,4 +1,4 @@
-"""What a project's tables say, without ids and times: two projects that show the same documents must be equal."""
+"""The content of a project's tables without ids and times; it is equal for two projects with the same documents."""
 
 from typing import LiteralString
 

@@ -1,4 +1,4 @@
-"""The library's methods: ingest, search, ask, and what is known of documents.
+"""The library's methods: ingest, search, ask, and read documents.
 
 Every method that reads takes the reader by position: there is no default reader.
 """
@@ -52,7 +52,7 @@ LARGEST_PAGE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """What the reader's part of the store holds; also `open_jobs` counts the reader's documents only."""
+    """Counts of what the reader may see; `open_jobs`, too, counts jobs of the reader's documents only."""
 
     documents: dict[DocumentState, int]
     chunks: int
@@ -97,7 +97,7 @@ class KnowledgeBase:
 
     @property
     def _answerer(self) -> QuestionAnswerer:
-        """The answerer of one question that begins now, with a limit on its time with models."""
+        """The methods for one question that begins now; they limit its time with models."""
         return self._questions.limited()
 
     @property
@@ -173,11 +173,11 @@ class KnowledgeBase:
         return await self._writer.finish_jobs(only, on_outcome or _ignore)
 
     async def estimate(self, connector: Connector, system: str = "file") -> Estimate:
-        """Return what ingesting a source would ask of the model; nothing is asked or stored."""
+        """Return the estimated model calls of ingesting a source; call no model and store nothing."""
         return await self._writer.estimate(connector, system)
 
     async def estimate_again(self, reader: Reader, names: Sequence[str] | None) -> Estimate:
-        """Return what `reread` would ask of the model."""
+        """Return the estimated model calls of `reread`."""
         return await self._writer.estimate_again(reader, names)
 
     async def enqueue_again(self, reader: Reader, names: Sequence[str] | None) -> int:
@@ -228,22 +228,22 @@ class KnowledgeBase:
     ) -> Retrieval:
         """Return the evidence that the reader may see, best first; raise `Invalid` for a malformed question, or `bypass`.
 
-        `without` leaves channels out, to measure what each brings.
+        `without` excludes channels, to measure the effect of each.
         """
         asked = make_question(text, topic=topic, limit=limit, mode=mode, excluded_channels=without)
         return await self._answerer.search(asked, reader)
 
     async def keywords(self, text: str) -> Keywords:
-        """Return a question's keywords: themes lead to relations, names and terms to entities; raise `Invalid`.
+        """Return a question's keywords: themes find relations, names and terms find entities; raise `Invalid`.
 
-        They are the chat model's where one finds keywords, else the question's own words; documents play no part.
+        The chat model extracts them if it is configured to, otherwise they are words of the question. Documents have no effect.
         """
         return await self._answerer.keywords(make_question(text))
 
     async def ask(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 5, mode: Mode = Mode.MIX
     ) -> Answer:
-        """Return an answer whose every sentence is cited, or insufficient evidence.
+        """Return an answer of cited sentences, or insufficient evidence.
 
         Mode `bypass` is the one answer without citations, and says so. Raises `Invalid` where that has no model.
         """
@@ -264,7 +264,7 @@ class KnowledgeBase:
                 yield event
 
     async def query(self, request: QueryRequest, reader: Reader) -> Answer:
-        """Return the answer to S3's QueryRequest; raise `Invalid`, or `NotFound` for a session that is not the user's own."""
+        """Return the answer to a `QueryRequest` of the specification; raise `Invalid`, or `NotFound` for a session that is not the user's own."""
         return await self._answerer.ask(request.to_question(), reader, request.session_id)
 
     async def query_stream(
@@ -298,7 +298,7 @@ class KnowledgeBase:
     ) -> ChatTurn:
         """Return the response to a message of the reader's own conversation, a new one for None.
 
-        What the conversation cites of documents the reader no longer sees plays no part. Raises `NotFound`, `Invalid`.
+        Messages that cite documents which the reader no longer sees are not used. Raises `NotFound`, `Invalid`.
         """
         return await self._answerer.chat(message, reader, conversation, topic, mode)
 
@@ -355,7 +355,7 @@ class KnowledgeBase:
         return await control.get(self._database, reader, job_id)
 
     async def status(self, reader: Reader) -> Status:
-        """Return what the reader's part of the store holds."""
+        """Return counts of what the reader may see."""
         held = await counts.count_visible(self._database, reader)
         return Status(
             documents=await counts.count_by_state(self._database, reader),

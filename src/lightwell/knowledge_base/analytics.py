@@ -1,4 +1,4 @@
-"""The verbs on a user's own sessions, questions and feedback."""
+"""Methods for a user's own sessions, questions and feedback."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Analytics:
     database: Database
 
     async def begin_session(self, reader: Reader) -> Session:
-        """Open a session, to which questions may belong."""
+        """Open a session, to which questions can be assigned."""
         return await analytics.begin_session(self.database, reader)
 
     async def end_session(self, reader: Reader, session: SessionId) -> Session:
@@ -73,7 +73,7 @@ class Analytics:
         return await analytics.summarize(self.database, reader, session=session)
 
     async def give_feedback(self, reader: Reader, request: FeedbackRequest) -> Feedback:
-        """Rate an answer to a question of one's own from 1 to 5; raise `Invalid` or `NotFound`."""
+        """Rate an answer to one of the user's own questions, from 1 to 5; raise `Invalid` or `NotFound`."""
         return await analytics.give_feedback(self.database, reader, validate_feedback(request))
 
     async def feedback(

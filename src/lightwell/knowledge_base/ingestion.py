@@ -1,4 +1,4 @@
-"""The verbs that bring documents in and take them out again."""
+"""Methods that ingest and delete documents."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ from lightwell.records.jobs import queue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingestion:
-    """What one ingestion did: what the source had, how each document's job ended, and what calls to endpoints cost."""
+    """The result of one ingestion: the changes of the source, the end of each document's job, and the cost of calls to endpoints."""
 
     found: SyncResult
     done: tuple[Outcome, ...]
@@ -41,13 +41,13 @@ class Ingestion:
 
     @property
     def problems(self) -> tuple[DocumentProblem, ...]:
-        """Every document that did not make it, with what to do about it."""
+        """Every document that was not ingested, with a message that says what to do."""
         failed = (DocumentProblem(url=one.url, message=one.error) for one in self.done if one.error)
         return (*self.found.problems, *failed)
 
     @property
     def warnings(self) -> tuple[DocumentProblem, ...]:
-        """Every document of which only a part was read, with what to do about it."""
+        """Every document that was ingested only in part, with a message that says what to do."""
         cut = (
             DocumentProblem(url=one.url, message=omission_warning(one.chunks, one.omitted))
             for one in self.done
@@ -185,7 +185,7 @@ class DocumentWriter:
         return list(dict.fromkeys(found))
 
     async def _keep_sources(self) -> None:
-        """Let the project list sources as the settings say."""
+        """Store the settings for source ids in the project."""
         await source_limits.store(
             self.context.database, self.context.project_id, self.context.sources
         )

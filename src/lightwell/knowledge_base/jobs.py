@@ -1,4 +1,4 @@
-"""The verbs on jobs and runs: what is under way, what ended how, retry and cancel."""
+"""Methods for jobs and runs: list, show, retry and cancel."""
 
 from dataclasses import dataclass
 
@@ -43,11 +43,11 @@ class Jobs:
         return await control.get(self.database, reader, job)
 
     async def retry(self, reader: Reader, job: JobId) -> Job:
-        """Queue a failed or cancelled job again, at the step where it ended; raise `NotFound` or `Invalid`."""
+        """Enqueue a failed or cancelled job again, at the step where it stopped; raise `NotFound` or `Invalid`."""
         return await control.retry(self.database, reader, job)
 
     async def cancel(self, reader: Reader, job: JobId) -> Job:
-        """End a job that is under way or waits; what its document showed before stays. Raises `NotFound` or `Invalid`."""
+        """Cancel a queued or running job; the previous version of its document stays. Raises `NotFound` or `Invalid`."""
         return await control.cancel(self.database, reader, job)
 
     async def runs(
@@ -61,5 +61,5 @@ class Jobs:
         return await runs.get(self.database, reader, run)
 
     async def cursors(self, reader: Reader) -> tuple[Cursor, ...]:
-        """Return where each source left off of which the reader sees a document."""
+        """Return the cursors of the sources of which the reader sees a document."""
         return tuple(await runs.list_cursors(self.database, reader))

@@ -55,7 +55,7 @@ class QuestionAnswerer:
     """The event loop's time from which on no model is waited for, None for no limit."""
 
     def limited(self) -> "QuestionAnswerer":
-        """Return the same for one question that begins now: it waits for models as long as `generator` allows."""
+        """Return a copy for one question that begins now; `generator` limits its time with models."""
         until = asyncio.get_running_loop().time() + self.generator.seconds
         return replace(self, generator=self.generator.limited(until), deadline=until)
 
@@ -203,7 +203,7 @@ class QuestionAnswerer:
     async def _courtesy(
         self, context: QuestionContext, response: ChatResponse, mode: Mode
     ) -> ChatTurn:
-        """Store and log a reply that needed no search."""
+        """Store and log a reply without a search."""
         log = QueryLog(
             id=new_query_id(),
             question=response.messages[-2].content,
@@ -220,7 +220,7 @@ class QuestionAnswerer:
         log: QueryLog,
         claims: Sequence[GraphClaim] = (),
     ) -> ConversationId:
-        """Store and log the last exchange of a response; return its conversation, a new one where the context has none."""
+        """Store and log the last exchange of a response; return its conversation, a new one if the context has none."""
         own = await conversations.append_exchange(
             self.database,
             context.reader,
@@ -239,7 +239,7 @@ class QuestionAnswerer:
         return recent_messages(held)
 
     async def _retrieve(self, question: Question, reader: Reader) -> Retrieval:
-        """Return the evidence with the pick lists of the question's ambiguous names; none where no document is searched.
+        """Return the evidence with the candidates of the question's ambiguous names; no evidence if the mode does not search.
 
         Raises `Invalid` where the question's mode needs a model that is not there.
         """

@@ -11,7 +11,7 @@ _LOOP_ITERATIONS = 20
 
 
 class ManualClock:
-    """Time that stands still until `advance`; it begins at 0, which is 2026-01-01 12:00 UTC."""
+    """A clock that stands still until `advance`; it begins at 0, which is 2026-01-01 12:00 UTC."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -46,7 +46,7 @@ class ManualClock:
         self._now = end
 
     async def pass_until(self, *tasks: "asyncio.Task[None]") -> None:
-        """Let time pass from alarm to alarm until the tasks are done; fail when nothing would wake them."""
+        """Advance from timer to timer until the tasks are done; fail if no timer would wake them."""
         await settle()
         while not all(task.done() for task in tasks):
             assert self._alarms, "tasks wait for something that no alarm will bring"
@@ -56,7 +56,7 @@ class ManualClock:
 class InstantClock(ManualClock):
     """A clock on which every wait ends at once, for code that also waits for real sockets.
 
-    `slept` is how long each wait was meant to be.
+    `slept` lists the requested length of each wait.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A fake model server on the loopback interface, with failures as a test scripts them."""
+"""A fake model server on the loopback interface, with failures that a test scripts."""
 
 import asyncio
 import base64
@@ -21,7 +21,7 @@ Body = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """How one request is treated. `status` other than 200 refuses it with `complaint` in OpenAI's form.
+    """How the server handles one request. `status` other than 200 refuses it with `complaint` in OpenAI's form.
 
     `latency` in seconds comes before everything, `pace` before each word of a stream; `raw` is sent instead
     of a proper body; `hangs_up` closes the connection without a word; `halves` sends only the first half of
@@ -45,7 +45,7 @@ NORMAL = Behaviour()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What the server was sent; header names are lower case."""
+    """One request that the server received; header names are lower case."""
 
     path: str
     headers: Mapping[str, str]
@@ -84,7 +84,7 @@ class FakeEndpoint:
 
     @property
     def base_url(self) -> str:
-        """The URL as OpenAI's clients want it; `url` is the one without `/v1`."""
+        """The URL in the form that OpenAI's clients need; `url` is the one without `/v1`."""
         return f"{self.url}/v1"
 
     @contextmanager
@@ -107,7 +107,7 @@ class FakeEndpoint:
 
     @contextmanager
     def accept(self, request: Request) -> Generator[Behaviour]:
-        """Note the request and how it is to be treated."""
+        """Record the request, and return how to handle it."""
         with self._lock:
             self.requests.append(request)
             behaviour = self._script.pop(0) if self._script else self._behaves
@@ -121,7 +121,7 @@ class FakeEndpoint:
                 self._at_once -= 1
 
     def answer(self, request: Request, behaviour: Behaviour) -> object:
-        """Return the JSON of a good answer."""
+        """Return the JSON of a successful reply."""
         body = request.body
         if request.path.endswith("/chat/completions"):
             return self._completion(body, behaviour)

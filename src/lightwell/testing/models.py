@@ -48,7 +48,7 @@ class HashEmbedder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """What a `ScriptedModel` was asked."""
+    """One call of a `ScriptedModel`."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -60,7 +60,7 @@ ScriptedReply = str | ModelFailed
 
 
 class ScriptedModel:
-    """A chat model that says what the test wrote down, and keeps in `sent` what it was asked.
+    """A chat model with scripted replies; `sent` records its calls.
 
     `says` is either the replies in order, after which it fails, or a function of the messages. A reply longer
     than `max_tokens` is cut like a real one. `latency` seconds pass before each reply, by `sleep`.

@@ -1,7 +1,7 @@
-"""A chat model that never misses: it finds the expected answer in what it is shown, and cites it.
+"""A simulated chat model that always finds the expected answer in its prompt, and cites it.
 
-What an evaluation with it does not answer rightly was lost by Lightwell: by the gate in front of the model, by the choice of its
-context, or by verification. `python -m lightwell.testing.perfect_reader QUESTIONS -- COMMAND ...` runs a command with it as the chat model of the environment.
+If an evaluation with it has a wrong answer, Lightwell lost the answer: at the relevance threshold, in the choice of the context,
+or in verification. `python -m lightwell.testing.perfect_reader QUESTIONS -- COMMAND ...` runs a command with it as the chat model of the environment.
 """
 
 import argparse
@@ -34,7 +34,7 @@ Cited = tuple[str, int]
 
 
 class PerfectReader(ScriptedModel):
-    """Replies, in the form asked for, with the sentences of its context that together hold the expected answer, each cited.
+    """Replies, in the form asked for, with the sentences of its context that together contain the expected answer, each cited.
 
     `expected` are the groups of words of each question. Where the context lacks one of them, or the question is not
     among them, it replies that the question is not answerable.
@@ -69,7 +69,7 @@ class _Question(BaseModel):
 
 
 def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[Cited]) -> list[Cited]:
-    """Return few sentences that hold all groups, in their order; [] where that cannot be."""
+    """Return few sentences that contain all groups, in their order; [] if there are none."""
     chosen: list[Cited] = []
     left = tuple(groups)
     while left:
@@ -87,7 +87,7 @@ def _cover(groups: Sequence[AnswerGroup], sentences: Sequence[Cited]) -> list[Ci
 
 
 def _sentences(sent: str) -> Iterator[Cited]:
-    """Yield the units of each passage that was sent, then each two that follow one another."""
+    """Yield the units of each passage in the prompt, then each pair of consecutive units."""
     for match in _PASSAGE.finditer(sent):
         number, text = int(match[1]), match[3]
         parts = split_into_units(text)

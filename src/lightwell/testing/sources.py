@@ -11,7 +11,7 @@ from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedD
 def make_document(
     name: str, text: str, tags: Iterable[str], *, title: str = "", topic: str = ""
 ) -> NewDocument:
-    """Return a plain text or markdown document, as a source would give it."""
+    """Return a plain text or markdown document, as a source would report it."""
     content = text.encode()
     return NewDocument(
         system="file",

@@ -12,7 +12,7 @@ from lightwell.settings import Settings
 
 @asynccontextmanager
 async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
-    """Yield the connection string of the server in use: the one that is named, or the embedded one, started."""
+    """Yield the connection string of the configured server, or of the embedded server, which it starts."""
     if settings.database_url is not None:
         yield settings.database_url.get_secret_value()
         return
@@ -33,7 +33,7 @@ async def database_server(settings: Settings) -> AsyncGenerator[str, None]:
 
 @asynccontextmanager
 async def open_database(settings: Settings) -> AsyncGenerator[Database, None]:
-    """Open the database in use, with as many connections as the settings allow, its schema up to date."""
+    """Open the database with the number of connections in the settings, and apply pending migrations."""
     async with (
         database_server(settings) as conninfo,
         connect(conninfo, max_connections=settings.database_connections) as database,

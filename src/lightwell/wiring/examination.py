@@ -1,4 +1,4 @@
-"""What `lightwell doctor` looks at: the database and each model."""
+"""The checks of `lightwell doctor`: the database and each model."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -14,9 +14,9 @@ from lightwell.wiring.models import chat_model, open_chat_connection, open_embed
 
 
 async def examine(settings: Settings) -> list[Check]:
-    """Look at everything Lightwell stands on and say what is not well and how to mend it; change nothing.
+    """Check the settings, the database and the models, and return each problem with its fix; change no data.
 
-    Starting the embedded server and answering one word with each model is part of the look.
+    The checks start the embedded server and call each model once.
     """
     checks: list[Check] = []
     async with AsyncExitStack() as stack:

@@ -94,7 +94,7 @@ def keyword_model(
     chat: "Connection | None",
     meter: Meter,
 ) -> CachedModel | None:
-    """Return the model that names keywords; by default none where rules extract, since profiles then say little."""
+    """Return the model that names keywords; by default None if rules extract, because profiles then have little text."""
     wanted = settings.keyword_extraction
     if chat is None or not (settings.extraction == "model" if wanted == "auto" else wanted):
         return None
@@ -144,7 +144,7 @@ def ingestion_models(
     chat: "Connection",
     meter: Meter,
 ) -> Callable[[OperationType], CachedModel]:
-    """Return a function from an operation to its model; it shares the limiter with questions and yields to them."""
+    """Return a function from an operation to its model; it shares the limiter with questions, which go first."""
     from lightwell.models import limiter, openai_chat
 
     held = settings.extraction_form == "auto"
@@ -183,7 +183,7 @@ def extract_by_model(
 
 
 def extraction_spec(settings: Settings) -> ExtractionSpec:
-    """Return what a model is asked to extract, and in which form."""
+    """Return the options of extraction by a model: kinds, language and output format."""
     kinds = [kind.strip().casefold() for kind in settings.entity_kinds.split(",")]
     return ExtractionSpec(
         kinds=tuple(dict.fromkeys(kind for kind in kinds if kind)),

@@ -1,4 +1,4 @@
-"""Whole projects: one is opened on resources that are open already, or deleted."""
+"""Opens a project on open resources, and deletes projects."""
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -40,7 +40,7 @@ from lightwell.wiring.resources import Resources
 async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
     """Return the knowledge base of the project with this name, "" for the one that the settings name.
 
-    It costs a few short queries and holds nothing of its own, so it need not be closed: it works until the resources
+    It takes a few short queries and opens nothing that must be closed. It works until the resources
     are closed. A project that does not exist is created. Raises `StoreFailed`, or `Invalid` where the project's vectors
     are another model's.
     """
@@ -124,7 +124,7 @@ def make_retriever(
     reranker: Reranker | None = None,
     ranking: Ranking | None = None,
 ) -> Retriever:
-    """Return a retriever over what this context ingests; without `keyword_model` keywords are the question's own words."""
+    """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question."""
     stores = Stores(
         database=context.database,
         vectors=context.vectors,

@@ -1,4 +1,4 @@
-"""What a process opens once, whichever and however many projects it serves."""
+"""The resources that a process opens once for all its projects."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
