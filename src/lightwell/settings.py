@@ -202,7 +202,7 @@ class Settings(BaseSettings):
     )
 
     context_min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.05,
+        default=0.02,
         description="Least relevance of the best passage for which the chat model is asked. Below it, the evidence is insufficient.",
     )
 

@@ -305,10 +305,10 @@ async def test_one_quotation_has_one_number_and_nothing_is_said_twice() -> None:
 
 async def test_no_model_is_asked_below_the_floor() -> None:
     model = ScriptedModel(["Nordwind receives a discount of 18 percent [1]."])
-    given = retrieval(evidence(relevance=0.04))
+    given = retrieval(evidence(relevance=0.01))
     for budget in (Budget(), Budget(min_relevance=0.05)):
         answer = await AnswerGenerator(model=model, budget=budget).answer(given)
-        assert (answer.text, answer.relevance) == (INSUFFICIENT, 0.04)
+        assert (answer.text, answer.relevance) == (INSUFFICIENT, 0.01)
     assert await AnswerGenerator(model=model, budget=Budget(min_relevance=0)).answer(retrieval())
     assert model.sent == []
 

@@ -4,10 +4,11 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lightwell.answer.pipeline import QUOTED_INSTEAD, AnswerGenerator
+from lightwell.answer.reply import ReplyParser, verify_reply
 from lightwell.answer.verification.second_judge import VerifyBy
 from lightwell.domain.answers import (
     EXTRACTS,
@@ -173,6 +174,27 @@ async def test_a_sentence_in_json_is_sent_as_soon_as_it_is_whole() -> None:
     first = await anext(stream)
     assert first.content == "Nordwind receives a discount of 18 percent. [1]"
     await stream.aclose()
+
+
+@examples(50)
+@given(st.text(alphabet='{}[]",:\\ 01aetuxl\n~', max_size=60), st.integers(0, 60))
+@example("[" * 30_000, 7)
+@example("1" * 6_000, 3_000)
+@example('{"text": ' * 5_000, 9)
+@example('{"text": "x", "citations": ' + "[" * 30_000, 9)
+def test_no_reply_breaks_the_parser(text: str, cut: int) -> None:
+    for whole in (text, f'{{"answerable": true, "sentences": [{text}', f"```json\n{{{text}"):
+        parser, at_once = ReplyParser(), ReplyParser()
+        parts = [*parser.feed(whole[:cut]), *parser.feed(whole[cut:]), *parser.flush()]
+        assert parts == [*at_once.feed(whole), *at_once.flush()]
+
+
+@pytest.mark.parametrize("citations", ["1", 1, ["1"], ["[1]"], [1, 99], ["passage 1"]])
+def test_citations_of_weak_models_are_understood(citations: object) -> None:
+    listed = [{"text": "The term is three years.", "citations": citations}]
+    whole = json.dumps({"answerable": True, "sentences": listed})
+    (one,) = verify_reply(whole, retrieval(0.3).evidence)
+    assert one.text == "The term is three years."
 
 
 @examples(20)

@@ -26,7 +26,7 @@ _FRAME = 12
 _MIN_ROOM = 100
 """A passage that must be cut to fewer tokens is left out, the best one excepted."""
 
-MIN_RELEVANCE = 0.05
+MIN_RELEVANCE = 0.02
 """The default of the relevance below which no model is asked, and no passage is shown to it."""
 
 _LONGEST_PLACE = 300

@@ -62,6 +62,7 @@ _JSON_START = re.compile(r"\s*(?:```\w{0,9}\s*)?(?=\{)")
 _MAYBE_JSON = re.compile(r"\s*(?:`{1,3}\w{0,9}\s*|<think>.*|<[^>]*)?\Z", re.DOTALL)
 _ANSWERABLE = re.compile(r'"answerable"\s*:\s*"?(true|false)', re.IGNORECASE)
 _SENTENCES = re.compile(r'"sentences"\s*:\s*\[')
+_PASSAGE_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?!\d)")
 _BETWEEN = re.compile(r"[\s,]*")
 _BLANKS = r"[^\S\n]{0,9}"
 _MARKS = r"(?:\s{0,9}\[\d[\d,; ]{0,60}\]){1,20}"
@@ -129,8 +130,14 @@ class ReplySentence:
 
 
 class _JsonSentence(BaseModel):
+    """A sentence as a model may write it: some write `"[1]"` or `1` for `[1]`."""
+
     text: str
-    citations: tuple[int, ...] = ()
+    citations: tuple[int | str, ...] | int | str = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(int(number) for number in _PASSAGE_NUMBER.findall(str(self.citations)))
 
 
 @dataclass(slots=True)
@@ -178,11 +185,12 @@ class JsonReply:
         while True:
             at = _between(self._text, self._at)
             try:
-                item, self._at = decoder.raw_decode(self._text, at)
-            except (
-                json.JSONDecodeError
-            ):  # the item has not arrived completely, or the list has ended
-                return
+                item, end = decoder.raw_decode(self._text, at)
+            except (ValueError, RecursionError):
+                return  # the item has not arrived completely, or the list has ended
+            if type(item) not in (str, dict):
+                return  # a number may still grow, and is no sentence
+            self._at = end
             yield from _sentences_of(item)
 
     def _release(self) -> list[ReplySentence]:
@@ -199,11 +207,11 @@ def _sentences_of(item: object) -> Iterator[ReplySentence]:
     """Yield the sentences of one item of the list; a text alone may hold marks."""
     try:
         given = _JsonSentence.model_validate({"text": item} if isinstance(item, str) else item)
-    except ValidationError:
-        yield ReplySentence(text=str(item), numbers=())
+    except (ValidationError, RecursionError):
+        yield ReplySentence(text="", numbers=())  # nothing that could be verified
         return
     for text, numbers in split_citation_marks(given.text):
-        yield ReplySentence(text=text, numbers=tuple(dict.fromkeys((*given.citations, *numbers))))
+        yield ReplySentence(text=text, numbers=tuple(dict.fromkeys((*given.numbers, *numbers))))
 
 
 @dataclass(slots=True)
