@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
+import openai
 import pytest
 
+from lightwell.domain.answers import INSUFFICIENT
 from lightwell.domain.api_keys import Scope, Token, new_token, parse_token
 from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.http.app import create_app
@@ -178,6 +180,82 @@ async def test_the_interface_is_described(site: Site) -> None:
     operation = described["paths"]["/v1/query"]["post"]
     assert {"200", "401", "403", "422", "503"} <= operation["responses"].keys()
     assert operation["security"]
+
+
+async def openai_client(site: Site, *tags: str) -> openai.AsyncOpenAI:
+    """Return the official client, which reaches the server in this process."""
+    return openai.AsyncOpenAI(
+        api_key=await site.key(*tags),
+        base_url="http://test/v1",
+        http_client=cast("Any", site.client),
+        max_retries=0,
+    )
+
+
+async def test_the_official_openai_client_gets_a_cited_answer(site: Site) -> None:
+    client = await openai_client(site, "team:sales")
+    assert [each.id async for each in client.models.list()] == ["lightwell"]
+    asked: list[Any] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": QUESTION["query"]},
+    ]
+    reply = await client.chat.completions.create(model="lightwell", messages=asked)
+    message = reply.choices[0].message
+    assert message.content is not None
+    assert message.content.startswith(f"{DISCOUNT} [1]\n\n[1]: <")
+    assert message.annotations
+    cited = message.annotations[0].url_citation
+    assert message.content[cited.start_index : cited.end_index] == f"{DISCOUNT} [1]"
+    assert cited.url.endswith("contract.md")
+
+
+async def test_the_official_client_streams_the_same_text(site: Site) -> None:
+    client = await openai_client(site, "team:sales")
+    asked: list[Any] = [{"role": "user", "content": [{"type": "text", "text": QUESTION["query"]}]}]
+    whole = await client.chat.completions.create(model="lightwell", messages=asked)
+    stream = await client.chat.completions.create(
+        model="lightwell", messages=asked, stream=True, stream_options={"include_usage": True}
+    )
+    chunks = [each async for each in stream]
+    said = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
+    assert said == whole.choices[0].message.content
+    assert chunks[-1].usage is not None
+    assert [each.choices[0].finish_reason for each in chunks[:-1]][-1] == "stop"
+
+
+async def test_a_follow_up_is_understood_from_the_conversation(site: Site) -> None:
+    client = await openai_client(site, "team:sales")
+    asked: list[Any] = [
+        {"role": "user", "content": "What is Nordwind?"},
+        {"role": "assistant", "content": "A customer."},
+        {"role": "user", "content": "What discount do they receive?"},
+    ]
+    reply = await client.chat.completions.create(model="lightwell", messages=asked)
+    assert DISCOUNT in str(reply.choices[0].message.content)
+
+
+async def test_whoever_may_not_see_it_gets_no_citation_by_openais_api(site: Site) -> None:
+    client = await openai_client(site, "team:support")
+    asked: list[Any] = [{"role": "user", "content": QUESTION["query"]}]
+    reply = await client.chat.completions.create(model="lightwell", messages=asked)
+    assert reply.choices[0].message.content == INSUFFICIENT
+    assert reply.choices[0].message.annotations == []
+
+
+@pytest.mark.parametrize(
+    ("model", "role", "kind"),
+    [
+        ("gpt", "user", openai.NotFoundError),
+        ("lightwell", "assistant", openai.UnprocessableEntityError),
+    ],
+)
+async def test_another_model_or_a_conversation_without_a_question_is_refused(
+    site: Site, model: str, role: str, kind: type[Exception]
+) -> None:
+    client = await openai_client(site, "team:sales")
+    asked: Any = [{"role": role, "content": "x"}]
+    with pytest.raises(kind, match=r"lightwell|last message"):
+        await client.chat.completions.create(model=model, messages=asked)
 
 
 @pytest.mark.parametrize("scopes", [[], ["reed"]])

@@ -276,6 +276,10 @@ class KnowledgeBase:
             async for event in events:
                 yield event
 
+    async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
+        """Return a message so that it stands alone, without the conversation before it, whose oldest message is first."""
+        return await self._answerer.rewrite_followup(message, history)
+
     async def statements(
         self, text: str, reader: Reader, *, topic: str = "", limit: int = 20, mode: Mode = Mode.MIX
     ) -> Answer:

@@ -154,6 +154,13 @@ class QuestionAnswerer:
         await self._log(asking, log)
         return replace(_with_separator(made, self.generator.separator), usage=usage.summary)
 
+    async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
+        with record_usage(OperationType.QUERY):
+            rewritten = await query_rewriting.rewrite_followup(
+                message, _questions(recent_messages(history)), self.generator.model
+            )
+        return rewritten.text
+
     async def chat(
         self,
         message: str,

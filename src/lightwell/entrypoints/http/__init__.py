@@ -8,5 +8,6 @@
 | `questions` | questions: one answer, or a stream of events |
 | `projects` | the projects of a process, each opened once |
 | `serving` | serves the application until a signal |
+| `openai_api` | what clients of OpenAI need: models and chat completions |
 | `health` | is the process alive, and can it answer? |
 """

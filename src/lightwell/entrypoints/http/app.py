@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from fastapi import FastAPI, Request, Response
 
-from lightwell.entrypoints.http import health, questions
+from lightwell.entrypoints.http import health, openai_api, questions
 from lightwell.entrypoints.http.problems import Problem, add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.api_keys import ApiKeys
@@ -52,6 +52,7 @@ def create_app(settings: Settings) -> FastAPI:
     add_error_handlers(app)
     app.include_router(health.router)
     app.include_router(questions.router, responses=_PROBLEMS)
+    app.include_router(openai_api.router, responses=_PROBLEMS)
     return app
 
 

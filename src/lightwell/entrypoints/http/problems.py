@@ -26,6 +26,9 @@ from lightwell.logs import logger
 
 CONTENT_TYPE = "application/problem+json"
 
+OPENAI_PATHS = frozenset({"/v1/models", "/v1/chat/completions"})
+"""Here a problem also has `error`, where clients of OpenAI look for the message."""
+
 _log = logger(__name__)
 
 _STATUSES: tuple[tuple[type[LightwellError], HTTPStatus], ...] = (
@@ -70,8 +73,11 @@ def problem_response(request: Request, status: HTTPStatus, code: str, detail: st
         code=code,
         request_id=getattr(request.state, "request_id", ""),
     )
+    document = body.model_dump(mode="json", by_alias=True)
+    if request.url.path in OPENAI_PATHS:
+        document["error"] = {"message": detail, "type": code, "code": code, "param": None}
     return JSONResponse(
-        body.model_dump(mode="json", by_alias=True),
+        document,
         status_code=status,
         media_type=CONTENT_TYPE,
         headers={"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else None,

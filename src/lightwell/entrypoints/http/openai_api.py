@@ -1,0 +1,255 @@
+"""The part of OpenAI's API that chat clients need: `GET /v1/models` and `POST /v1/chat/completions`.
+
+The last message is the question, and the messages before it are its conversation. Citations come twice: as `annotations`
+(`url_citation`), and as link definitions at the end of the text, which markdown turns the marks `[1]` into links with.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from lightwell.domain.answers import Answer, Citation, StreamType
+from lightwell.domain.chat import ChatMessage, Role
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.questions import QueryRequest
+from lightwell.domain.usage import TokenSummary
+from lightwell.entrypoints.http.authentication import Caller, Reading
+
+router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
+
+MODEL = "lightwell"
+_MAX_MESSAGES = 200
+
+
+class TextPart(BaseModel):
+    """A part of a message's content; only text is understood."""
+
+    type: Literal["text"]
+    text: str
+
+
+class Message(BaseModel):
+    """A message; OpenAI's other fields are ignored."""
+
+    role: Literal["user", "assistant", "system", "developer"]
+    content: str | list[TextPart]
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content)
+
+
+class StreamOptions(BaseModel):
+    include_usage: bool = False
+
+
+class CompletionRequest(BaseModel):
+    """OpenAI's request. What would change the answer's style, such as `temperature`, is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: Annotated[str, Field(examples=[MODEL])]
+    messages: Annotated[list[Message], Field(min_length=1, max_length=_MAX_MESSAGES)]
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+
+
+class UrlCitation(BaseModel):
+    """The document that a part of the text, `content[start_index:end_index]`, rests on."""
+
+    url: str
+    title: str
+    start_index: int
+    end_index: int
+
+
+class Annotation(BaseModel):
+    type: Literal["url_citation"] = "url_citation"
+    url_citation: UrlCitation
+
+
+class Reply(BaseModel):
+    role: Literal["assistant"] = "assistant"
+    content: str
+    annotations: list[Annotation]
+
+
+class Choice(BaseModel):
+    index: int = 0
+    message: Reply
+    finish_reason: Literal["stop"] = "stop"
+
+
+class Usage(BaseModel):
+    """Tokens of chat models; 0 without one."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class Completion(BaseModel):
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str = MODEL
+    choices: list[Choice]
+    usage: Usage
+
+
+class ModelCard(BaseModel):
+    id: str
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "lightwell"
+
+
+class ModelList(BaseModel):
+    object: Literal["list"] = "list"
+    data: list[ModelCard]
+
+
+@router.get("/models")
+async def list_models(_: Reading) -> ModelList:
+    """List the one model: the project that the key opens."""
+    return ModelList(data=[ModelCard(id=MODEL)])
+
+
+@router.post("/chat/completions", response_model=Completion)
+async def complete_chat(body: CompletionRequest, caller: Reading) -> Completion | StreamingResponse:
+    """Answer the last message with citations, or say that the evidence is insufficient."""
+    request = await _to_request(body, caller)
+    if body.stream:
+        chunks = _stream(
+            request,
+            caller,
+            with_usage=bool(body.stream_options and body.stream_options.include_usage),
+        )
+        return StreamingResponse(
+            chunks, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
+        )
+    answer = await caller.knowledge_base.query(request, caller.reader)
+    reply = Reply(content=answer.text + definitions(answer), annotations=annotations(answer))
+    return Completion(
+        id=_completion_id(answer),
+        created=int(time.time()),
+        choices=[Choice(message=reply)],
+        usage=_usage(answer.usage),
+    )
+
+
+async def _to_request(body: CompletionRequest, caller: Caller) -> QueryRequest:
+    """Return the question that stands alone; raise `NotFound` for another model, `Invalid` for a last message by others."""
+    if body.model != MODEL:
+        raise NotFound(f"There is no model {body.model!r}; the model is {MODEL!r}")
+    *before, last = body.messages
+    if last.role != "user":
+        raise Invalid("The last message must be the user's")
+    history = [
+        ChatMessage(role=Role(each.role), content=each.text)
+        for each in before
+        if each.role in (Role.USER, Role.ASSISTANT)
+    ]
+    QueryRequest(query=last.text).to_question()  # raises `Invalid` before a model is called
+    return QueryRequest(query=await caller.knowledge_base.rewrite_followup(last.text, history))
+
+
+async def _stream(request: QueryRequest, caller: Caller, *, with_usage: bool) -> AsyncIterator[str]:
+    """Yield the chunks of a completion as server-sent events; an error is an event, never a part of the text."""
+    created, name = int(time.time()), "chatcmpl-stream"
+
+    def chunk(delta: dict[str, object], finish_reason: str | None = None) -> str:
+        choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
+        return _event(_chunk(name, created, choices=[choice]))
+
+    yield chunk({"role": "assistant", "content": ""})
+    async for event in caller.knowledge_base.query_stream(request, caller.reader):
+        if event.type is StreamType.TOKEN:
+            yield chunk({"content": event.content})
+        elif event.type is StreamType.ERROR:
+            yield _event({"error": {"message": event.error, "type": "model_failed"}})
+            return
+        elif event.answer is not None:
+            answer = event.answer
+            found = [each.model_dump() for each in annotations(answer)]
+            yield chunk({"content": definitions(answer), "annotations": found})
+            yield chunk({}, finish_reason="stop")
+            if with_usage:
+                yield _event(
+                    _chunk(name, created, choices=[], usage=_usage(answer.usage).model_dump())
+                )
+    yield "data: [DONE]\n\n"
+
+
+def _chunk(name: str, created: int, **more: object) -> dict[str, object]:
+    return {
+        "id": name,
+        "object": "chat.completion.chunk",
+        "created": created,
+        "model": MODEL,
+    } | more
+
+
+def _event(data: dict[str, object]) -> str:
+    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+def annotations(answer: Answer) -> list[Annotation]:
+    """Return a citation for each sentence and each document that supports it, with the sentence's place in the text."""
+    found: list[Annotation] = []
+    start = 0
+    for sentence in answer.sentences:
+        end = start + len(sentence.marked_text)
+        found += [_annotation(each, start, end) for each in sentence.citations]
+        start = end + len("\n")
+    return found
+
+
+def definitions(answer: Answer) -> str:
+    """Return the link definitions of an answer's marks, after an empty line; "" for an answer without citations."""
+    lines = [
+        f"{each.id}: <{_url(each)}> {json.dumps(_title(each), ensure_ascii=False)}"
+        for each in answer.citations
+    ]
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def _annotation(citation: Citation, start: int, end: int) -> Annotation:
+    cited = UrlCitation(
+        url=citation.source_url, title=_title(citation), start_index=start, end_index=end
+    )
+    return Annotation(url_citation=cited)
+
+
+def _title(citation: Citation) -> str:
+    """Return the title with the page, on one line."""
+    page = citation.locator.page
+    where = f", page {page}" if page is not None else ""
+    return " ".join(f"{citation.document_title}{where}".split())
+
+
+def _url(citation: Citation) -> str:
+    """Return the URL so that it cannot end the definition that it stands in."""
+    return "".join(
+        sign if sign.isprintable() and sign not in "<> \\" else f"%{ord(sign):02X}"
+        for sign in citation.source_url
+    )
+
+
+def _completion_id(answer: Answer) -> str:
+    return f"chatcmpl-{answer.query_id.hex}"
+
+
+def _usage(spent: TokenSummary) -> Usage:
+    return Usage(
+        prompt_tokens=spent.total_input_tokens,
+        completion_tokens=spent.total_output_tokens,
+        total_tokens=spent.total_input_tokens + spent.total_output_tokens,
+    )
