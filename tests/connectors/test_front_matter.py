@@ -1,4 +1,4 @@
-"""Front matter from strangers: whatever it holds costs its own file at most, and the file beside it is read."""
+"""Hostile front matter: at most its own file fails, and the file beside it is ingested."""
 
 import asyncio
 from pathlib import Path

@@ -108,11 +108,11 @@ def test_what_cannot_be_compared_is_said(home: Path, first: Ended) -> None:
     saved = cast("dict[str, object]", json.loads(first.stdout))
     assert len(str(saved["codeHash"])) == len(str(saved["questionsHash"])) == 64
     fewer = ran(home, "town", "--limit-questions", "2", "--compare", "first.json")
-    assert "Other questions: 4 before, 2 now." in fewer.stdout
+    assert "The questions differ: 4 before, 2 now." in fewer.stdout
     others = {"questionsHash": "0", "corpusHash": "0", "dataset": "village"}
     (home / "village.json").write_text(json.dumps(saved | others))
     other = ran(home, "town", "--compare", "village.json")
-    assert "Other passages: village before, town now. What follows" in other.stdout
+    assert "The documents differ: village before, town now. What follows" in other.stdout
     assert "Other questions: 4 before, 4 now. What follows" in other.stdout
 
 

@@ -1,4 +1,4 @@
-"""The README's example runs as it stands and says what its comments say, and nothing else."""
+"""The README's example runs unchanged and prints exactly what its comments say."""
 
 import os
 import re

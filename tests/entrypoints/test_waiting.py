@@ -1,4 +1,4 @@
-"""Who waits for a chat model at a terminal is told so; programs are not."""
+"""Commands that wait for a chat model say so on a terminal, but not to programs."""
 
 import os
 import subprocess

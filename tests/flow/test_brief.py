@@ -307,7 +307,7 @@ async def linked(one: Noted, start: str, end: str, status: str) -> None:
 
 
 async def test_names_that_only_others_use_lead_nowhere(database: Database) -> None:
-    """An alias from what is invisible is none, neither whole nor nearly."""
+    """An alias from invisible documents matches no name, neither exactly nor approximately."""
     one = await noted(database)
     await one.put("a", SALES, "Acme Corp (organization): sells pumps")
     await one.put("b", SUPPORT, "Zeta Holding (organization): owns pumps")

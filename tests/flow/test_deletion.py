@@ -103,7 +103,7 @@ CANARY = "Zyxwvut Ltd (organization): sells pumps"
 
 
 async def with_canary(database: Database) -> Noted:
-    """A document that alone names Zyxwvut Ltd, beside others."""
+    """Several documents, of which only one names Zyxwvut Ltd."""
     store = await noted(database, model=ScriptedModel(lambda _: "Zyxwvut and others, in short."))
     await store.put(
         "canary", SALES, CANARY, "Zyx Inc (organization): old", "Zyxwvut Ltd -> Zyx Inc [USES]: so"
@@ -305,7 +305,7 @@ async def test_erasing_leaves_no_question_and_no_keyword_that_names_what_went(
 
 
 async def statistics_that_name(project: Project, name: str) -> list[tuple[str, str]]:
-    """Return of which columns the planner has samples with this name."""
+    """Return the columns of which the planner has samples with this name."""
     rows = await project.database.rows(
         "SELECT tablename, attname FROM pg_stats WHERE schemaname = current_schema() AND position("
         "%(name)s IN lower(coalesce(most_common_vals::text, '') || coalesce(histogram_bounds::text, '')"

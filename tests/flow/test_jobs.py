@@ -1,4 +1,4 @@
-"""Rows S2.2 (runs and cursors) and S3.8 (jobs): what is under way, how it ended, retry and cancel."""
+"""Jobs, runs and cursors (S2.2 and S3.8 of the specification): list, show, retry and cancel."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""One process serves many projects: what is expensive is opened once."""
+"""One process serves many projects: expensive resources are opened once."""
 
 import asyncio
 from pathlib import Path

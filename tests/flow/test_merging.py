@@ -1,4 +1,4 @@
-"""Merging on a real database: what it does, what it keeps apart, and that it can be taken back."""
+"""Merging on a real database: effects, separation of access classes, and undo."""
 
 import re
 from contextlib import suppress

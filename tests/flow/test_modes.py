@@ -1,4 +1,4 @@
-"""Where a question looks: what each mode finds, that no channel feels the invisible, and what is written down of it."""
+"""Modes: what each mode finds, non-interference of each channel, and the query log."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Parsing in processes with limits: what a hostile file costs, it costs such a process, and nobody else."""
+"""Parsing in processes with limits: a hostile file affects only its own process."""
 
 import asyncio
 import os

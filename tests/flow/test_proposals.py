@@ -1,4 +1,4 @@
-"""Proposals on a real database: what speaks for a merge, and what people have turned down."""
+"""Merge proposals on a real database: evidence, and rejected proposals."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Documents read anew from their chunks: what they say changes, the chunks and their vectors do not."""
+"""Repeated extraction from stored chunks: mentions change, chunks and their vectors do not."""
 
 import asyncio
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ async def mentions(database: Database) -> list[Row]:
 
 
 async def indexed(project: Project) -> list[Row]:
-    """Return all that reading anew is to leave alone."""
+    """Return everything that repeated extraction must not change."""
     tables: dict[str, LiteralString] = {
         "document_chunks": "to_jsonb(row) - 'llm_cache_ids'",
         "chunk_terms": "to_jsonb(row)",

@@ -1,4 +1,4 @@
-"""Rows S2.2, S3.4, S3.6, S3.7 and S3.9: one document by request, hand-made chunks, and what is kept of a document."""
+"""Rows S2.2, S3.4, S3.6, S3.7 and S3.9: one requested document, supplied chunks, and the metadata of a document."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A reranker named in the settings judges what a question finds; when it does not, the answer says so."""
+"""A reranker in the settings scores what a question finds; if it does not reply, the answer says so."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What a program is told of a passage that was found: S2's and S3's fields, from real documents."""
+"""The fields of retrieved passages (S2 and S3 of the specification), from real documents."""
 
 from dataclasses import replace
 from typing import cast

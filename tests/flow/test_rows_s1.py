@@ -76,7 +76,7 @@ async def metered(
 
 @dataclass
 class Bill:
-    """Compares what an operation says it cost with what its endpoint was asked meanwhile."""
+    """Compares the reported usage of an operation with the requests that its endpoint received."""
 
     fake: FakeEndpoint
     taken: int = 0

@@ -1,4 +1,4 @@
-"""A question on one topic finds what is on it, however much lies elsewhere and speaks of the same."""
+"""A question on one topic finds its documents, however many documents on other topics match."""
 
 import pytest
 

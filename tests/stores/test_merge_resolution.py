@@ -1,4 +1,4 @@
-"""Which entity stands for which, against the rule in Python, and what it costs the planner."""
+"""The merged entity of each entity, compared with the rule in Python, and the cost for the planner."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Profiles by meaning, and the record of which of them are to be embedded, on a real database."""
+"""Dense search over profiles, and the queue of profiles to embed, on a real database."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

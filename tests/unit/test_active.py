@@ -1,4 +1,4 @@
-"""What a page would load or follow stands in an answer only where the cited passage has it word for word."""
+"""An answer contains a link, an image or HTML only if the cited passage has it word for word."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What becomes of a question: its outcome, its reason, and where its answer stands."""
+"""The result of a question: its outcome, its reason, and the stages that contain its answer."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A collection of documents with questions: what is read, and what is said where it is wrong."""
+"""A collection of documents with questions: how it is read, and the messages for invalid ones."""
 
 import io
 import json

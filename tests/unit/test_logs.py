@@ -1,4 +1,4 @@
-"""A library's log: silent by itself, and heard by whichever logging the program has configured."""
+"""The library's log: silent by default, and written by the logging that the program configures."""
 
 import logging
 import subprocess

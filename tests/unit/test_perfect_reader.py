@@ -1,4 +1,4 @@
-"""The chat model that finds what is expected, if it is there."""
+"""The simulated chat model that finds the expected answer if its prompt contains it."""
 
 import json
 from pathlib import Path

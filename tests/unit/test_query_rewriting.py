@@ -1,4 +1,4 @@
-"""A follow-up question stands alone, with a model and without one."""
+"""A follow-up question is rewritten to be self-contained, with a model and without one."""
 
 import pytest
 

@@ -13,7 +13,7 @@ from lightwell.domain.errors import Invalid
 
 
 def scored(a: float, b: float, *, count: int = 4000, seed: int = 5) -> Iterator[tuple[float, bool]]:
-    """Scores of a reranker of which this calibration is the truth."""
+    """Scores of a reranker whose true calibration is this one."""
     drawn = np.random.default_rng(seed)
     for score in drawn.uniform(0.02, 0.98, count):
         truth = Calibration(a=a, b=b).relevance(float(score))
