@@ -112,8 +112,8 @@ def test_what_cannot_be_compared_is_said(home: Path, first: Ended) -> None:
     others = {"questionsHash": "0", "corpusHash": "0", "dataset": "village"}
     (home / "village.json").write_text(json.dumps(saved | others))
     other = ran(home, "town", "--compare", "village.json")
-    assert "The documents differ: village before, town now. What follows" in other.stdout
-    assert "Other questions: 4 before, 4 now. What follows" in other.stdout
+    assert "The documents differ: village before, town now. The comparison" in other.stdout
+    assert "The questions differ: 4 before, 4 now. The comparison" in other.stdout
 
 
 def test_nothing_of_the_users_is_touched(home: Path, first: Ended) -> None:
