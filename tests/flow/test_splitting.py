@@ -166,7 +166,7 @@ async def test_s2_8_what_cannot_be_split_is_refused_with_the_reason(store: Noted
     before = await dump(store)
     with pytest.raises(Invalid, match="at least one document or passage"):
         await split(reader, "Anna Schmidt", KIEL)
-    with pytest.raises(Invalid, match="name is empty"):
+    with pytest.raises(Invalid, match="name of the other entity is empty"):
         await split(reader, "Anna Schmidt", " - ", documents=[url("kiel")])
     with pytest.raises(Invalid, match="longer than 200"):
         await split(reader, "Anna Schmidt", "A" * 201, documents=[url("kiel")])

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 from lightwell.answer.quotes import Quote, SupportedSentence, narrow
 from lightwell.answer.verification.active_content import are_quoted
 from lightwell.answer.verification.support import (
-    Source,
+    CheckedPassage,
     collect_names,
-    source,
+    prepare_passage,
     supporting_quotes,
     supporting_quotes_elsewhere,
 )
@@ -286,8 +286,8 @@ class ReplyVerifier:
     `whole` supports it, the same passages with the instructions in them.
     """
 
-    sources: tuple[Source, ...]
-    whole: tuple[Source, ...]
+    sources: tuple[CheckedPassage, ...]
+    whole: tuple[CheckedPassage, ...]
     known: frozenset[str]
     removed_count: int = 0
     kept_count: int = 0
@@ -368,10 +368,10 @@ class ReplyVerifier:
 
 def reply_verifier(passages: Sequence[Evidence], query: QueryAnalysis) -> ReplyVerifier:
     """Return the verifier of a reply to a question that was sent with these passages, numbered from 1."""
-    sources = tuple(source(each) for each in passages)
+    sources = tuple(prepare_passage(each) for each in passages)
     whole = sources
     if query.asks_for_message_content:
-        whole = tuple(source(each, with_orders=True) for each in passages)
+        whole = tuple(prepare_passage(each, with_orders=True) for each in passages)
     return ReplyVerifier(sources=sources, whole=whole, known=collect_names(query, sources))
 
 

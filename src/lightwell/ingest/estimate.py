@@ -111,7 +111,7 @@ async def estimate_reextraction(
 async def _changed_documents(
     context: IngestContext, connector: Connector, system: str
 ) -> AsyncIterator[NewDocument]:
-    known = await known_documents.list_known(
+    known = await known_documents.list_up_to_date(
         context.database,
         context.project_id,
         system,

@@ -247,7 +247,9 @@ async def _extract_and_publish(context: IngestContext, group: Sequence[_ChunkedD
                 _extractions_of(reextracted, extractions),
             )
         # the heartbeat waits for this transaction's locks, so a long one must leave the jobs with a fresh lease
-        await queue.renew(connection, [each.claim.job_id for each in unpublished], context.worker)
+        await queue.require_leases(
+            connection, [each.claim.job_id for each in unpublished], context.worker
+        )
 
 
 def _extractions_of(

@@ -23,7 +23,7 @@ from lightwell.ports import (
 from lightwell.records.database import Database, repeatable
 from lightwell.records.documents import documents, renames
 from lightwell.records.documents import known as known_documents
-from lightwell.records.documents.known import KnownDocument
+from lightwell.records.documents.known import UpToDateDocument
 from lightwell.records.jobs import runs
 
 _DOCUMENTS_PER_BATCH = 50
@@ -84,10 +84,10 @@ class _GoneDocuments:
     """Known documents that the source no longer has, by URL and by content with access tags (to detect renames)."""
 
     def __init__(self) -> None:
-        self._by_url: dict[str, KnownDocument] = {}
+        self._by_url: dict[str, UpToDateDocument] = {}
         self._by_content: dict[tuple[str, Tags], set[str]] = {}
 
-    def add(self, url: str, document: KnownDocument | None) -> None:
+    def add(self, url: str, document: UpToDateDocument | None) -> None:
         """Remember a missing document; None stands for an unknown URL."""
         if document is None:
             return
@@ -128,7 +128,7 @@ async def sync(
     next sync finds the rest.
     """
     run, started_at = await runs.begin(database, project_id, system, connector.scope)
-    known = await known_documents.list_known(
+    known = await known_documents.list_up_to_date(
         database, project_id, system, connector.scope, max_chunks=max_chunks
     )
     result = SyncResult()
@@ -149,7 +149,7 @@ async def sync(
 async def _consume_changes(
     target: _Target,
     connector: Connector,
-    known: Mapping[str, KnownDocument],
+    known: Mapping[str, UpToDateDocument],
     result: SyncResult,
 ) -> None:
     pending: dict[str, NewDocument] = {}
@@ -180,7 +180,7 @@ async def _consume_changes(
 async def _must_ingest(
     target: _Target,
     document: NewDocument,
-    known_and_gone: tuple[Mapping[str, KnownDocument], _GoneDocuments],
+    known_and_gone: tuple[Mapping[str, UpToDateDocument], _GoneDocuments],
     result: SyncResult,
 ) -> bool:
     """Return whether a document must be ingested, given the known documents and the missing ones.
@@ -226,7 +226,7 @@ def _is_full(pending: Mapping[str, NewDocument]) -> bool:
 async def _apply(
     target: _Target,
     change: Change,
-    known: Mapping[str, KnownDocument],
+    known: Mapping[str, UpToDateDocument],
     result: SyncResult,
 ) -> None:
     match change:
@@ -241,7 +241,7 @@ async def _apply(
 
 
 async def _apply_unchanged(
-    target: _Target, old: KnownDocument, document: NewDocument, result: SyncResult
+    target: _Target, old: UpToDateDocument, document: NewDocument, result: SyncResult
 ) -> None:
     url = document.url
     result.unchanged += 1

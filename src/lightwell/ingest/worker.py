@@ -141,7 +141,7 @@ async def _cancel_all(running: Mapping[asyncio.Task[None], IngestContext]) -> No
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
     for batch_context in running.values():
-        await _undo_claim(batch_context)
+        await _release_without_attempt(batch_context)
 
 
 async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | None:
@@ -158,7 +158,7 @@ async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | 
             only=context.only,
         )
     except asyncio.CancelledError:
-        await _undo_claim(
+        await _release_without_attempt(
             batch_context
         )  # the claim may have been committed before the cancellation
         raise
@@ -168,18 +168,18 @@ async def _claim(context: IngestContext) -> tuple[IngestContext, list[Claim]] | 
 async def _ingest_batch(
     context: IngestContext, batch: list[Claim], on_outcome: Callable[[Outcome], None]
 ) -> None:
-    """Ingest the batch. A failure that is not the documents' own does not count as an attempt."""
+    """Ingest the batch. The attempt counts for a failure of the documents or of the database, and for no other."""
     try:
         async with heartbeat(context):
             for part in _split_by_attempts(batch):
                 await _ingest_part(context, part, on_outcome)
     except (asyncio.CancelledError, ModelFailed, ParserFailed):
-        await _undo_claim(context)
+        await _release_without_attempt(context)
         raise
     except (LeaseLost, StoreConflict) as error:
         # one document may have been replaced or deleted meanwhile: the others are released without a counted attempt
         _log.warning("a batch was released", jobs=len(batch), why=str(error))
-        await _undo_claim(context)
+        await _release_without_attempt(context)
     finally:
         await _release(context)
 
@@ -212,9 +212,9 @@ async def _ingest_part(
         on_outcome(Outcome(url=first.url, chunks=0, error=failure.message))
 
 
-async def _undo_claim(context: IngestContext) -> None:
+async def _release_without_attempt(context: IngestContext) -> None:
     try:
-        await queue.undo_claim(context.database, context.worker)
+        await queue.release_without_attempt(context.database, context.worker)
     except StoreFailed as error:
         _log.warning("jobs could not be released; their leases will expire", error=str(error))
 

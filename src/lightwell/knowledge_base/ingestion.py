@@ -85,7 +85,7 @@ class DocumentWriter:
         with record_usage(OperationType.INGESTION) as log:
             found = await self.enqueue(connector, system)
             database, scope = self.context.database, connector.scope
-            own = await known.list_known(database, self.context.project_id, system, scope)
+            own = await known.list_up_to_date(database, self.context.project_id, system, scope)
             open_urls = await queue.list_open_urls(database, self.context.project_id)
             on_start(found, len(own.keys() & open_urls))
 

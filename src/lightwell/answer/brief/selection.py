@@ -129,7 +129,9 @@ def passes_verification(sentence: CandidateSentence) -> bool:
     """Return whether the unit would stand the check of an answer: what gives a model orders does not."""
     given = sentence.quote
     return bool(
-        support.supporting_quotes(given.text, [support.source(given.evidence)], frozenset())
+        support.supporting_quotes(
+            given.text, [support.prepare_passage(given.evidence)], frozenset()
+        )
     )
 
 

@@ -1,7 +1,7 @@
 """Does what is cited carry what is said? A statement that no quotation carries is dropped.
 
 What this finds: figures, dates and names that the source lacks or gives to something else, denial turned round, another bound, duty
-or opposite word (`senses.py`), words the source does not have, and orders obeyed (`orders.py`). What it cannot find: names and roles
+or opposite word (`modality.py`), words the source does not have, and injected instructions that were obeyed. What it cannot find: names and roles
 exchanged within one sentence of the source, a bound or a condition left out, a duty made of a plain fact, opposites that no list has, a
 cause made of a sequence, a truth of the document that is a lie.
 """
@@ -34,7 +34,7 @@ _DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class CheckedPassage:
     """A passage as it is checked against; `around` are the terms of its title and headings.
 
     What orders a machine about is not among its `quotes`, unless what it says is asked for.
@@ -47,7 +47,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
+class _StatementFacts:
     """A statement, taken apart: its `content` are its terms without numbers, where it has any.
 
     Each figure and date comes with the terms beside it.
@@ -65,7 +65,7 @@ class _Claim:
 class _BestQuote:
     """The quote of a source that says most of a claim."""
 
-    source: Source
+    source: CheckedPassage
     place: int
 
     @property
@@ -86,7 +86,7 @@ class _QuoteFacts:
     terms: frozenset[str]
 
 
-def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
+def prepare_passage(evidence: Evidence, *, with_orders: bool = False) -> CheckedPassage:
     """Return a passage ready to be checked against, without the orders in it unless these are asked for."""
     around = frozenset(terms(_heading(evidence)))
     given = tuple(
@@ -94,7 +94,7 @@ def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
         for each in split_into_quotes(evidence)
         if with_orders or not is_injection(evidence.chunk.text, each.start)
     )
-    return Source(
+    return CheckedPassage(
         evidence=evidence,
         quotes=given,
         around=around,
@@ -102,7 +102,7 @@ def source(evidence: Evidence, *, with_orders: bool = False) -> Source:
     )
 
 
-def collect_names(query: QueryAnalysis, sources: Sequence[Source]) -> frozenset[str]:
+def collect_names(query: QueryAnalysis, sources: Sequence[CheckedPassage]) -> frozenset[str]:
     """Return the terms of all names that the question and the passages contain."""
     texts = [each.evidence.chunk.text for each in sources]
     texts.extend(_heading(each.evidence) for each in sources)
@@ -111,7 +111,7 @@ def collect_names(query: QueryAnalysis, sources: Sequence[Source]) -> frozenset[
 
 
 def supporting_quotes(
-    statement: str, sources: Sequence[Source], known: frozenset[str]
+    statement: str, sources: Sequence[CheckedPassage], known: frozenset[str]
 ) -> tuple[Quote, ...]:
     """Return the quotes that carry a statement, the cited passages in order; () when they do not.
 
@@ -126,8 +126,8 @@ def supporting_quotes(
 
 def supporting_quotes_elsewhere(
     statement: str,
-    sources: Sequence[Source],
-    other_sources: Sequence[Source],
+    sources: Sequence[CheckedPassage],
+    other_sources: Sequence[CheckedPassage],
     known: frozenset[str],
 ) -> tuple[Quote, ...]:
     """Return the quotes of the one given passage that best carries what the cited ones do not; () when none does.
@@ -142,7 +142,7 @@ def supporting_quotes_elsewhere(
     return tuple(max(found, key=lambda quotes: _shared_terms(claim, quotes), default=()))
 
 
-def _contradicts(claim: _Claim, source: Source) -> bool:
+def _contradicts(claim: _StatementFacts, source: CheckedPassage) -> bool:
     """Return whether a passage speaks of the same and has another figure, or denies it."""
     pick = _best(claim, source)
     if pick is None or _support(claim, [pick]) < MIN_SUPPORT:
@@ -154,13 +154,13 @@ def _contradicts(claim: _Claim, source: Source) -> bool:
     )
 
 
-def _shared_terms(claim: _Claim, quotes: Sequence[Quote]) -> int:
+def _shared_terms(claim: _StatementFacts, quotes: Sequence[Quote]) -> int:
     return len(claim.content & frozenset[str]().union(*(each.terms for each in quotes)))
 
 
-def _claim(statement: str, known: frozenset[str]) -> _Claim:
+def _claim(statement: str, known: frozenset[str]) -> _StatementFacts:
     said = frozenset(terms(statement))
-    return _Claim(
+    return _StatementFacts(
         text=statement,
         content=frozenset(term for term in said if not _DIGIT.search(term)) or said,
         figures=tuple(facts.facts_with_context(statement)),
@@ -170,7 +170,9 @@ def _claim(statement: str, known: frozenset[str]) -> _Claim:
     )
 
 
-def _supporting(claim: _Claim, sources: Sequence[Source], least: float) -> list[Quote]:
+def _supporting(
+    claim: _StatementFacts, sources: Sequence[CheckedPassage], least: float
+) -> list[Quote]:
     picks = [pick for each in sources if (pick := _best(claim, each)) is not None]
     if len(picks) < len(sources) or _support(claim, picks) < _least(claim, least):
         return []
@@ -187,7 +189,7 @@ def _supporting(claim: _Claim, sources: Sequence[Source], least: float) -> list[
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _best(claim: _Claim, source: Source) -> _BestQuote | None:
+def _best(claim: _StatementFacts, source: CheckedPassage) -> _BestQuote | None:
     """Return the quote that has most of the statement's words, and of equals most of its figures."""
     shares = [
         _share(claim.content, quote.terms, _near(source, place))
@@ -201,18 +203,18 @@ def _best(claim: _Claim, source: Source) -> _BestQuote | None:
     return _BestQuote(source=source, place=max(equals, key=lambda place: (held[place], -place)))
 
 
-def _shared_share(claim: _Claim, quote: Quote) -> int:
+def _shared_share(claim: _StatementFacts, quote: Quote) -> int:
     said = _facts_of(quote)
     return sum(_states(said.figures, figure) for figure, _ in claim.figures)
 
 
-def _support(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> float:
+def _support(claim: _StatementFacts, best_quotes: Sequence[_BestQuote]) -> float:
     own = frozenset[str]().union(*(each.quote.terms for each in best_quotes))
     near = frozenset[str]().union(*(each.near for each in best_quotes))
     return _share(claim.content, own, near)
 
 
-def _least(claim: _Claim, least: float) -> float:
+def _least(claim: _StatementFacts, least: float) -> float:
     return max(least, MIN_SUPPORT + 0.5 / max(1, len(claim.content)) - 1e-9)
 
 
@@ -221,7 +223,7 @@ def _share(wanted: frozenset[str], own: frozenset[str], near: frozenset[str]) ->
     return held / len(wanted) if wanted else 0.0
 
 
-def _near(source: Source, place: int) -> frozenset[str]:
+def _near(source: CheckedPassage, place: int) -> frozenset[str]:
     beside = source.quotes[max(0, place - 1) : place + 2]
     context = frozenset(terms(source.quotes[place].context))
     return frozenset[str]().union(source.around, context, *(quote.terms for quote in beside))
@@ -231,7 +233,7 @@ def _near(source: Source, place: int) -> frozenset[str]:
 
 
 def _quotes_for_missing_facts(
-    claim: _Claim, best_quotes: Sequence[_BestQuote]
+    claim: _StatementFacts, best_quotes: Sequence[_BestQuote]
 ) -> list[Quote] | None:
     """Return the quotes that bring what figures and dates the picked ones lack; None when one is wrong."""
     said = [_facts_of(each.quote) for each in best_quotes]
@@ -269,7 +271,7 @@ def _is_elsewhere(fact: Figure | PartialDate, beside: frozenset[str], quote: Quo
 
 
 def _quote_with_figure(
-    fact: Figure | PartialDate, beside: frozenset[str], sources: Sequence[Source]
+    fact: Figure | PartialDate, beside: frozenset[str], sources: Sequence[CheckedPassage]
 ) -> Quote | None:
     """Return the quote that holds a figure and most of the words beside it, at least half of them."""
     holding = [
@@ -304,7 +306,7 @@ def _has_conflicting_fact(
 # ── names, denial ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _names_are_supported(claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bool:
+def _names_are_supported(claim: _StatementFacts, best_quotes: Sequence[_BestQuote]) -> bool:
     """Return whether the sources have every name, and the quotes do not give another in a name's place.
 
     A row of a table speaks of what it names, with its head and its headings, and of nobody else.
@@ -338,7 +340,9 @@ def _is_partly_different(name: frozenset[str], other: frozenset[str]) -> bool:
     return bool(name & other and name - other and other - name)
 
 
-def _is_free(name: frozenset[str], claim: _Claim, best_quotes: Sequence[_BestQuote]) -> bool:
+def _is_free(
+    name: frozenset[str], claim: _StatementFacts, best_quotes: Sequence[_BestQuote]
+) -> bool:
     """Return whether a name that the quotes lack stands somewhere in the passages without somebody else."""
     naming = [
         quote
@@ -349,12 +353,12 @@ def _is_free(name: frozenset[str], claim: _Claim, best_quotes: Sequence[_BestQuo
     return any(not _has_other_names(claim, quote) for quote in naming)
 
 
-def _has_other_names(claim: _Claim, quote: Quote) -> bool:
+def _has_other_names(claim: _StatementFacts, quote: Quote) -> bool:
     mine = claim.content.union(*claim.names)
     return any(not name & mine for name in facts.find_names(quote.text, claim.known))
 
 
-def _is_negated_or_altered(claim: _Claim, quote: Quote) -> bool:
+def _is_negated_or_altered(claim: _StatementFacts, quote: Quote) -> bool:
     """Return whether a quote denies what is claimed, or says it otherwise in a small word that matters."""
     denial = facts.split_into_clauses(quote.text)
     if facts.differ_in_negation(claim.clauses, denial):

@@ -46,7 +46,7 @@ _EXITS: tuple[tuple[type[LightwellError], Exit, str], ...] = (
 """Maps an error to its exit code and a hint for people; the first matching class counts."""
 
 
-def print_error(error: LightwellError, *, as_json: bool) -> Exit:
+def report_error(error: LightwellError, *, as_json: bool) -> Exit:
     """Print the error on stderr, and return its exit code."""
     code, hint = next((code, hint) for kind, code, hint in _EXITS if isinstance(error, kind))
     if as_json:

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 
 from lightwell.domain.errors import LightwellError
 from lightwell.entrypoints.cli.console import print_report
-from lightwell.entrypoints.cli.errors import Exit, print_error
+from lightwell.entrypoints.cli.errors import Exit, report_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool)
     try:
         report = asyncio.run(_execute(command))
     except LightwellError as error:
-        raise typer.Exit(print_error(error, as_json=as_json)) from error
+        raise typer.Exit(report_error(error, as_json=as_json)) from error
     except (KeyboardInterrupt, asyncio.CancelledError) as error:
         raise typer.Exit(Exit.INTERRUPTED) from error
     if report.printed:

@@ -19,7 +19,7 @@ WHERE project_id = %(project_id)s AND source_system = %(system)s AND NOT is_dele
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownDocument:
+class UpToDateDocument:
     """What a source delivered before; `error` says why it could not be read, "" if it could.
 
     `warning` says what of it was left out, "" if nothing.
@@ -33,14 +33,14 @@ class KnownDocument:
     warning: str = ""
 
 
-async def list_known(
+async def list_up_to_date(
     database: Database,
     project_id: ProjectId,
     system: str,
     scope: str,
     *,
     max_chunks: int | None = None,
-) -> dict[str, KnownDocument]:
+) -> dict[str, UpToDateDocument]:
     """Return by URL the documents under `scope` that need no new ingestion while their hash is the same.
 
     A document that failed for a reason other than its content is left out, so that it is tried again; so is one that
@@ -57,7 +57,7 @@ async def list_known(
         },
     )
     return {
-        url: KnownDocument(
+        url: UpToDateDocument(
             id=DocumentId(id_),
             content_hash=hash_,
             acl_tags=frozenset(tags),

@@ -18,7 +18,7 @@ WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownDocument:
+class RegisteredDocument:
     id: DocumentId
     system: str
     is_deleted: bool
@@ -26,7 +26,7 @@ class KnownDocument:
 
 async def find_registered(
     connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
-) -> dict[str, KnownDocument]:
+) -> dict[str, RegisteredDocument]:
     """Return those of the documents that are registered, by URL and by reference."""
     names = {
         "project_id": project_id,
@@ -35,7 +35,7 @@ async def find_registered(
     }
     rows = await (await connection.execute(_FIND, names)).fetchall()
     return {
-        name: KnownDocument(id=DocumentId(id_), system=system, is_deleted=is_deleted)
+        name: RegisteredDocument(id=DocumentId(id_), system=system, is_deleted=is_deleted)
         for id_, url, ref, system, is_deleted in rows
         for name in (url, ref)
     }
@@ -50,7 +50,7 @@ def check_url(document: NewDocument) -> None:
         )
 
 
-def check_url_owner(document: NewDocument, known: Mapping[str, KnownDocument]) -> None:
+def check_url_owner(document: NewDocument, known: Mapping[str, RegisteredDocument]) -> None:
     """Raise `Invalid` if another system has a document with this URL.
 
     The URL of another system's deleted document may be reused, unless the new document has a row of its own

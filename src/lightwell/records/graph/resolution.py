@@ -233,7 +233,7 @@ async def resolve(
     The caller holds the publishing lock.
     """
     with_parts = await _with_parts(connection, entities)
-    _, removed = await same_names.refresh(connection, project_id, with_parts)
+    _, removed = await same_names.determine_bearers(connection, project_id, with_parts)
     affected = list(
         {*with_parts, *await _with_parts(connection, entities), *map(EntityId, removed)}
     )
@@ -273,7 +273,7 @@ async def update_bearers(
     afterwards.
     """
     if names:
-        changed, removed = await same_names.refresh(connection, project_id, names)
+        changed, removed = await same_names.determine_bearers(connection, project_id, names)
         if changed:
             await resolve(connection, project_id, [EntityId(each) for each in changed | removed])
 

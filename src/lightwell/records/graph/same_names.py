@@ -73,7 +73,7 @@ async def list_names_with_attributes(
     return {row[0] for row in await cursor.fetchall()}
 
 
-async def refresh(
+async def determine_bearers(
     connection: Connection, project_id: ProjectId, names: Collection[UUID]
 ) -> tuple[set[UUID], set[UUID]]:
     """Determine the bearers of these names again; return the names whose bearers changed, and the bearers that are gone."""

@@ -283,7 +283,7 @@ async def advance(
     await connection.execute(_DOCUMENT_STATE, {"documents": documents, "status": state.value})
 
 
-async def renew(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
+async def require_leases(connection: Connection, jobs: Sequence[JobId], worker: Worker) -> None:
     """Renew these jobs' leases, at either end of a transaction; raise `LeaseLost` if another worker has taken one over."""
     parameters = {"jobs": list(jobs), "worker": worker.name, "seconds": worker.seconds}
     renewed = await connection.execute(_RENEW, parameters)
@@ -354,7 +354,7 @@ async def release(database: Database, worker: Worker, jobs: Sequence[JobId] | No
     await database.execute(_RELEASE, {"worker": worker.name, "attempts": 0, "jobs": job_ids})
 
 
-async def undo_claim(database: Database, worker: Worker) -> None:
+async def release_without_attempt(database: Database, worker: Worker) -> None:
     """Release all open jobs of the worker without counting the attempt: something other than the jobs stopped
     it.
 
