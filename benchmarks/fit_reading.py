@@ -123,6 +123,7 @@ async def measured(
     relevance = calibration.calibrated_relevance(first_pass, scores)
     weights = signals.rarity(asked.corpus).tolist()
     as_read = RerankQuery(
+        text=question.text,
         vector=np.asarray(question.vector, np.float32),
         weights=dict(zip(asked.candidates.terms, weights, strict=True)),
         names=proper_name_terms(question.text),
@@ -163,10 +164,10 @@ def evidence(passage: Passage, relevance: float) -> Evidence:
     return Evidence(chunk=chunk, relevance=relevance, score=0.0, cosine_distance=None)
 
 
-def fitted(asked: Sequence[Case]) -> Logistic:
+def fitted(asked: Sequence[Case], measures: Sequence[str] = RERANK) -> Logistic:
     """Return the weights under which the best passage says whether a question is answerable.
 
-    Sets count alike. Measures count for a passage, those `AGAINST` it against.
+    `measures` are the columns of the tables. Sets count alike. Measures count for a passage, those `AGAINST` it against.
     """
     tables = [each.table for each in asked]
     size = np.concatenate(tables).std(axis=0) + 1e-9
@@ -184,14 +185,13 @@ def fitted(asked: Sequence[Case]) -> Logistic:
         slope = np.array([wrong.sum(), *(wrong @ best)]) + ridge
         return -float(share @ said) + float(ridge @ weights) / 2, slope
 
-    bounds = [(None, 0.0) if name in AGAINST else (0.0, None) for name in RERANK]
-    start = np.array([0.0, *(-0.3 if name in AGAINST else 0.3 for name in RERANK)])
+    bounds = [(None, 0.0) if name in AGAINST else (0.0, None) for name in measures]
+    start = np.array([0.0, *(-0.3 if name in AGAINST else 0.3 for name in measures)])
     found = least(loss, start, [(None, None), *bounds])
     return Logistic(base=float(found[0]), weights=found[1:] / size)
 
 
-def report(asked: Sequence[Case]) -> None:
-    judge = learned.load_weights().rerank
+def report(asked: Sequence[Case], judge: Logistic) -> None:
     for name, split in dict.fromkeys((each.name, each.split) for each in asked):
         its = [each for each in asked if (each.name, each.split) == (name, split)]
         best = [float((judge.base + each.table @ judge.weights).max(initial=-20)) for each in its]
@@ -222,7 +222,7 @@ def main() -> None:
             page(replace(learned.load_weights(), rerank=fitted(dev))), encoding="utf-8"
         )
         learned.load_weights.cache_clear()
-    report(asked)
+    report(asked, learned.load_weights().rerank)
 
 
 if __name__ == "__main__":

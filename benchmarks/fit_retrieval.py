@@ -22,7 +22,15 @@ from lightwell.evaluation.measures import auroc
 from lightwell.retrieve import calibration, fusion
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.sparse import Floats
-from lightwell.retrieve.weights import FIRST_PASS, LINKS, RELEVANCE, RERANK, Logistic, Weights
+from lightwell.retrieve.weights import (
+    FIRST_PASS,
+    LINKS,
+    READ,
+    RELEVANCE,
+    RERANK,
+    Logistic,
+    Weights,
+)
 
 SETS = (
     ("hotpotqa_train100", False),
@@ -247,8 +255,8 @@ def page(weights: Weights) -> str:
     both = (*FIRST_PASS, *LINKS)
     lines = [
         "# The weights of each signal of a candidate, of each measure of its relevance, and of each measure of the local reranker.",
-        "# Fitted by `python benchmarks/fit_retrieval.py --write`, and the last by"
-        " `python benchmarks/fit_reading.py --write`.",
+        "# Fitted by `python benchmarks/fit_retrieval.py --write`, [rerank] by `python benchmarks/fit_reading.py --write`, and"
+        " [read] by `python benchmarks/fit_cross_encoder.py --write`.",
         "[first_pass]",
         *(
             f"{name} = {value:.3f}"
@@ -260,6 +268,7 @@ def page(weights: Weights) -> str:
         f"designations = {weights.designations:.3f}",
         *_section("relevance", RELEVANCE, weights.relevance),
         *_section("rerank", RERANK, weights.rerank),
+        *_section("read", READ, weights.read),
     ]
     return "\n".join(lines) + "\n"
 

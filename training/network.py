@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 HIDDEN, HEADS, INNER, LAYERS, VOCABULARY, PLACES = 384, 12, 1536, 6, 30522, 512
+BEGIN, END = 101, 102
+"""The tokens at the beginning, and between and after the parts."""
 
 
 class Layer(nn.Module):
@@ -72,6 +74,36 @@ class Reader(nn.Module):
         return self.answerable(first)[:, 0], self.tokens(states)
 
 
+class PooledStates(nn.Module):
+    """The first layers of a reader. Returns the states of the last two of them, pooled: (rows, 8 * HIDDEN).
+
+    For each of the two layers: the first token, the mean of the question's tokens, and the mean and the greatest of the
+    head's and the text's tokens with their marks.
+    """
+
+    def __init__(self, reader: Reader, layers: int) -> None:
+        super().__init__()
+        self.words, self.places, self.types = reader.words, reader.places, reader.types
+        self.norm, self.layers = reader.norm, reader.layers[:layers]
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+        places = torch.arange(ids.shape[1], device=ids.device)
+        states = self.norm(self.words(ids) + self.places(places)[None] + self.types(types))
+        hidden = (1.0 - mask.float())[:, None, None, :] * -1e4
+        asked = ((types == 0) & (mask == 1) & (ids != BEGIN) & (ids != END)).float()[:, :, None]
+        shown = ((types == 1) & (mask == 1)).float()[:, :, None]
+        pooled: list[Tensor] = []
+        for layer in self.layers:
+            states = layer(states, hidden)
+            pooled += [
+                states[:, 0],
+                (states * asked).sum(dim=1) / asked.sum(dim=1).clamp(min=1),
+                (states * shown).sum(dim=1) / shown.sum(dim=1).clamp(min=1),
+                (states - (1 - shown) * 1e4).amax(dim=1),
+            ]
+        return torch.cat(pooled[-8:], dim=1)
+
+
 def from_minilm(weights: Path, layers: int = LAYERS) -> Reader:
     """Return a reader with MiniLM's encoder and new heads."""
     given = load_file(weights)
@@ -124,8 +156,8 @@ def loss(network: Reader, batch: Batch) -> tuple[Tensor, dict[str, float]]:
     unseen = (batch.types == 0) | (batch.mask == 0)
     unseen[:, 0] = False  # the first token stands for "no answer"
     spans = tokens[:, :, :2].masked_fill(unseen[:, :, None], -1e4)
-    start = functional.cross_entropy(spans[:, :, 0], batch.start, ignore_index=-100)
-    end = functional.cross_entropy(spans[:, :, 1], batch.end, ignore_index=-100)
+    start = _cross_entropy(spans[:, :, 0], batch.start)
+    end = _cross_entropy(spans[:, :, 1], batch.end)
     seen = batch.inside >= 0
     inside = functional.binary_cross_entropy_with_logits(tokens[:, :, 2][seen], batch.inside[seen])
     holds = functional.binary_cross_entropy_with_logits(answerable, batch.answerable)
@@ -136,3 +168,9 @@ def loss(network: Reader, batch: Batch) -> tuple[Tensor, dict[str, float]]:
         "inside": inside.item(),
         "holds": holds.item(),
     }
+
+
+def _cross_entropy(logits: Tensor, places: Tensor) -> Tensor:
+    """Return the mean over the places within the window; 0 where a batch has none."""
+    total = functional.cross_entropy(logits, places, ignore_index=-100, reduction="sum")
+    return total / (places >= 0).sum().clamp(min=1)

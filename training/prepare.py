@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lightwell.models.cross_encoder import WindowCutter, load_window_cutter
 from lightwell.text.sentences import sentence_spans
 from training import questions, sources
-from training.local_reader import Encoder, load_encoder
 from training.negatives import Index
 from training.sources import Paragraph, Section
 
@@ -137,8 +137,13 @@ class Maker:
                 yield question, "docs-question", None
             elif question and self.chance.random() < 0.35:
                 yield question, "docs-heading", None
-        spans = [span for span in _plain_sentences(section.body) if 40 < span[1] - span[0] < 400]
-        if spans and self.chance.random() < 0.3:
+        tells = self.chance.random() < 0.3
+        spans = [
+            span
+            for span in (_plain_sentences(section.body) if tells else ())
+            if 40 < span[1] - span[0] < 400
+        ]
+        if spans:
             start, end = self.chance.choice(spans)
             question = questions.from_sentence(section.body[start:end], self.chance)
             if question:
@@ -249,8 +254,8 @@ def _sentences(text: str, start: int, end: int) -> tuple[int, int]:
 class Shards:
     """Collects examples as token ids: each with its question, head and text, and where in the text the answer is."""
 
-    def __init__(self, encoder: Encoder, chance: random.Random) -> None:
-        self._encoder = encoder
+    def __init__(self, cutter: WindowCutter, chance: random.Random) -> None:
+        self._cutter = cutter
         self._chance = chance
         self.ids: list[int] = []
         self.rows: list[tuple[int, int, int, int, int, int, int, int]] = []
@@ -258,7 +263,7 @@ class Shards:
 
     def add(self, example: Example) -> None:
         text = example.text
-        ids, spans = self._encoder.text(text.text)
+        ids, spans = self._cutter.text(text.text)
         if len(ids) < 12:
             return
         size = min(self._chance.choice(WINDOWS), len(ids))
@@ -273,7 +278,7 @@ class Shards:
             if exact[0] < 0:
                 return
             answer = max(answer[0], 0), answer[1] if answer[1] != OPEN else size - 1
-        question, head = self._encoder.question(example.question), self._encoder.head(text.head)
+        question, head = self._cutter.question(example.question), self._cutter.head(text.head)
         source = self.sources.setdefault(example.source, len(self.sources))
         self.rows.append((len(question), len(head), size, *exact, *answer, source))
         self.ids += [*question, *head, *ids[first : first + size]]
@@ -312,7 +317,7 @@ def main() -> None:
     parser.add_argument("--only", default="")
     given = parser.parse_args()
     maker = Maker(given.seed)
-    shards = Shards(load_encoder(), maker.chance)
+    shards = Shards(load_window_cutter(), maker.chance)
 
     def take(examples: Iterator[Example]) -> None:
         for example in examples:

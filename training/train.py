@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from training.network import Batch, Reader, from_minilm, loss
+from training.network import BEGIN, END, Batch, Reader, from_minilm, loss
 
-BEGIN, END = 101, 102
 POOL = 2048
 """Examples that are sorted by length together, so that a batch holds little padding."""
 
@@ -136,8 +135,9 @@ def rate(progress: float, warm: float = 0.04) -> float:
 
 def parameters(network: Reader, given: argparse.Namespace) -> list[dict[str, object]]:
     network.words.weight.requires_grad_(given.train_words)
-    for layer in network.layers[: given.frozen]:
-        layer.requires_grad_(requires_grad=False)
+    frozen = [network.places, network.types, network.norm] if given.frozen else []
+    for part in (*frozen, *network.layers[: given.frozen]):
+        part.requires_grad_(requires_grad=False)
     fresh = ("pool.", "answerable.", "tokens.")
     named = [(name, each) for name, each in network.named_parameters() if each.requires_grad]
     return [
@@ -250,7 +250,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=1.5e-4)
     parser.add_argument("--tokens", type=int, default=4096)
     parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--frozen", type=int, default=0)
+    parser.add_argument("--frozen", type=int, default=0, help="layers that stay as they are")
     parser.add_argument("--train-words", action="store_true")
     parser.add_argument("--seed", type=int, default=11)
     parser.add_argument("--threads", type=int, default=1)

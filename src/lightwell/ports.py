@@ -178,6 +178,36 @@ class Reranker(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadablePassage:
+    """A passage as a cross-encoder reads it: `head` says where `text` stands (its title and headings)."""
+
+    head: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadWindow:
+    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers."""
+
+    start: int
+    end: int
+    logit: float
+
+
+class CrossEncoder(Protocol):
+    """Reads a question and a part of a passage together, and says whether the part answers the question."""
+
+    async def read(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[ReadWindow, ...]]:
+        """Return the windows of each passage that were read, in their order; raise `ModelFailed`.
+
+        `weights` are the question's terms with their rarity; they decide which windows are worth reading.
+        """
+        ...
+
+
 # ── stores: where are vectors and graph kept? ─────────────────────────────────────────────────────────────────────────
 
 

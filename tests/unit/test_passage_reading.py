@@ -59,8 +59,9 @@ def passage(text: str, *, title: str = "Contract", number: int = 1) -> Evidence:
 
 
 async def asked() -> RerankQuery:
-    vector = await HashEmbedder().embed_query("What discount does Nordwind receive?")
-    return RerankQuery(vector=vector[0], weights=WEIGHTS, names=frozenset({"nordwind"}))
+    text = "What discount does Nordwind receive?"
+    vector = await HashEmbedder().embed_query(text)
+    return RerankQuery(text=text, vector=vector[0], weights=WEIGHTS, names=frozenset({"nordwind"}))
 
 
 async def relevance(entry: Evidence) -> float:

@@ -1,7 +1,7 @@
 import random
 
+from lightwell.models.cross_encoder import load_window_cutter
 from training import questions
-from training.local_reader import load_encoder
 from training.negatives import Index
 from training.prepare import NONE, Example, Maker, Shards, Text
 from training.sources import Section
@@ -11,7 +11,7 @@ ANSWER = "25 days"
 
 
 def shards_of(text: Text) -> Shards:
-    made = Shards(load_encoder(), random.Random(3))
+    made = Shards(load_window_cutter(), random.Random(3))
     for _ in range(20):
         made.add(Example(question="How many days off?", text=text, source="made"))
     return made
@@ -23,7 +23,7 @@ def test_the_marked_tokens_are_the_answers() -> None:
     made = shards_of(
         Text(head="Leave", text=TEXT, answer=sentence, exact=(start, start + len(ANSWER)))
     )
-    expected = load_encoder().text(ANSWER)[0]
+    expected = load_window_cutter().text(ANSWER)[0]
     at = 0
     for question, head, size, first, last, opens, closes, _ in made.rows:
         text = made.ids[at + question + head : at + question + head + size]

@@ -16,7 +16,13 @@ from lightwell.answer.quotes import (
     weighted_coverage,
 )
 from lightwell.domain.documents import Chunk
-from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Evidence, Retrieval
+from lightwell.domain.evidence import (
+    READING_COUNTS,
+    SUFFICIENT_RELEVANCE,
+    Evidence,
+    Highlight,
+    Retrieval,
+)
 from lightwell.domain.query_analysis import analyze_query
 from lightwell.text import facts
 from lightwell.text.answer_types import (
@@ -62,7 +68,7 @@ class Candidate:
     """A unit of the evidence that may be quoted, and how well it answers the question.
 
     `own_terms` are the question's terms in the unit, `context_terms` those only in its headings and title, `implied_terms` those
-    that the type of its content stands for, as a date does for `deadline`. `coverage` and `similarity` lie between 0 and 1.
+    that the type of its content stands for, as a date does for `deadline`. `coverage`, `similarity` and `reading` lie between 0 and 1.
     `has_expected_type` is whether it contains what the question asks for, such as a date.
     """
 
@@ -72,6 +78,7 @@ class Candidate:
     implied_terms: frozenset[str]
     coverage: float
     similarity: float
+    reading: float
     has_expected_type: bool
 
     @property
@@ -81,8 +88,8 @@ class Candidate:
 
     @property
     def base_score(self) -> float:
-        """How well its words and its meaning match; long units score lower."""
-        match = 0.5 * self.coverage + 0.5 * self.similarity
+        """How well its words and its meaning match, and the part around it answers; long units score lower."""
+        match = 0.5 * self.coverage + 0.5 * self.similarity + READING_COUNTS * self.reading
         return match * min(1.0, LONGEST_SNIPPET / len(self.quote.text)) ** 0.5
 
     @property
@@ -254,24 +261,24 @@ def is_heading(quote: Quote) -> bool:
 
 
 def _candidates(entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer) -> list[Candidate]:
-    similarities = {each.start: each.similarity for each in entry.highlights}
+    highlights = {each.start: each for each in entry.highlights}
     title = frozenset(terms(entry.chunk.title))
     headings = _headings(entry.chunk)
     found: list[Candidate] = []
     for quote in split_into_quotes(entry):
         context = title | frozenset(terms(quote.context))
         is_related = (quote.terms | context) & retrieval.weights.keys()
-        is_related = is_related or quote.start in similarities
+        highlight = highlights.get(quote.start)
+        is_related = is_related or highlight
         if is_related and len(quote.terms) >= _MIN_TERMS and not _is_heading(quote, headings):
-            similarity = similarities.get(quote.start, 0.0)
-            found.append(_candidate(quote, context, similarity, retrieval.weights, expected))
+            found.append(_candidate(quote, context, highlight, retrieval.weights, expected))
     return found
 
 
 def _candidate(
     quote: Quote,
     context: frozenset[str],
-    similarity: float,
+    highlight: Highlight | None,
     weights: Mapping[str, float],
     expected: ExpectedAnswer,
 ) -> Candidate:
@@ -288,7 +295,8 @@ def _candidate(
         context_terms=around,
         implied_terms=implied,
         coverage=coverage,
-        similarity=similarity,
+        similarity=highlight.similarity if highlight else 0.0,
+        reading=highlight.reading if highlight else 0.0,
         has_expected_type=bool(types),
     )
 

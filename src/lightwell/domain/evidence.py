@@ -14,23 +14,28 @@ from lightwell.domain.usage import NO_USAGE, TokenSummary
 SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence needs, so that a question is answered."""
 
+READING_COUNTS = 0.3
+"""The weight of a highlight's reading beside a half each of its coverage and its similarity."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Highlight:
     """A sentence, list item or table row of a passage that matches the question: `chunk.text[start:end]`.
 
     `coverage` is the share of the question's term weights that occur in it, `similarity` the cosine similarity
-    in meaning; both 0 to 1.
+    in meaning (0 where it was not compared), `reading` how surely the part of the passage around it answers, by the
+    cross-encoder (0 where none read it); each 0 to 1.
     """
 
     start: int
     end: int
     coverage: float
     similarity: float
+    reading: float = 0.0
 
     @property
     def score(self) -> float:
-        return 0.5 * self.coverage + 0.5 * self.similarity
+        return 0.5 * self.coverage + 0.5 * self.similarity + READING_COUNTS * self.reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

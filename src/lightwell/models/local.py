@@ -24,9 +24,9 @@ DIMENSION = 384
 WINDOW = 254
 """Word pieces of a text that the model reads at a time, without its two special tokens."""
 
-_VOCABULARY = Path(__file__).parent / "data" / "bert-base-uncased-vocab.txt"
+VOCABULARY = Path(__file__).parent / "data" / "bert-base-uncased-vocab.txt"
 _WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-_VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _BEGIN, _END = 101, 102
 
 
@@ -103,11 +103,11 @@ def windows(pieces: list[int]) -> list[list[int]]:
 
 def _load() -> _Network:
     weights = read_verified(model_path(), _WEIGHTS_SHA256)
-    read_verified(_VOCABULARY, _VOCABULARY_SHA256)
+    read_verified(VOCABULARY, VOCABULARY_SHA256)
     options = cast("_Options", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
     return _Network(
-        tokenizer=BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True),
+        tokenizer=BertWordPieceTokenizer(str(VOCABULARY), lowercase=True),
         session=onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"]),
     )
 

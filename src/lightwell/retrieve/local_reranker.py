@@ -1,6 +1,7 @@
-"""The local reranker: it scores passages unit by unit, where a unit is a sentence, a list item or a table row.
+"""The local reranker: how relevant is a passage, and which of its units (sentences, list items, table rows) matter?
 
-A passage is as relevant as its best unit. An average over all its words would hide that unit.
+A passage is as relevant as its best part. An average over all its words would hide that part. The cross-encoder reads parts
+together with the question; the embedder compares units with the question.
 """
 
 import math
@@ -10,9 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
-from lightwell.ports import Embedder
+from lightwell.ports import CrossEncoder, Embedder, ReadablePassage, ReadWindow
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
 from lightwell.retrieve.sparse import Floats
@@ -20,13 +22,27 @@ from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
 MAX_COMPARED = 8
-"""Units of a passage that are compared with the question: those with most of its terms."""
+"""Units of a passage that are highlighted: those with most of the question's terms. Where no cross-encoder reads the passage, each is embedded."""
+
+EMBEDDED = 2
+"""Units that are embedded for each passage that the cross-encoder reads, on average over these passages; each has at least one."""
+
+READ_LANGUAGE = "en"
+"""The language of the passages that the cross-encoder reads: it has learned no other."""
+
+UNREAD = -3.0
+"""The log odds of a passage of which nothing was read, since other passages have more of the question's terms."""
 
 CONTEXT_COUNTS = 0.5
 """The weight of a term that only the context or the title contains."""
 
+_READING_PROMISES = 0.6
 _SHORTEST = 2
 _NEARLY_SURE = 1e-6
+
+
+Readings = Mapping[int, tuple[ReadWindow, ...]]
+"""The windows that the cross-encoder read of a passage, by the passage's place; without those that it does not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,35 +53,122 @@ class _Unit:
     context: str
     text: str
     cover: float
+    reading: float = 0.0
+
+    @property
+    def promise(self) -> float:
+        """How much it promises before it is embedded."""
+        return round(self.cover + _READING_PROMISES * self.reading, 9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankQuery:
     """What the reranker knows of a question; `names` are the terms of its proper names."""
 
+    text: str
     vector: NDArray[np.float32]
     weights: Mapping[str, float]
     names: frozenset[str]
 
 
 async def rerank_locally(
-    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence]
+    embedder: Embedder,
+    query: RerankQuery,
+    evidence: Sequence[Evidence],
+    *,
+    cross_encoder: CrossEncoder | None = None,
 ) -> tuple[Evidence, ...]:
-    """Return the evidence in the same order, each with its highlights and the relevance that they give it."""
-    parts = _units([entry.chunk for entry in evidence], query.weights)
-    vectors = (
-        await embedder.embed_documents([_embedding_text(part) for part in parts]) if parts else None
-    )
-    similarities: list[float] = (
-        [] if vectors is None else np.asarray(vectors @ query.vector, float).tolist()
-    )
-    found: dict[int, list[Highlight]] = {}
-    for part, similarity in zip(parts, similarities, strict=True):
-        found.setdefault(part.place, []).append(_highlight(part, similarity))
+    """Return the evidence in the same order, each with its highlights and its relevance; raise `ModelFailed`."""
+    readings = await _read(cross_encoder, query, evidence) if cross_encoder else {}
+    highlights = await _highlights(embedder, query, evidence, readings)
     return tuple(
-        _with_relevance(query, entry, _best(found.get(place, [])))
-        for place, entry in enumerate(evidence)
+        _with_relevance(query, replace(entry, highlights=tuple(own)), readings.get(place))
+        for place, (entry, own) in enumerate(zip(evidence, highlights, strict=True))
     )
+
+
+async def measure_passages(
+    embedder: Embedder,
+    query: RerankQuery,
+    evidence: Sequence[Evidence],
+    cross_encoder: CrossEncoder,
+) -> list[Floats]:
+    """Return the measures of each passage, (`weights.READ`,), as `rerank_locally` weighs them: what weights are fitted on."""
+    readings = await _read(cross_encoder, query, evidence)
+    highlights = await _highlights(embedder, query, evidence, readings)
+    return [
+        read_features(query, replace(entry, highlights=tuple(own)), readings.get(place, ()))
+        for place, (entry, own) in enumerate(zip(evidence, highlights, strict=True))
+    ]
+
+
+async def _highlights(
+    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence], readings: Readings
+) -> list[list[Highlight]]:
+    """Return each passage's highlights, best first."""
+    parts = [
+        replace(part, reading=_reading_at(part.start, readings.get(part.place, ())))
+        for part in _units([entry.chunk for entry in evidence], query.weights)
+    ]
+    similarities = await _similarities(embedder, query, _embedded(parts, readings))
+    found: list[list[Highlight]] = [[] for _ in evidence]
+    for part in parts:
+        similarity = similarities.get((part.place, part.start), 0.0)
+        found[part.place].append(_highlight(part, similarity))
+    return [_best(some) for some in found]
+
+
+async def _read(
+    cross_encoder: CrossEncoder, query: RerankQuery, evidence: Sequence[Evidence]
+) -> Readings:
+    places = [
+        place for place, entry in enumerate(evidence) if entry.chunk.language == READ_LANGUAGE
+    ]
+    passages = [
+        ReadablePassage(head=_head(evidence[place].chunk), text=evidence[place].chunk.text)
+        for place in places
+    ]
+    windows = await cross_encoder.read(query.text, passages, query.weights)
+    return dict(zip(places, windows, strict=True))
+
+
+def _head(chunk: Chunk) -> str:
+    return " › ".join(dict.fromkeys((chunk.title, *chunk.locator.section)))
+
+
+def _reading_at(start: int, windows: Sequence[ReadWindow]) -> float:
+    """Return the probability, uncalibrated, that the window around this character answers; 0 where none was read."""
+    return next((sigmoid(each.logit) for each in windows if each.start <= start < each.end), 0.0)
+
+
+def _embedded(parts: Sequence[_Unit], readings: Readings) -> list[_Unit]:
+    """Return the units to embed: all of the passages that were not read, of the others the most promising ones."""
+    ordered = sorted(
+        (part for part in parts if part.place in readings),
+        key=lambda part: (-part.promise, part.place, part.start),
+    )
+    firsts = {part.place: part for part in reversed(ordered)}
+    others = [part for part in ordered if part is not firsts[part.place]]
+    spare = max(0, EMBEDDED * len(readings) - len(firsts))
+    return [
+        *(part for part in parts if part.place not in readings),
+        *firsts.values(),
+        *others[:spare],
+    ]
+
+
+async def _similarities(
+    embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]
+) -> dict[tuple[int, int], float]:
+    """Return the cosine similarity of each of these units to the question, by passage and start."""
+    if not parts:
+        return {}
+    vectors = await embedder.embed_documents([_embedding_text(part) for part in parts])
+    similarities: list[float] = np.asarray(vectors @ query.vector, float).tolist()
+    return {
+        (part.place, part.start): similarity
+        for part, similarity in zip(parts, similarities, strict=True)
+    }
 
 
 def highlight_by_terms(
@@ -84,6 +187,12 @@ def highlight_by_terms(
         replace(entry, highlights=tuple(_best(found.get(place, []))))
         for place, entry in enumerate(evidence)
     )
+
+
+def read_features(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
+    """Return the measures of a passage that the cross-encoder read, (`weights.READ`,): the ones below, and the best window's log odds."""
+    reading = max((each.logit for each in windows), default=UNREAD)
+    return np.append(rerank_features(query, entry), reading)
 
 
 def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
@@ -112,16 +221,19 @@ def _highlight(part: _Unit, similarity: float) -> Highlight:
         end=part.end,
         coverage=round(part.cover, 6),
         similarity=round(max(0.0, similarity), 6),
+        reading=round(part.reading, 6),
     )
 
 
 def _with_relevance(
-    query: RerankQuery, entry: Evidence, highlights: Sequence[Highlight]
+    query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow] | None
 ) -> Evidence:
-    read = replace(entry, highlights=tuple(highlights))
-    fitted = learned.load_weights().rerank
-    logit = fitted.base + float(rerank_features(query, read) @ fitted.weights)
-    return replace(read, relevance=round(1 / (1 + math.exp(-logit)), 6))
+    fitted = learned.load_weights()
+    if windows is None:
+        judge, measures = fitted.rerank, rerank_features(query, entry)
+    else:
+        judge, measures = fitted.read, read_features(query, entry, windows)
+    return replace(entry, relevance=round(sigmoid(judge.base + float(measures @ judge.weights)), 6))
 
 
 def _missing_names(query: RerankQuery, chunk: Chunk) -> float:

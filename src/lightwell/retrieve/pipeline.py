@@ -19,7 +19,7 @@ from lightwell.domain.keywords import Keywords
 from lightwell.domain.query_analysis import QueryAnalysis, analyze_query
 from lightwell.domain.query_names import match_names
 from lightwell.domain.questions import GRAPH_CHANNELS, Channel, Fusion, Question
-from lightwell.ports import Embedder, Neighbourhood, Reranker, Vectors
+from lightwell.ports import CrossEncoder, Embedder, Neighbourhood, Reranker, Vectors
 from lightwell.records import search
 from lightwell.records.graph import entities
 from lightwell.records.llm_cache.cached_model import CachedModel
@@ -64,7 +64,7 @@ class Retriever:
 
     `embedder` embeds questions, `sentence_embedder` the sentences of passages: the same model, perhaps with a cache.
     `model` names keywords; without one they are the question's own words. `reranker` is an endpoint that scores
-    passages; without one `ranking` decides.
+    passages; without one `ranking` decides. `cross_encoder` reads the best passages for the local reranker.
     """
 
     stores: Stores
@@ -72,6 +72,7 @@ class Retriever:
     sentence_embedder: Embedder
     model: CachedModel | None = None
     reranker: Reranker | None = None
+    cross_encoder: CrossEncoder | None = None
     ranking: Ranking = Ranking()
 
     async def retrieve(
@@ -250,9 +251,17 @@ class Retriever:
         if not self.ranking.is_local:
             return local_reranker.highlight_by_terms(query.weights, evidence), note
         rerank_query = RerankQuery(
-            vector=query.vector, weights=query.weights, names=query.analysis.proper_name_terms
+            text=query.question.text,
+            vector=query.vector,
+            weights=query.weights,
+            names=query.analysis.proper_name_terms,
         )
-        scored = await local_reranker.rerank_locally(self.sentence_embedder, rerank_query, evidence)
+        scored = await local_reranker.rerank_locally(
+            self.sentence_embedder,
+            rerank_query,
+            evidence,
+            cross_encoder=self.cross_encoder if is_local else None,
+        )
         if is_local:
             return scored, note
         pairs = zip(scored, evidence, strict=True)

@@ -20,6 +20,9 @@ RELEVANCE = ("cosine", "cover", "impact", "names", "title", "together")
 RERANK = ("passage", "cover", "similarity", "title", "missing")
 """The measures of the local reranker in the order of their columns."""
 
+READ = (*RERANK, "reading")
+"""The same for a passage that the cross-encoder read."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logistic:
@@ -35,7 +38,7 @@ class Weights:
 
     `designations` is added to both where the question gives a document's designation; it is set by hand, since no
     evaluation set has such questions. `relevance` belongs to a candidate among others (`RELEVANCE`), `rerank` to a passage
-    that the local reranker scores (`RERANK`).
+    that the local reranker scores (`RERANK`), `read` to one that the cross-encoder read besides (`READ`).
     """
 
     first_pass: Floats
@@ -43,6 +46,7 @@ class Weights:
     designations: float
     relevance: Logistic
     rerank: Logistic
+    read: Logistic
 
 
 @cache
@@ -57,6 +61,7 @@ def load_weights() -> Weights:
         designations=float(page["by_hand"]["designations"]),
         relevance=_logistic(page["relevance"], RELEVANCE),
         rerank=_logistic(page["rerank"], RERANK),
+        read=_logistic(page["read"], READ),
     )
 
 

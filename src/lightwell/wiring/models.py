@@ -17,7 +17,7 @@ from lightwell.ingest.extract.llm_extractor import LLMExtractor
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.worker import with_batches_for
 from lightwell.models.meter import Meter, MeteredModel
-from lightwell.ports import ChatModel, Embedder, Reranker
+from lightwell.ports import ChatModel, CrossEncoder, Embedder, Reranker
 from lightwell.records.database import Database
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.pipeline import Ranking
@@ -126,6 +126,14 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
     return await stack.enter_async_context(
         rerankers.open_reranker(endpoint, calibration=calibration, meter=meter)
     )
+
+
+def open_cross_encoder(settings: Settings) -> CrossEncoder | None:
+    if settings.rerank != "local":
+        return None
+    from lightwell.models.cross_encoder import LocalCrossEncoder
+
+    return LocalCrossEncoder()
 
 
 def ranking(settings: Settings) -> Ranking:

@@ -14,7 +14,7 @@ from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import Embedder, Reranker
+from lightwell.ports import CrossEncoder, Embedder, Reranker
 from lightwell.records import access_classes, embedding_spaces, projects
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import Space
@@ -69,6 +69,7 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
         sentence_embedder=resources.sentence_embedder,
         keyword_model=keyword_model(settings, database, project_id, chat, meter),
         reranker=resources.reranker,
+        cross_encoder=resources.cross_encoder,
         ranking=ranking(settings),
     )
     return KnowledgeBase(context, retriever, _answer_generator(resources), summarizer=summaries)
@@ -122,6 +123,7 @@ def make_retriever(
     sentence_embedder: Embedder | None = None,
     keyword_model: CachedModel | None = None,
     reranker: Reranker | None = None,
+    cross_encoder: CrossEncoder | None = None,
     ranking: Ranking | None = None,
 ) -> Retriever:
     """Return a retriever over what this context ingests; without `keyword_model`, keywords are words of the question."""
@@ -138,6 +140,7 @@ def make_retriever(
         sentence_embedder=sentence_embedder or context.embedder,
         model=keyword_model,
         reranker=reranker,
+        cross_encoder=cross_encoder,
         ranking=ranking or Ranking(),
     )
 

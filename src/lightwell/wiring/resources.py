@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.models.meter import Meter
-from lightwell.ports import ChatModel, Embedder, Reranker
+from lightwell.ports import ChatModel, CrossEncoder, Embedder, Reranker
 from lightwell.records.database import Database
 from lightwell.settings import Settings, settings_from_environment
 from lightwell.wiring.database import open_database
 from lightwell.wiring.models import (
     chat_model,
     open_chat_connection,
+    open_cross_encoder,
     open_embedder,
     open_reranker,
     with_sentence_cache,
@@ -40,6 +41,7 @@ class Resources:
     chat: "Connection | None"
     answer_model: ChatModel | None
     reranker: Reranker | None
+    cross_encoder: CrossEncoder | None
     parser: Parser
     meter: Meter
 
@@ -74,6 +76,7 @@ async def open_resources(
             chat=chat,
             answer_model=around_model(model) if model and around_model else model,
             reranker=await open_reranker(chosen, stack, counted),
+            cross_encoder=open_cross_encoder(chosen),
             parser=stack.enter_context(closing(Parser(_parser_limits(chosen)))),
             meter=counted,
         )

@@ -1,0 +1,160 @@
+"""Fits what a passage that the cross-encoder read is judged by, on the development questions, and says how well it does.
+
+python benchmarks/fit_cross_encoder.py            # report what the shipped weights reach
+python benchmarks/fit_cross_encoder.py --write    # fit, write weights.toml, report
+
+The questions are those of `fit_reading`, with and without the passages that answer them, and those of the two
+collections of real documents: with the passages that are found, without the documents that answer, and the ones that no
+document answers. A question whose answer is in no passage that was found is left out. Only `split: dev` is used here.
+"""
+
+import argparse
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from fit_reading import SETS, SHOWN, Case, Kept, evidence, fitted, kept, report
+from fit_retrieval import WEIGHTS, page
+from retrieval_sets import EVALUATION, load
+from retrieval_store import Question, Store, opened, texts
+
+from lightwell.connectors.files import Files
+from lightwell.domain.evidence import Evidence, Retrieval
+from lightwell.domain.query_names import proper_name_terms
+from lightwell.evaluation.collection import (
+    TAGS,
+    CollectionQuestion,
+    PublicDocuments,
+    load_collection,
+)
+from lightwell.evaluation.correctness import holds_answer
+from lightwell.models.cross_encoder import LocalCrossEncoder
+from lightwell.ports import Embedder
+from lightwell.retrieve import calibration, fusion, local_reranker, signals
+from lightwell.retrieve import weights as learned
+from lightwell.retrieve.local_reranker import RerankQuery
+from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.weights import READ
+from lightwell.settings import Settings
+from lightwell.wiring import open_knowledge_base
+
+COLLECTIONS = ("govuk", "sourcegraph")
+ASKED = 100
+"""Development questions of a set, at most."""
+DEV = "dev"
+DEEP = 20
+
+
+async def measured(
+    embedder: Embedder, reader: LocalCrossEncoder, query: RerankQuery, found: Sequence[Evidence]
+) -> Floats:
+    """Return the measures of these passages, (passages, `READ`)."""
+    rows = await local_reranker.measure_passages(embedder, query, found, reader)
+    return np.array(rows).reshape(len(rows), len(READ))
+
+
+async def set_cases(
+    name: str, store: Store, embedder: Kept, reader: LocalCrossEncoder
+) -> list[Case]:
+    """Return development questions of a set, with the passages that answer them and without."""
+    made: list[Case] = []
+    for question in [each for each in store.questions if each.split == DEV and each.gold][:ASKED]:
+        for without in ((), question.gold):
+            query, found = _found(store, question, without)
+            table = await measured(embedder, reader, query, found)
+            made.append(Case(name=name, split=DEV, is_answerable=not without, table=table))
+    return made
+
+
+def _found(
+    store: Store, question: Question, without: Sequence[int]
+) -> tuple[RerankQuery, list[Evidence]]:
+    asked = store.ask(question, without=without)
+    first_pass = opened(asked, learned.load_weights())
+    scores = fusion.fuse(first_pass, texts(store, asked, first_pass), learned.load_weights())
+    relevance = calibration.calibrated_relevance(first_pass, scores)
+    weights = signals.rarity(asked.corpus).tolist()
+    query = RerankQuery(
+        text=question.text,
+        vector=np.asarray(question.vector, np.float32),
+        weights=dict(zip(asked.candidates.terms, weights, strict=True)),
+        names=proper_name_terms(question.text),
+    )
+    order = fusion.rank(scores, asked.candidates.keys)[:SHOWN]
+    return query, [
+        evidence(store.passages[int(asked.places[at])], float(relevance[at])) for at in order
+    ]
+
+
+async def collection_cases(
+    name: str, data: Path, embedder: Kept, reader: LocalCrossEncoder
+) -> list[Case]:
+    """Return the development questions of a collection: as they are, and without the documents that answer them."""
+    collection = load_collection(EVALUATION / "handbooks" / name, unpack_below=data / "documents")
+    settings = Settings(data=data, rerank="none")
+    made: list[Case] = []
+    async with open_knowledge_base(settings) as kb:
+        files = Files(root=collection.root, default_tags=TAGS)
+        await kb.ingest(PublicDocuments(files))
+        everybody = await kb.reader(TAGS)
+        for question in [each for each in collection.questions if each.split == DEV]:
+            retrieval = await kb.search(question.text, everybody, limit=DEEP)
+            vector = await embedder.embed_query(question.text)
+            query = RerankQuery(
+                text=question.text,
+                vector=vector[0],
+                weights=retrieval.weights,
+                names=retrieval.analysis.proper_name_terms,
+            )
+            for is_answerable, found in _asked(question, retrieval):
+                table = await measured(embedder, reader, query, found)
+                made.append(Case(name=name, split=DEV, is_answerable=is_answerable, table=table))
+    return made
+
+
+def _asked(
+    question: CollectionQuestion, retrieval: Retrieval
+) -> list[tuple[bool, Sequence[Evidence]]]:
+    found = retrieval.evidence
+    if not question.is_answerable:
+        return [(False, found[:SHOWN])]
+    without = [entry for entry in found if entry.chunk.url not in question.gold]
+    told = "\n".join(entry.chunk.text for entry in found[:SHOWN])
+    is_held = holds_answer(question.groups, told)
+    return [*([(True, found[:SHOWN])] if is_held else []), (False, without[:SHOWN])]
+
+
+async def all_cases(cache: Path) -> list[Case]:
+    """Return the cases of all sets and collections."""
+    embedder, reader = kept(cache), LocalCrossEncoder()
+    made: list[Case] = []
+    for name in COLLECTIONS:
+        made += await collection_cases(name, cache / name, embedder, reader)
+    for name in SETS:
+        made += await set_cases(name, load(name, cache), embedder, reader)
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="fit and write the weights")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lightwell-benchmarks"
+    )
+    options = parser.parse_args()
+    if not EVALUATION.is_dir():
+        print(f"skipped: there is no evaluation data at {EVALUATION}")
+        return
+    asked = asyncio.run(all_cases(options.cache))
+    if options.write:
+        weights = replace(learned.load_weights(), read=fitted(asked, READ))
+        WEIGHTS.write_text(page(weights), encoding="utf-8")
+        learned.load_weights.cache_clear()
+    report(asked, learned.load_weights().read)
+
+
+if __name__ == "__main__":
+    main()
