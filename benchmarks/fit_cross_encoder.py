@@ -36,13 +36,13 @@ from lightwell.ports import Embedder
 from lightwell.retrieve import calibration, fusion, local_reranker, signals
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.local_reranker import RerankQuery
-from lightwell.retrieve.signals import Floats
+from lightwell.retrieve.sparse import Floats
 from lightwell.retrieve.weights import READ
 from lightwell.settings import Settings
 from lightwell.wiring import open_knowledge_base
 
 COLLECTIONS = ("govuk", "sourcegraph")
-ASKED = 100
+ASKED = 50
 """Development questions of a set, at most."""
 DEV = "dev"
 DEEP = 20

@@ -33,7 +33,7 @@ from lightwell.ports import Message
 from lightwell.records.database import Database
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
-from lightwell.testing.models import ScriptedModel
+from lightwell.testing.models import ScriptedCrossEncoder, ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
 from tests.generation import examples
@@ -958,6 +958,26 @@ async def test_a_guessed_name_confirms_nothing(
     assert await _graph(full) == await _graph(own)
     merged = await full.kb.graph.entity(await full.kb.reader(BOTH), "Acme Corp")
     assert merged.entity.name == "Project Falcon"
+
+
+async def test_the_cross_encoder_reads_only_what_the_reader_sees(database: Database) -> None:
+    texts = ("Acme Corp ordered pumps in March.", "Acme Corp met Jane Smith about pumps.")
+    hidden_text = "Acme Corp ordered pumps in March from Osprey."
+    own, both = await project_on(database, "own"), await project_on(database, "both")
+    readings: list[list[str]] = []
+    for project, hidden in ((own, ()), (both, (hidden_text,))):
+        documents = [
+            *(make_document(f"{n}.md", text, OWN, title=str(n)) for n, text in enumerate(texts)),
+            *(make_document("s.md", text, SECRET, title="s") for text in hidden),
+        ]
+        await project.kb.ingest(InMemorySource(documents=tuple(documents)))
+        cross_encoder = ScriptedCrossEncoder(len)
+        retriever = make_retriever(project.context, cross_encoder=cross_encoder)
+        kb = KnowledgeBase(project.context, retriever, AnswerGenerator(model=None))
+        await kb.search("Who ordered pumps from Osprey in March?", await kb.reader(OWN))
+        readings.append(cross_encoder.texts)
+    assert readings[0] == readings[1]
+    assert sorted(text.partition("\n")[2] for text in readings[0]) == sorted(texts)
 
 
 async def test_which_document_is_read_first_does_not_decide_the_order(database: Database) -> None:

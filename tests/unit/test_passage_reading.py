@@ -8,18 +8,20 @@ from uuid import UUID
 import numpy as np
 import pytest
 
+from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
 from lightwell.ports import Vectors
 from lightwell.retrieve.local_reranker import (
+    EMBEDDED,
     MAX_COMPARED,
     RerankQuery,
     rerank_features,
     rerank_locally,
 )
-from lightwell.retrieve.weights import RERANK, load_weights
-from lightwell.testing.models import HashEmbedder
+from lightwell.retrieve.weights import READ, RERANK, load_weights
+from lightwell.testing.models import HashEmbedder, ScriptedCrossEncoder
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 WEIGHTS = {"discount": 2.0, "nordwind": 3.0, "receiv": 1.0}
@@ -113,13 +115,54 @@ async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
     assert rerank_features(nobody, passage("Soup."))[RERANK.index("missing")] == 0
 
 
+async def read(
+    embedder: HashEmbedder, entry: Evidence, logit: float | None
+) -> tuple[Evidence, list[str]]:
+    """Return the passage as it is judged with a cross-encoder that says this of it, and what that one was given."""
+    reader = ScriptedCrossEncoder(lambda _: logit)
+    [scored] = await rerank_locally(embedder, await asked(), [entry], cross_encoder=reader)
+    return scored, reader.texts
+
+
+async def test_what_the_cross_encoder_says_decides() -> None:
+    found = {
+        logit: (await read(HashEmbedder(), passage(DISCOUNT), logit))[0]
+        for logit in (4.0, None, -4.0)
+    }
+    assert found[4.0].relevance > found[None].relevance + 0.3
+    assert found[-4.0].relevance < found[None].relevance
+    assert found[4.0].highlights[0].reading == pytest.approx(sigmoid(4.0), abs=1e-6)
+    assert found[None].highlights[0].reading == 0
+
+
+async def test_a_passage_in_another_language_is_not_read() -> None:
+    german = passage(DISCOUNT)
+    german = replace(german, chunk=replace(german.chunk, language="de"))
+    scored, texts = await read(HashEmbedder(), german, -4.0)
+    assert texts == []
+    assert scored.relevance == await relevance(german)
+
+
+async def test_of_a_passage_that_was_read_few_units_are_embedded() -> None:
+    embedder = Counting()
+    filler = " ".join(f"Item {n} is of another kind." for n in range(40))
+    scored, _ = await read(embedder, passage(f"{filler} {DISCOUNT}"), 1.0)
+    assert embedder.asked == EMBEDDED
+    assert len(scored.highlights) == MAX_COMPARED
+    best = scored.highlights[0]
+    assert scored.chunk.text[best.start : best.end].startswith("Nordwind receives")
+
+
 async def test_nothing_speaks_to_nothing() -> None:
     assert await rerank_locally(HashEmbedder(), await asked(), []) == ()
     [entry] = await rerank_locally(HashEmbedder(), await asked(), [passage("")])
     assert entry.highlights == ()
 
 
-def test_only_what_is_missing_counts_against_a_passage() -> None:
-    fitted = dict(zip(RERANK, load_weights().rerank.weights, strict=True))
-    assert fitted.pop("missing") < 0
+@pytest.mark.parametrize("measures", [RERANK, READ])
+def test_only_what_is_missing_counts_against_a_passage(measures: Sequence[str]) -> None:
+    weights = load_weights()
+    judge = weights.rerank if measures is RERANK else weights.read
+    fitted = dict(zip(measures, judge.weights, strict=True))
+    assert fitted.pop("missing") <= 0
     assert np.all(np.array(list(fitted.values())) >= 0)

@@ -5,13 +5,13 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.ports import Message, Reply, Usage, Vectors
+from lightwell.ports import Message, ReadablePassage, ReadWindow, Reply, Usage, Vectors
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
 
@@ -57,6 +57,28 @@ class SentRequest:
 
 ScriptedReply = str | ModelFailed
 """What a scripted model replies, or how it fails."""
+
+
+@dataclass(frozen=True)
+class ScriptedCrossEncoder:
+    """A cross-encoder that reads each passage as one window, and says of it what `logit_of` its text returns; None: unread.
+
+    `texts` are those that it was given.
+    """
+
+    logit_of: Callable[[str], float | None]
+    texts: list[str] = field(default_factory=list[str])
+
+    async def read(
+        self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
+    ) -> list[tuple[ReadWindow, ...]]:
+        """Return one window for each passage, none for one that is not read."""
+        self.texts.extend(f"{each.head}\n{each.text}" for each in passages)
+        return [self._window(each.text) for each in passages]
+
+    def _window(self, text: str) -> tuple[ReadWindow, ...]:
+        logit = self.logit_of(text)
+        return () if logit is None else (ReadWindow(start=0, end=len(text), logit=logit),)
 
 
 class ScriptedModel:

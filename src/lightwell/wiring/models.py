@@ -129,7 +129,8 @@ async def open_reranker(settings: Settings, stack: AsyncExitStack, meter: Meter)
 
 
 def open_cross_encoder(settings: Settings) -> CrossEncoder | None:
-    if settings.rerank != "local":
+    """Return the bundled cross-encoder, also for a reranking endpoint, which it stands in for when that fails."""
+    if settings.rerank == "none":
         return None
     from lightwell.models.cross_encoder import LocalCrossEncoder
 
