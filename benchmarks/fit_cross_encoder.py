@@ -11,7 +11,7 @@ document answers. A question whose answer is in no passage that was found is lef
 import argparse
 import asyncio
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +44,8 @@ from lightwell.wiring import open_knowledge_base
 COLLECTIONS = ("govuk", "sourcegraph")
 ASKED = 50
 """Development questions of a set, at most."""
+ANSWERABLE = 0.6
+"""The share of questions that is taken to be answerable: with it as many unanswerable ones are refused as before."""
 DEV = "dev"
 DEEP = 20
 
@@ -127,14 +129,14 @@ def _asked(
     return [*([(True, found[:SHOWN])] if is_held else []), (False, without[:SHOWN])]
 
 
-async def all_cases(cache: Path) -> list[Case]:
-    """Return the cases of all sets and collections."""
+async def all_cases(stores: Mapping[str, Store], cache: Path) -> list[Case]:
+    """Return the cases of all collections and of these sets."""
     embedder, reader = kept(cache), LocalCrossEncoder()
     made: list[Case] = []
     for name in COLLECTIONS:
         made += await collection_cases(name, cache / name, embedder, reader)
-    for name in SETS:
-        made += await set_cases(name, load(name, cache), embedder, reader)
+    for name, store in stores.items():
+        made += await set_cases(name, store, embedder, reader)
     return made
 
 
@@ -148,9 +150,10 @@ def main() -> None:
     if not EVALUATION.is_dir():
         print(f"skipped: there is no evaluation data at {EVALUATION}")
         return
-    asked = asyncio.run(all_cases(options.cache))
+    stores = {name: load(name, options.cache) for name in SETS}
+    asked = asyncio.run(all_cases(stores, options.cache))
     if options.write:
-        weights = replace(learned.load_weights(), read=fitted(asked, READ))
+        weights = replace(learned.load_weights(), read=fitted(asked, READ, ANSWERABLE))
         WEIGHTS.write_text(page(weights), encoding="utf-8")
         learned.load_weights.cache_clear()
     report(asked, learned.load_weights().read)

@@ -164,17 +164,19 @@ def evidence(passage: Passage, relevance: float) -> Evidence:
     return Evidence(chunk=chunk, relevance=relevance, score=0.0, cosine_distance=None)
 
 
-def fitted(asked: Sequence[Case], measures: Sequence[str] = RERANK) -> Logistic:
+def fitted(
+    asked: Sequence[Case], measures: Sequence[str] = RERANK, answerable: float = ANSWERABLE
+) -> Logistic:
     """Return the weights under which the best passage says whether a question is answerable.
 
-    `measures` are the columns of the tables. Sets count alike. Measures count for a passage, those `AGAINST` it against.
+    `measures` are the columns of the tables, `answerable` is the share of answerable questions. Sets count alike. Measures count for a passage, those `AGAINST` it against.
     """
     tables = [each.table for each in asked]
     size = np.concatenate(tables).std(axis=0) + 1e-9
     right = np.array([each.is_answerable for each in asked], float)
     kinds = [(each.name, each.is_answerable) for each in asked]
     share = np.array([1 / kinds.count(kind) for kind in kinds]) / len({name for name, _ in kinds})
-    share *= np.where(right == 1, ANSWERABLE, 1 - ANSWERABLE)
+    share *= np.where(right == 1, answerable, 1 - answerable)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         best = np.array([max(table / size, key=lambda row: row @ weights[1:]) for table in tables])

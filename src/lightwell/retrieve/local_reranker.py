@@ -190,9 +190,18 @@ def highlight_by_terms(
 
 
 def read_features(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
-    """Return the measures of a passage that the cross-encoder read, (`weights.READ`,): the ones below, and the best window's log odds."""
-    reading = max((each.logit for each in windows), default=UNREAD)
-    return np.append(rerank_features(query, entry), reading)
+    """Return the measures of a passage that the cross-encoder read, (`weights.READ`,).
+
+    They are the log odds that the measures below give it; how similar its best unit is; and the best window's log odds.
+    """
+    fitted = learned.load_weights().rerank
+    return np.array(
+        [
+            fitted.base + float(rerank_features(query, entry) @ fitted.weights),
+            max((each.similarity for each in entry.highlights), default=0.0),
+            max((each.logit for each in windows), default=UNREAD),
+        ]
+    )
 
 
 def rerank_features(query: RerankQuery, entry: Evidence) -> Floats:
