@@ -70,7 +70,7 @@ def test_a_joined_passage_is_the_documents_published_text_and_knows_its_places()
     first, second = chunk(0), chunk(1)
     [passage] = group(second, first)
     whole = join_passage(passage)
-    assert whole.text == "One speaks of wells.  Two speaks of light."
+    assert whole.text == "One speaks of wells.\n\nTwo speaks of light."
     assert whole.text[second.locator.start :] == second.text
     assert whole.id == second.id
     assert passage.members == (first, second)
