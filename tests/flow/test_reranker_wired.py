@@ -10,7 +10,7 @@ import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Confidence
 from lightwell.domain.errors import Invalid
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.models.cross_encoder import LocalCrossEncoder
+from lightwell.models import cross_encoder
 from lightwell.retrieve.rerank import UNANSWERED
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import Behaviour, FakeEndpoint
@@ -104,7 +104,7 @@ async def test_the_bundled_cross_encoder_judges_what_answers(
 ) -> None:
     says = {"logit": 6.0}
     scripted = ScriptedCrossEncoder(lambda _: says["logit"])
-    monkeypatch.setattr(LocalCrossEncoder, "read", lambda _, *given: scripted.read(*given))
+    monkeypatch.setattr(cross_encoder, "LocalCrossEncoder", lambda: scripted)
     with FakeEndpoint().running() as fake:
         async with base(named(database_url, fake, rerank="local")) as kb:
             reader = await kb.reader(["team:sales"])

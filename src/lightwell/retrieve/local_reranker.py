@@ -79,7 +79,9 @@ async def rerank_locally(
     cross_encoder: CrossEncoder | None = None,
 ) -> tuple[Evidence, ...]:
     """Return the evidence in the same order, each with its highlights and its relevance; raise `ModelFailed`."""
-    readings = await _read(cross_encoder, query, evidence) if cross_encoder else {}
+    readings: Readings = {}
+    if cross_encoder is not None:
+        readings = await _read(cross_encoder, query, evidence)
     highlights = await _highlights(embedder, query, evidence, readings)
     return tuple(
         _with_relevance(query, replace(entry, highlights=tuple(own)), readings.get(place))
