@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
 from lightwell.evaluation.correctness import holds_answer
 from lightwell.models import cross_encoder
 from lightwell.models.cross_encoder import LocalCrossEncoder
-from lightwell.ports import ReadablePassage, ReadWindow
 
 SHOWN = 5
 _ALL = 1000

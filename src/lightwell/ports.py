@@ -18,6 +18,7 @@ from lightwell.domain.access import Reader
 from lightwell.domain.documents import ChunkDraft, NewDocument
 from lightwell.domain.graph import Extraction, ProfileSubject
 from lightwell.domain.ids import ChunkId, ClassId, EntityId, RelationId, SpaceId
+from lightwell.domain.reranking import ReadablePassage, ReadWindow, RerankedPassage
 
 Vectors = NDArray[np.float32]
 """Shape (texts, dimension), each row of length 1, in the order of the texts."""
@@ -162,14 +163,6 @@ class Extractor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RerankedPassage:
-    """A passage, by its index in the input from 0, and its calibrated relevance in [0, 1]."""
-
-    index: int
-    relevance: float
-
-
 class Reranker(Protocol):
     """Scores passages by relevance to a question."""
 
@@ -178,33 +171,11 @@ class Reranker(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadablePassage:
-    """A passage as a cross-encoder reads it: `head` says where `text` stands (its title and headings)."""
-
-    head: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadWindow:
-    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers."""
-
-    start: int
-    end: int
-    logit: float
-
-
 class CrossEncoder(Protocol):
-    """Reads a question and a part of a passage together, and says whether the part answers the question."""
-
     async def read(
         self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
     ) -> list[tuple[ReadWindow, ...]]:
-        """Return the windows of each passage that were read, in their order; raise `ModelFailed`.
-
-        `weights` are the question's terms with their rarity; they decide which windows are worth reading.
-        """
+        """Read the question with windows of each passage, chosen by the weights of its terms; return them; raise `ModelFailed`."""
         ...
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from lightwell.domain.errors import ModelFailed
+from lightwell.domain.reranking import ReadablePassage
 from lightwell.models.cross_encoder import (
     HEAD_TOKENS,
     QUESTION_TOKENS,
@@ -16,7 +17,6 @@ from lightwell.models.cross_encoder import (
     load_window_cutter,
     select_windows,
 )
-from lightwell.ports import ReadablePassage
 
 LEAVE = "Everybody has 25 days of annual leave. "
 LONG = f"# Time off\n\n{LEAVE * 40}\n\n## Pets\n\nYou may bring:\n\n- dogs\n- cats\n"

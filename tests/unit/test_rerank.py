@@ -11,7 +11,7 @@ from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.ports import RerankedPassage
+from lightwell.domain.reranking import RerankedPassage
 from lightwell.retrieve.rerank import LONGEST_PASSAGE, UNANSWERED, rerank
 
 QUESTION = "What is the price?"

@@ -19,8 +19,8 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
 from lightwell.models.local import VOCABULARY, VOCABULARY_SHA256, read_verified
-from lightwell.ports import ReadablePassage, ReadWindow
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 

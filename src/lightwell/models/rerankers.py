@@ -16,6 +16,7 @@ from pydantic import AliasChoices, BaseModel, Field, SecretStr, TypeAdapter, Val
 
 from lightwell.domain.calibration import Calibration, sigmoid
 from lightwell.domain.errors import Invalid, ModelFailed
+from lightwell.domain.reranking import RerankedPassage
 from lightwell.domain.usage import OperationType
 from lightwell.models import failures
 from lightwell.models.clock import Clock
@@ -23,7 +24,6 @@ from lightwell.models.endpoint import gather_or_cancel, without_secrets
 from lightwell.models.failures import Address, Failure
 from lightwell.models.limiter import Limiter, Limits, Priority, Slot
 from lightwell.models.meter import Meter
-from lightwell.ports import RerankedPassage
 from lightwell.text.tokens import token_count
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import Evidence, Highlight
-from lightwell.ports import CrossEncoder, Embedder, ReadablePassage, ReadWindow
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from lightwell.ports import CrossEncoder, Embedder
 from lightwell.retrieve import weights as learned
 from lightwell.retrieve.signals import title_terms
 from lightwell.retrieve.sparse import Floats

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.ports import Message, ReadablePassage, ReadWindow, Reply, Usage, Vectors
+from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from lightwell.ports import Message, Reply, Usage, Vectors
 from lightwell.text.terms import terms
 from lightwell.text.tokens import token_count
 

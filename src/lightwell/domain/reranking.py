@@ -1,0 +1,28 @@
+"""What rerankers and the cross-encoder are given, and what they say."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankedPassage:
+    """A passage, by its index in the input from 0, and its calibrated relevance in [0, 1]."""
+
+    index: int
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadablePassage:
+    """A passage as a cross-encoder reads it: `head` says where `text` stands (its title and headings)."""
+
+    head: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadWindow:
+    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers."""
+
+    start: int
+    end: int
+    logit: float
