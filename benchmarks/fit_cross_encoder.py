@@ -78,7 +78,7 @@ def _found(
     first_pass = opened(asked, learned.load_weights())
     scores = fusion.fuse(first_pass, texts(store, asked, first_pass), learned.load_weights())
     relevance = calibration.calibrated_relevance(first_pass, scores)
-    weights = signals.rarity(asked.corpus).tolist()
+    weights = signals.inverse_document_frequencies(asked.corpus).tolist()
     query = RerankQuery(
         text=question.text,
         vector=np.asarray(question.vector, np.float32),

@@ -121,7 +121,7 @@ async def measured(
     first_pass = opened(asked, learned.load_weights())
     scores = fusion.fuse(first_pass, texts(store, asked, first_pass), learned.load_weights())
     relevance = calibration.calibrated_relevance(first_pass, scores)
-    weights = signals.rarity(asked.corpus).tolist()
+    weights = signals.inverse_document_frequencies(asked.corpus).tolist()
     as_read = RerankQuery(
         text=question.text,
         vector=np.asarray(question.vector, np.float32),

@@ -156,7 +156,7 @@ class Store:
         return everything, corpus
 
     def _drawn(self, everything: Candidates, corpus: Corpus, is_there: Flags) -> Places:
-        words = np.where(is_there, signals.impacts(everything, corpus).sum(axis=1), 0.0)
+        words = np.where(is_there, signals.bm25_by_term(everything, corpus).sum(axis=1), 0.0)
         cosine = np.where(is_there, everything.cosine, -1.0)
         by_words = _best(words)[:BEST]
         best = _best(signals.min_max(words) + signals.min_max(cosine))[:NEAR]

@@ -324,7 +324,7 @@ def test_help_lists_commands_in_the_order_of_use(run: Run) -> None:
     commands = shown.partition("Commands:\n")[2].partition("Examples:")[0]
     names = [line.split()[0] for line in commands.splitlines() if line[2:3].strip()]
     assert names[:8] == "demo ingest ask search brief chat conversations documents".split()
-    assert len(names) == len(set(names)) == 20
+    assert len(names) == len(set(names)) == 22
 
 
 @pytest.mark.parametrize("function", [KnowledgeBase.ingest, open_knowledge_base])

@@ -13,7 +13,7 @@ from lightwell.ingest.extract import identifying, names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
 from lightwell.text import dates, facts, injection, terms
 from lightwell.text.blocks import blocks
-from lightwell.text.injection import is_injection
+from lightwell.text.injection import is_inside_injection
 from lightwell.text.markup import strip_markup
 from lightwell.text.pieces import Bounds, Size, piece_around
 from lightwell.text.sentences import sentence_spans
@@ -46,7 +46,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "telling.says_something": cues.has_content,
     "telling.openness": lambda text: cues.open_issue_score(text, text),
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
-    "orders.is_order": lambda text: is_injection(text, len(text) - 1),
+    "orders.is_order": lambda text: is_inside_injection(text, len(text) - 1),
     "senses.is_altered": lambda text: changes_modality(text, text, denies=False),
     "injection.normalize_lookalikes": injection.normalize_lookalikes,
     "terms.terms": terms.terms,

@@ -43,24 +43,26 @@ def corpus(term_counts: list[float], entity_counts: list[float] | None = None) -
 
 
 def test_a_term_is_the_heavier_the_fewer_chunks_hold_it() -> None:
-    none, few, many, all_of_them = signals.rarity(corpus([0, 2, 50, 100]))
+    none, few, many, all_of_them = signals.inverse_document_frequencies(corpus([0, 2, 50, 100]))
     assert none > few > many > all_of_them > 0
 
 
 def test_impacts_are_bm25() -> None:
     # One term in 10 of 100 chunks, twice in a chunk of mean length, worked by hand.
-    impact = signals.impacts(candidates([[2.0]]), corpus([10]))[0, 0]
+    impact = signals.bm25_by_term(candidates([[2.0]]), corpus([10]))[0, 0]
     assert impact == pytest.approx(np.log(1 + 90.5 / 10.5) * 2 / (2 + 1.2))
 
 
 def test_a_longer_chunk_makes_less_of_a_term() -> None:
     both = candidates([[2.0], [2.0]])
-    short, long = signals.impacts(replace(both, lengths=np.array([5.0, 50.0])), corpus([10]))[:, 0]
+    short, long = signals.bm25_by_term(replace(both, lengths=np.array([5.0, 50.0])), corpus([10]))[
+        :, 0
+    ]
     assert short > long > 0
 
 
 def test_cover_is_the_share_of_the_rarity_held() -> None:
-    held = signals.cover(candidates([[1, 1], [8, 0], [0, 0]]), corpus([10, 10]))
+    held = signals.term_coverage(candidates([[1, 1], [8, 0], [0, 0]]), corpus([10, 10]))
     assert held.tolist() == pytest.approx([1.0, 0.5, 0.0])
 
 
@@ -68,7 +70,7 @@ def test_cover_is_the_share_of_the_rarity_held() -> None:
 def test_one_more_term_never_covers_less(held: list[bool], more: int) -> None:
     fuller = [*held]
     fuller[more] = True
-    less, as_much = signals.cover(
+    less, as_much = signals.term_coverage(
         candidates([[float(each) for each in held], [float(each) for each in fuller]]),
         corpus([0, 3, 40, 100]),
     )

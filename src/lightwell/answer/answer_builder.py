@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from lightwell.answer.extractive import quotable_candidates
+from lightwell.answer.extractive import list_quotable_units
 from lightwell.answer.quotes import (
     NEAREST_PIECE,
     Quote,
@@ -100,7 +100,7 @@ class AnswerBuilder:
 
 def nearest_citations(retrieval: Retrieval) -> tuple[Citation, ...]:
     """Return citations of the best piece of each of the three best passages, by relevance, numbered from 1."""
-    candidates = quotable_candidates(retrieval)
+    candidates = list_quotable_units(retrieval)
     found: list[Citation] = []
     best = sorted(retrieval.evidence, key=lambda entry: -entry.relevance)[:_MAX_NEAREST]
     for number, entry in enumerate(best, start=1):

@@ -32,7 +32,7 @@ from lightwell.text.answer_types import (
     terms_answered_by_type,
 )
 from lightwell.text.dates import MONTH_TERMS, find_dates
-from lightwell.text.injection import is_injection
+from lightwell.text.injection import is_inside_injection
 from lightwell.text.terms import terms, words
 
 MAX_QUOTES = 4
@@ -64,7 +64,7 @@ _NEXT_LINE = re.compile(r"[^\S\n]*+\n\s*+([ \t:|-]*+)(?:\n|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class QuotableUnit:
     """A unit of the evidence that may be quoted, and how well it answers the question.
 
     `own_terms` are the question's terms in the unit, `context_terms` those only in its headings and title, `implied_terms` those
@@ -106,7 +106,7 @@ def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
     the question, or contain what is asked for about a name that the first one brought up. A question of several parts
     has one piece for each. Where the question names a date, units about other dates do not answer.
     """
-    candidates = quotable_candidates(retrieval)
+    candidates = list_quotable_units(retrieval)
     if reported := _reported_instructions(candidates, retrieval):
         wanted = frozenset(retrieval.weights)
         return [_sentence(narrow(each.quote, wanted)) for each in reported]
@@ -115,7 +115,7 @@ def extract_pieces(retrieval: Retrieval) -> list[SupportedSentence]:
         return _answer_pieces(candidates, retrieval)
     pieces: list[SupportedSentence] = []
     for part in parts[:_MAX_PARTS]:
-        best = _select_answering(quotable_candidates(part), part)[:1]
+        best = _select_answering(list_quotable_units(part), part)[:1]
         pieces += [
             quote_piece(each.quote, part)
             for each in best
@@ -155,7 +155,7 @@ def _weights_of(text: str, retrieval: Retrieval) -> dict[str, float]:
     return {term: weight for term, weight in retrieval.weights.items() if term in own}
 
 
-def _answer_pieces(candidates: list[Candidate], retrieval: Retrieval) -> list[SupportedSentence]:
+def _answer_pieces(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[SupportedSentence]:
     ordered = _select_answering(candidates, retrieval)
     if not ordered:
         return []
@@ -170,7 +170,7 @@ def _answer_pieces(candidates: list[Candidate], retrieval: Retrieval) -> list[Su
     return [first, quote_piece(second.quote, retrieval)]
 
 
-def _select_answering(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _select_answering(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:
     """Return the units that answer, the best first.
 
     Where the best one stands in a passage below the threshold, only units of passages above it remain.
@@ -186,8 +186,8 @@ def _select_answering(candidates: list[Candidate], retrieval: Retrieval) -> list
 
 
 def _select_second(
-    best: Candidate, first: SupportedSentence, others: list[Candidate], retrieval: Retrieval
-) -> Candidate | None:
+    best: QuotableUnit, first: SupportedSentence, others: list[QuotableUnit], retrieval: Retrieval
+) -> QuotableUnit | None:
     """Return the unit whose piece adds to the first one, or None."""
     covered = frozenset(terms(first.text)) | best.context_terms
     document = best.quote.evidence.chunk.document_id
@@ -201,7 +201,7 @@ def _select_second(
     return None
 
 
-def quotable_candidates(retrieval: Retrieval) -> list[Candidate]:
+def list_quotable_units(retrieval: Retrieval) -> list[QuotableUnit]:
     """Return every unit of the evidence that says something by itself, in the order of the evidence.
 
     Without injected instructions, unless the question asks what a message says; a passage whose best unit is one is left
@@ -225,11 +225,15 @@ def _trusted_evidence(retrieval: Retrieval) -> list[Evidence]:
     return [
         entry
         for entry in retrieval.evidence
-        if not any(is_injection(entry.chunk.text, each.start) for each in entry.highlights[:1])
+        if not any(
+            is_inside_injection(entry.chunk.text, each.start) for each in entry.highlights[:1]
+        )
     ]
 
 
-def _reported_instructions(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _reported_instructions(
+    candidates: list[QuotableUnit], retrieval: Retrieval
+) -> list[QuotableUnit]:
     """Return the injected instructions that the question asks about, and what else answers; [] without an instruction.
 
     What covers most of the question comes first; of equals, the instruction.
@@ -251,8 +255,8 @@ def _reported_instructions(candidates: list[Candidate], retrieval: Retrieval) ->
     return ordered[:MAX_QUOTES]
 
 
-def _is_injection(candidate: Candidate) -> bool:
-    return is_injection(candidate.quote.evidence.chunk.text, candidate.quote.start)
+def _is_injection(candidate: QuotableUnit) -> bool:
+    return is_inside_injection(candidate.quote.evidence.chunk.text, candidate.quote.start)
 
 
 def is_heading(quote: Quote) -> bool:
@@ -260,11 +264,13 @@ def is_heading(quote: Quote) -> bool:
     return _is_heading(quote, _headings(quote.evidence.chunk))
 
 
-def _candidates(entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer) -> list[Candidate]:
+def _candidates(
+    entry: Evidence, retrieval: Retrieval, expected: ExpectedAnswer
+) -> list[QuotableUnit]:
     highlights = {each.start: each for each in entry.highlights}
     title = frozenset(terms(entry.chunk.title))
     headings = _headings(entry.chunk)
-    found: list[Candidate] = []
+    found: list[QuotableUnit] = []
     for quote in split_into_quotes(entry):
         context = title | frozenset(terms(quote.context))
         is_related = (quote.terms | context) & retrieval.weights.keys()
@@ -281,7 +287,7 @@ def _candidate(
     highlight: Highlight | None,
     weights: Mapping[str, float],
     expected: ExpectedAnswer,
-) -> Candidate:
+) -> QuotableUnit:
     own = quote.terms & weights.keys()
     around = (context & weights.keys()) - own
     types = answer_types_in(quote.text, expected, context=quote.context)
@@ -289,7 +295,7 @@ def _candidate(
     coverage = weighted_coverage(own | implied, weights) + _CONTEXT_WEIGHT * weighted_coverage(
         around - implied, weights
     )
-    return Candidate(
+    return QuotableUnit(
         quote=quote,
         own_terms=own,
         context_terms=around,
@@ -318,16 +324,16 @@ def _headings(chunk: Chunk) -> frozenset[str]:
     return frozenset(" ".join(words(each)) for each in titles)
 
 
-def _is_relevant(candidate: Candidate, retrieval: Retrieval) -> bool:
+def _is_relevant(candidate: QuotableUnit, retrieval: Retrieval) -> bool:
     """Return whether a unit stands in a passage at least half as relevant as the best."""
     return candidate.quote.evidence.relevance >= _MIN_RELEVANCE * retrieval.best_relevance
 
 
-def _is_in_sufficient_passage(candidate: Candidate) -> bool:
+def _is_in_sufficient_passage(candidate: QuotableUnit) -> bool:
     return candidate.quote.evidence.relevance >= SUFFICIENT_RELEVANCE
 
 
-def _about_asked_dates(candidates: list[Candidate], retrieval: Retrieval) -> list[Candidate]:
+def _about_asked_dates(candidates: list[QuotableUnit], retrieval: Retrieval) -> list[QuotableUnit]:
     """Return the units that may be about a date that the question names; [] where no unit has it, context included.
 
     A question that asks for another date may be answered by one.
@@ -348,8 +354,8 @@ def _about_asked_dates(candidates: list[Candidate], retrieval: Retrieval) -> lis
 
 
 def _linked_unit(
-    best: Candidate, candidates: list[Candidate], retrieval: Retrieval
-) -> Candidate | None:
+    best: QuotableUnit, candidates: list[QuotableUnit], retrieval: Retrieval
+) -> QuotableUnit | None:
     """Return the unit that contains what is asked for, where the best one leads to it.
 
     It stands in the same document, or has a name that the best one brought up and the question lacks; and it has terms of
@@ -360,7 +366,7 @@ def _linked_unit(
     new_names -= MONTH_TERMS
     document = best.quote.evidence.chunk.document_id
 
-    def added(each: Candidate) -> float:
+    def added(each: QuotableUnit) -> float:
         own = weighted_coverage(each.own_terms - best.own_terms, retrieval.weights)
         around = weighted_coverage(each.context_terms - best.own_terms, retrieval.weights)
         return own + _CONTEXT_WEIGHT * around

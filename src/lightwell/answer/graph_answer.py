@@ -16,7 +16,7 @@ from lightwell.text.answer_types import (
     answer_types_in,
     terms_answered_by_type,
 )
-from lightwell.text.injection import is_injection
+from lightwell.text.injection import is_inside_injection
 from lightwell.text.terms import terms, words
 
 _MAX_LINES = 8
@@ -162,7 +162,7 @@ def _facts(entities: Sequence[Entity], relations: Sequence[Relation]) -> Iterato
 def _descriptions(description: str) -> list[str]:
     """Return the parts of a description, without injected instructions."""
     parts = [each.strip() for each in description.split(DESCRIPTION_SEPARATOR) if each.strip()]
-    return [each for each in parts if not is_injection(" ".join(each.split()), 0)]
+    return [each for each in parts if not is_inside_injection(" ".join(each.split()), 0)]
 
 
 def _is_named(name: str, text: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from lightwell.answer.answer_builder import AnswerBuilder
-from lightwell.answer.extractive import Candidate, quotable_candidates
+from lightwell.answer.extractive import QuotableUnit, list_quotable_units
 from lightwell.answer.quotes import (
     Quote,
     SupportedSentence,
@@ -45,7 +45,7 @@ def statement_quotes(retrieval: Retrieval) -> list[SupportedSentence]:
     pronouns = _pronoun_context(retrieval.evidence)
     found = [
         (each, _coverage(each, retrieval, asked, pronouns.get(each.quote.place, frozenset())))
-        for each in quotable_candidates(retrieval)
+        for each in list_quotable_units(retrieval)
         if not _is_question(each.quote) and (not asked or asked & _speech_acts(each.quote))
     ]
     best = max((coverage for _, coverage in found), default=0.0)
@@ -90,7 +90,7 @@ def merge_retrievals(retrieval: Retrieval, more: Retrieval) -> Retrieval:
 
 
 def _coverage(
-    candidate: Candidate, retrieval: Retrieval, asked: frozenset[str], pronoun: frozenset[str]
+    candidate: QuotableUnit, retrieval: Retrieval, asked: frozenset[str], pronoun: frozenset[str]
 ) -> float:
     """Return the share of the question's weights that a unit covers, with its context and what its dates answer.
 

@@ -30,8 +30,8 @@ def relevance_features(first_pass: FirstPass, scores: Floats) -> Floats:
     title the question contains; and the share covered together with a good passage that mentions the same rare entity.
     """
     candidates, corpus = first_pass.candidates, first_pass.corpus
-    most = max(float(signals.rarity(corpus).sum()), 1e-9)
-    held = signals.cover(candidates, corpus)
+    most = max(float(signals.inverse_document_frequencies(corpus).sum()), 1e-9)
+    held = signals.term_coverage(candidates, corpus)
     return np.column_stack(
         [
             np.clip(candidates.cosine, 0.0, 1.0),
@@ -49,7 +49,7 @@ def _held_together(first_pass: FirstPass, scores: Floats) -> Floats:
     if not len(scores):
         return scores
     partners = fusion.rank(scores, candidates.keys)[:MAX_PARTNERS]
-    rarity = signals.rarity(corpus)
+    rarity = signals.inverse_document_frequencies(corpus)
     holds = (candidates.frequencies > 0) * rarity
     together = signals.pair_coverage(holds, partners) / max(float(rarity.sum()), 1e-9)
     return (together * signals.shared_names(candidates, corpus, partners)).max(axis=0)

@@ -64,7 +64,13 @@ def empty_neighbourhood(chunks: Sequence[ChunkId]) -> Neighbourhood:
 def term_weights(statistics: TermStatistics, terms: Sequence[str]) -> dict[str, float]:
     """Return BM25's weight of each term among the reader's chunks, in the order of the terms."""
     return dict(
-        zip(terms, signals.rarity(corpus_statistics(statistics, terms, None)).tolist(), strict=True)
+        zip(
+            terms,
+            signals.inverse_document_frequencies(
+                corpus_statistics(statistics, terms, None)
+            ).tolist(),
+            strict=True,
+        )
     )
 
 

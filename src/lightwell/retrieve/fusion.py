@@ -76,13 +76,13 @@ def _by_key(keys: tuple[str, ...]) -> Places:
 def first_pass(candidates: Candidates, corpus: Corpus, weights: Weights) -> FirstPass:
     """Score the candidates, each by itself."""
     steps = transitions(candidates.mentions, candidates.relations)
-    impacts = signals.impacts(candidates, corpus)
+    impacts = signals.bm25_by_term(candidates, corpus)
     table = np.column_stack(
         [
             signals.min_max(candidates.cosine),
             signals.min_max(impacts.sum(axis=1)),
-            signals.cover(candidates, corpus),
-            *_walks(candidates, corpus, steps),
+            signals.term_coverage(candidates, corpus),
+            *_pagerank_from_question(candidates, corpus, steps),
             signals.name_coverage(candidates, corpus),
         ]
     )
@@ -130,11 +130,11 @@ def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) 
     merit = signals.min_max(scores)
     firsts = rank(scores, candidates.keys)[:FIRSTS]
     worth = merit[firsts][:, None]
-    most = max(float(signals.rarity(first_pass.corpus).sum()), 1e-9)
+    most = max(float(signals.inverse_document_frequencies(first_pass.corpus).sum()), 1e-9)
     covered = signals.pair_coverage(first_pass.impacts, firsts) / most
     shared = signals.shared_names(candidates, first_pass.corpus, firsts)
     naming = np.array([titled(int(first)) for first in firsts])
-    near = _near(first_pass, firsts, merit)
+    near = _pagerank_from_best(first_pass, firsts, merit)
     return np.column_stack(
         [
             first_pass.table,
@@ -146,7 +146,9 @@ def second_pass_features(first_pass: FirstPass, scores: Floats, titled: Titled) 
     )
 
 
-def _walks(candidates: Candidates, corpus: Corpus, steps: SparseMatrix) -> list[Floats]:
+def _pagerank_from_question(
+    candidates: Candidates, corpus: Corpus, steps: SparseMatrix
+) -> list[Floats]:
     chunks = len(candidates.keys)
     restarts = np.zeros((chunks + len(corpus.entity_counts), 2))
     counts = np.maximum(corpus.entity_counts[candidates.named], 1.0)
@@ -156,7 +158,7 @@ def _walks(candidates: Candidates, corpus: Corpus, steps: SparseMatrix) -> list[
     return [signals.logarithms(dwelling[:, each], floor=_WALK_FLOOR) for each in range(2)]
 
 
-def _near(first_pass: FirstPass, firsts: Places, merit: Floats) -> Floats:
+def _pagerank_from_best(first_pass: FirstPass, firsts: Places, merit: Floats) -> Floats:
     restarts = np.zeros((len(merit) + len(first_pass.corpus.entity_counts), 1))
     restarts[firsts, 0] = merit[firsts] ** 2
     return personalized_pagerank(first_pass.steps, restarts)[: len(merit), 0]

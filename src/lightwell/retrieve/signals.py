@@ -54,22 +54,22 @@ class Corpus:
     entity_counts: Floats
 
 
-def rarity(corpus: Corpus) -> Floats:
+def inverse_document_frequencies(corpus: Corpus) -> Floats:
     """Return BM25's weight of each question term, (t,), above 0; highest for a term no chunk holds."""
     absent = np.maximum(corpus.chunks - corpus.term_counts, 0.0)
     return np.log1p((absent + 0.5) / (corpus.term_counts + 0.5))
 
 
-def impacts(candidates: Candidates, corpus: Corpus) -> Floats:
+def bm25_by_term(candidates: Candidates, corpus: Corpus) -> Floats:
     """Return each term's share of BM25 in each candidate, (n, t), from 0 to below the term's rarity."""
     norm = K1 * (1 - B + B * candidates.lengths / max(corpus.mean_length, 1.0))
     saturated = candidates.frequencies / (candidates.frequencies + norm[:, None])
-    return saturated * rarity(corpus)
+    return saturated * inverse_document_frequencies(corpus)
 
 
-def cover(candidates: Candidates, corpus: Corpus) -> Floats:
+def term_coverage(candidates: Candidates, corpus: Corpus) -> Floats:
     """Return the share of the question's terms, by rarity, that each candidate contains: (n,) in [0, 1]."""
-    weights = rarity(corpus)
+    weights = inverse_document_frequencies(corpus)
     return (candidates.frequencies > 0) @ weights / max(float(weights.sum()), 1e-9)
 
 

@@ -135,7 +135,7 @@ _FOLDED = str.maketrans(
 )
 
 
-def is_injection(text: str, start: int) -> bool:
+def is_inside_injection(text: str, start: int) -> bool:
     """Return whether what begins at `text[start]` is an order to a machine, or stands in one block with one."""
     return any(begun <= start < end for begun, end in _injection_blocks(text))
 

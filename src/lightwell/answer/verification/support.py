@@ -17,7 +17,7 @@ from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.text import facts
 from lightwell.text.dates import PartialDate, find_dates
 from lightwell.text.facts import Clause, Figure
-from lightwell.text.injection import is_injection
+from lightwell.text.injection import is_inside_injection
 from lightwell.text.terms import terms
 
 MIN_SUPPORT = 0.5
@@ -92,7 +92,7 @@ def prepare_passage(evidence: Evidence, *, with_orders: bool = False) -> Checked
     given = tuple(
         each
         for each in split_into_quotes(evidence)
-        if with_orders or not is_injection(evidence.chunk.text, each.start)
+        if with_orders or not is_inside_injection(evidence.chunk.text, each.start)
     )
     return CheckedPassage(
         evidence=evidence,
