@@ -43,7 +43,7 @@ _MARKUP = re.compile(
     r"|https?://\S+|<[^<>\n]{1,200}>|[\[\]*_`#]+|:?-{3,}:?",
     re.MULTILINE,
 )
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]++([^\n]++)", re.MULTILINE)
 
 _Spans = NDArray[np.int64]
 
@@ -84,7 +84,9 @@ class WindowCutter:
         ids, spans = self.text(passage.text)
         if not ids:
             return []
-        headings = [(found.start(), found[1]) for found in _HEADING.finditer(passage.text)]
+        headings = [
+            (found.start(), found[1].rstrip(" \t#")) for found in _HEADING.finditer(passage.text)
+        ]
         starts = [start for start, _ in headings]
         found: list[Window] = []
         for first, last in _cuts(passage.text, spans):
