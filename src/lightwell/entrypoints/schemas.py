@@ -22,7 +22,7 @@ class Schema(BaseModel):
 
 
 class QueryBody(Schema):
-    """A question (S3's QueryRequest)."""
+    """A question: the specification's QueryRequest."""
 
     query: Annotated[
         str,
@@ -112,7 +112,7 @@ class AmbiguousName(Schema):
 
 
 class UsageSchema(Schema):
-    """What calls of models cost (S1's TokenSummary)."""
+    """What calls of models cost."""
 
     calls: int
     total_input_tokens: int
@@ -121,7 +121,7 @@ class UsageSchema(Schema):
 
 
 class QueryResponse(Schema):
-    """An answer (S3's QueryResponse). Insufficient evidence is an answer, too: then `nearest` has what came closest."""
+    """An answer: the specification's QueryResponse. Insufficient evidence is an answer, too: then `nearest` has what came closest."""
 
     query_id: str
     query: str

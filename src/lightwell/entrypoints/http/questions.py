@@ -36,7 +36,7 @@ async def stream_answer(body: QueryBody, caller: Reading) -> AsyncIterator[Serve
 
 
 def add_usage_headers(response: Response, usage: TokenSummary) -> None:
-    """Say what models cost, where one was called (S1.1)."""
+    """Say what models cost, where one was called."""
     if usage.calls:
         response.headers["X-Token-Usage-Calls"] = str(usage.calls)
         response.headers["X-Token-Usage-Input"] = str(usage.total_input_tokens)
