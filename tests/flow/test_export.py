@@ -454,7 +454,8 @@ async def large(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("form", list(ExportFormat))
+# md and txt are written by the same class.
+@pytest.mark.parametrize("form", [ExportFormat.CSV, ExportFormat.XLSX, ExportFormat.MD])
 async def test_memory_does_not_grow_with_what_is_exported(
     large: Project, tmp_path: Path, form: ExportFormat
 ) -> None:
