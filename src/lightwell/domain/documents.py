@@ -296,3 +296,12 @@ class Chunk:
     @property
     def ref(self) -> str:
         return f"{self.document_ref}#{self.index}"
+
+
+def text_between_chunks(length: int) -> str:
+    """Return what stands for the white space between two chunks, of so many characters; chunks do not hold it.
+
+    One character is a blank. More are line breaks, as between paragraphs: behind blanks a heading would not be recognised.
+    The published text and passages of several chunks both use it, so that quotations across chunks match the document.
+    """
+    return " " if length == 1 else "\n" * length

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lightwell.domain.documents import ChunkDraft, NewDocument
+from lightwell.domain.documents import ChunkDraft, NewDocument, text_between_chunks
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, make_chunk_id
 from lightwell.domain.jobs import JobState
@@ -334,13 +334,12 @@ def _staged_chunk(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:
 
 
 def _published_text(document: _ChunkedDocument) -> PublishedText:
-    """Reassemble a document's text from its chunks; the gaps held only white space, so blanks keep the offsets right."""
+    """Reassemble a document's text from its chunks, at the offsets they have in it."""
     drafts = [chunk.draft for chunk in document.chunks]
     text: list[str] = []
     end = 0
     for draft in drafts:
-        gap = draft.start - end
-        text += ["\n" * gap if gap > 1 else " " * gap, draft.text]
+        text += [text_between_chunks(draft.start - end), draft.text]
         end = draft.end
     languages = [draft.language for draft in drafts]
     return PublishedText(

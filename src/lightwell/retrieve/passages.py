@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from lightwell.domain.documents import Chunk, Layout, Locator
+from lightwell.domain.documents import Chunk, Layout, Locator, text_between_chunks
 from lightwell.domain.ids import ChunkId
 
 MAX_TOKENS = 2000
@@ -43,11 +43,7 @@ def group_chunks(
 
 
 def join_passage(passage: Passage) -> Chunk:
-    """Return the passage as one chunk: the best one's identity, with the text and the layout of all.
-
-    Between chunks a document has only white space, which chunks do not hold. Of one character it is a blank here, of more it is
-    line breaks, as between paragraphs: with blanks, a heading behind it would not be recognised, and quotations across it would differ from the document.
-    """
+    """Return the passage as one chunk: the best one's identity, with the text and the layout of all."""
     best = next(each for each in passage.members if each.id == passage.best)
     if len(passage.members) == 1:
         return best
@@ -70,8 +66,7 @@ def join_passage(passage: Passage) -> Chunk:
 def _join_texts(members: Sequence[Chunk]) -> str:
     parts = [members[0].text]
     for before, each in pairwise(members):
-        gap = each.locator.start - before.locator.end
-        parts += [" " if gap == 1 else "\n" * gap, each.text]
+        parts += [text_between_chunks(each.locator.start - before.locator.end), each.text]
     return "".join(parts)
 
 
