@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 import onnxruntime
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
 from lightwell.domain.reranking import ReadablePassage, ReadWindow
-from lightwell.models.local import VOCABULARY, VOCABULARY_SHA256, read_verified
+from lightwell.models.local import BEGIN, END, load_tokenizer, open_session
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
 
@@ -36,7 +36,6 @@ HEAD_COUNTS = 0.5
 WEIGHTS = Path(__file__).parent / "data" / "cross-encoder-int8.onnx"
 WEIGHTS_SHA256 = "1198a8751b2ea74b88f488bf84755d6a0fda6828fda752ee4d65c21a32d2a161"
 
-_BEGIN, _END = 101, 102
 _MARKUP = re.compile(
     r"^\[[^\]\n]+\]:.*$"  # where a reference link points
     r"|(?<=\])\([^()\s]*(?:\s\"[^\"\n]*\")?\)"  # where a link points
@@ -93,8 +92,8 @@ class WindowCutter:
             under = bisect_right(starts, int(spans[first, 0])) - 1
             heading = headings[under][1] if under >= 0 and found else ""
             head = f"{passage.head} › {heading}" if heading else passage.head
-            above = [_BEGIN, *question, _END]
-            below = [*self.head(head), _END, *ids[first:last], _END]
+            above = [BEGIN, *question, END]
+            below = [*self.head(head), END, *ids[first:last], END]
             found.append(
                 Window(
                     ids=(*above, *below),
@@ -108,8 +107,7 @@ class WindowCutter:
 
 def load_window_cutter() -> WindowCutter:
     """Return the cutter for the bundled vocabulary; raise `ModelFailed` when the file is missing or another."""
-    read_verified(VOCABULARY, VOCABULARY_SHA256)
-    return WindowCutter(BertWordPieceTokenizer(str(VOCABULARY), lowercase=True))
+    return WindowCutter(load_tokenizer())
 
 
 def select_windows(
@@ -187,10 +185,6 @@ class LocalCrossEncoder:
         return self._network
 
 
-class _Options(Protocol):
-    intra_op_num_threads: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Network:
     cutter: WindowCutter
@@ -208,13 +202,7 @@ class _Network:
 
 
 def _load(weights: Path, sha256: str) -> _Network:
-    content = read_verified(weights, sha256)
-    options = cast("_Options", onnxruntime.SessionOptions())
-    options.intra_op_num_threads = 1
-    return _Network(
-        cutter=load_window_cutter(),
-        session=onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"]),
-    )
+    return _Network(cutter=load_window_cutter(), session=open_session(weights, sha256))
 
 
 def _blank_markup(text: str) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Protocol, cast
@@ -24,10 +25,11 @@ DIMENSION = 384
 WINDOW = 254
 """Word pieces of a text that the model reads at a time, without its two special tokens."""
 
-VOCABULARY = Path(__file__).parent / "data" / "bert-base-uncased-vocab.txt"
+_VOCABULARY = Path(__file__).parent / "data" / "bert-base-uncased-vocab.txt"
 _WEIGHTS_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-_BEGIN, _END = 101, 102
+_VOCABULARY_SHA256 = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
+BEGIN, END = 101, 102
+"""The word pieces before and after what a network of this vocabulary reads."""
 
 
 class MiniLM:
@@ -83,7 +85,7 @@ class _Network:
         return vectors[0] if len(vectors) == 1 else _unit(np.mean(vectors, axis=0))
 
     def _encode(self, pieces: list[int]) -> NDArray[np.float32]:
-        ids = np.array([[_BEGIN, *pieces, _END]], np.int64)
+        ids = np.array([[BEGIN, *pieces, END]], np.int64)
         inputs = {
             "input_ids": ids,
             "attention_mask": np.ones_like(ids),
@@ -102,14 +104,23 @@ def windows(pieces: list[int]) -> list[list[int]]:
 
 
 def _load() -> _Network:
-    weights = read_verified(model_path(), _WEIGHTS_SHA256)
-    read_verified(VOCABULARY, VOCABULARY_SHA256)
+    session = open_session(model_path(), _WEIGHTS_SHA256)
+    return _Network(tokenizer=load_tokenizer(), session=session)
+
+
+@cache
+def load_tokenizer() -> BertWordPieceTokenizer:
+    """Return the tokenizer of the bundled vocabulary, which the networks share; raise `ModelFailed` as `read_verified`."""
+    read_verified(_VOCABULARY, _VOCABULARY_SHA256)
+    return BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
+
+
+def open_session(weights: Path, sha256: str) -> onnxruntime.InferenceSession:
+    """Return a network that computes on the CPU with one thread for each run; raise `ModelFailed` as `read_verified`."""
+    content = read_verified(weights, sha256)
     options = cast("_Options", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
-    return _Network(
-        tokenizer=BertWordPieceTokenizer(str(VOCABULARY), lowercase=True),
-        session=onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"]),
-    )
+    return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
 
 
 def read_verified(path: Path, sha256: str) -> bytes:
