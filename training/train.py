@@ -152,9 +152,8 @@ def train(given: argparse.Namespace) -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     network = from_minilm(given.weights, given.layers).to(given.device).train()
     if given.begin:
-        network.load_state_dict(
-            torch.load(given.begin, map_location=given.device, weights_only=True)["network"]
-        )
+        begun = torch.load(given.begin, map_location=given.device, weights_only=True)["network"]
+        network.load_state_dict({name: begun[name] for name in network.state_dict()})
     groups = parameters(network, given)
     optimizer = torch.optim.AdamW(groups, lr=given.rate, weight_decay=0.01, betas=(0.9, 0.98))
     shares = {name: float(part) for name, _, part in (each.partition("=") for each in given.share)}
@@ -244,7 +243,7 @@ def main() -> None:
     parser.add_argument("examples", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--share", action="append", default=[], help="SOURCE=0.3: use 30 %% of it")
-    parser.add_argument("--begin", type=Path, help="a checkpoint whose network to begin with")
+    parser.add_argument("--begin", type=Path, help="a checkpoint whose first layers to begin with")
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=1.5e-4)
