@@ -5,6 +5,7 @@
 | `app` | `create_app`: the routes on opened resources; what a process opens and closes |
 | `authentication` | from an API key to the caller: project, scopes, reader |
 | `problems` | every error as a problem document (RFC 9457) |
+| `openapi` | the OpenAPI document, with the problems of every operation |
 | `questions` | questions: one answer, or a stream of events |
 | `projects` | the projects of a process, each opened once |
 | `serving` | serves the application until a signal |

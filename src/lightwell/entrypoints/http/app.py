@@ -4,30 +4,17 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from typing import Any
 from uuid import uuid4
 
 from fastapi import FastAPI, Request, Response
 
 from lightwell.entrypoints.http import health, openai_api, questions
-from lightwell.entrypoints.http.problems import Problem, add_error_handlers
+from lightwell.entrypoints.http.openapi import Application
+from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.settings import Settings
 from lightwell.wiring import open_project, open_resources
-
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": description}
-    for status, description in (
-        (401, "No valid API key"),
-        (403, "The key has not the scope"),
-        (404, "It does not exist, or you may not see it"),
-        (422, "The request is invalid; `detail` says how to correct it"),
-        (429, "The token budget is used up"),
-        (502, "A model or a source failed"),
-        (503, "The database or a model is busy or unavailable"),
-    )
-}
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -42,7 +29,7 @@ def create_app(settings: Settings) -> FastAPI:
             )
             yield
 
-    app = FastAPI(
+    app = Application(
         title="Lightwell",
         version=version("lightwell"),
         summary="Cited answers, only from what the asking person may see.",
@@ -51,8 +38,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.middleware("http")(_identify_request)
     add_error_handlers(app)
     app.include_router(health.router)
-    app.include_router(questions.router, responses=_PROBLEMS)
-    app.include_router(openai_api.router, responses=_PROBLEMS)
+    app.include_router(questions.router)
+    app.include_router(openai_api.router)
     return app
 
 

@@ -10,7 +10,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.usage import TokenSummary
 from lightwell.entrypoints.http.authentication import Reading
-from lightwell.entrypoints.schemas import QueryBody, QueryResponse, query_response
+from lightwell.entrypoints.schemas.questions import QueryBody, QueryResponse, query_response
 
 router = APIRouter(prefix="/v1", tags=["questions"])
 

@@ -1,24 +1,16 @@
-"""What HTTP takes and gives, as models that OpenAPI describes. Their keys are those of the command line's `--json`."""
+"""Questions and answers."""
 
 from collections.abc import Mapping
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import Field
 
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Answer
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, QueryRequest
-
-
-class Schema(BaseModel):
-    """Keys in camelCase; an unknown key is an error."""
-
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True
-    )
+from lightwell.entrypoints.schemas import Schema
 
 
 class QueryBody(Schema):

@@ -1,0 +1,54 @@
+"""The OpenAPI document: FastAPI's, with the problem documents that every operation may answer with."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+
+from lightwell.entrypoints.http.problems import CONTENT_TYPE, Problem
+
+_OF_EVERY_OPERATION: Mapping[str, str] = {
+    "404": "It does not exist, or you may not see it",
+    "422": "The request is invalid; `detail` says how to correct it",
+    "429": "Too many requests, or the token budget is used up",
+    "502": "A model or a source failed",
+    "503": "The database or a model is busy or unavailable",
+}
+_OF_PROTECTED_OPERATIONS: Mapping[str, str] = {
+    "401": "No valid API key",
+    "403": "The key has not the scope",
+}
+_SCHEMA = "Problem"
+
+
+class Application(FastAPI):
+    """FastAPI with our OpenAPI document. What a route declares itself is kept."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            add_problems(super().openapi())
+        return super().openapi()
+
+
+def add_problems(document: dict[str, Any]) -> None:
+    """Declare the problem documents in an OpenAPI document, instead of FastAPI's own error."""
+    schemas: dict[str, Any] = document.setdefault("components", {}).setdefault("schemas", {})
+    for replaced in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(replaced, None)
+    schemas[_SCHEMA] = Problem.model_json_schema(by_alias=True)
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            _add_to_operation(operation)
+
+
+def _add_to_operation(operation: dict[str, Any]) -> None:
+    responses: dict[str, Any] = operation["responses"]
+    if "HTTPValidationError" in str(responses.get("422")):
+        del responses["422"]
+    problems = dict(_OF_EVERY_OPERATION)
+    if "security" in operation:
+        problems.update(_OF_PROTECTED_OPERATIONS)
+    for status, description in sorted(problems.items()):
+        schema = {"$ref": f"#/components/schemas/{_SCHEMA}"}
+        declared = {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}
+        responses.setdefault(status, declared)
