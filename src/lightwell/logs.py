@@ -12,6 +12,7 @@ logging.getLogger("lightwell").addHandler(logging.NullHandler())
 
 _AS_TEXT = (
     structlog.stdlib.filter_by_level,
+    structlog.contextvars.merge_contextvars,
     structlog.processors.LogfmtRenderer(key_order=["event"], drop_missing=True),
 )
 

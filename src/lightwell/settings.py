@@ -78,6 +78,14 @@ class Settings(BaseSettings):
     http_port: Annotated[int, Field(ge=0, le=65535)] = Field(
         default=8000, description="The port that `lightwell serve` listens on; 0 takes a free one."
     )
+    http_hosts: str = Field(
+        default="",
+        description="More names by which clients reach `/mcp`, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; requests to other names are refused.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None,
+        description="API key whose access `lightwell mcp` has, instead of the access tags of `--as`.",
+    )
     tenant: str = Field(default="default", description="The tenant that the project belongs to.")
     project: str = Field(
         default="default", description="The project. Projects share no documents and no entities."

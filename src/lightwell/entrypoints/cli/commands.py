@@ -76,6 +76,10 @@ COMMANDS: Mapping[str, Entry] = {
         "worker:worker", "Process enqueued documents until SIGINT (Ctrl-C) or SIGTERM."
     ),
     "serve": Entry("serve:serve", "Serve questions over HTTP until SIGINT (Ctrl-C) or SIGTERM."),
+    "mcp": Entry(
+        "mcp:mcp",
+        "Serve the tools `search`, `fetch` and `ask` to an MCP client on stdin and stdout, until stdin ends.",
+    ),
     "keys": Entry("keys:keys", "Create, list and revoke API keys."),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
     "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),

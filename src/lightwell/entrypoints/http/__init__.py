@@ -10,5 +10,6 @@
 | `projects` | the projects of a process, each opened once |
 | `serving` | serves the application until a signal |
 | `openai_api` | what clients of OpenAI need: models and chat completions |
+| `mcp` | the tools of the Model Context Protocol at `/mcp` |
 | `health` | is the process alive, and can it answer? |
 """

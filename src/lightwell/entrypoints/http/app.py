@@ -1,14 +1,13 @@
 """The application: its routes, and what a process opens once for all of them."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from uuid import uuid4
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI
 
-from lightwell.entrypoints.http import health, openai_api, questions
+from lightwell.entrypoints.http import health, mcp, openai_api, questions
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
@@ -27,7 +26,8 @@ def create_app(settings: Settings) -> FastAPI:
                 keys=ApiKeys(database=resources.database, tenant=settings.tenant),
                 open_by_name=partial(open_project, resources),
             )
-            yield
+            async with mcp.open_manager(settings) as app.state.mcp:
+                yield
 
     app = Application(
         title="Lightwell",
@@ -35,19 +35,9 @@ def create_app(settings: Settings) -> FastAPI:
         summary="Cited answers, only from what the asking person may see.",
         lifespan=lifespan,
     )
-    app.middleware("http")(_identify_request)
     add_error_handlers(app)
     app.include_router(health.router)
     app.include_router(questions.router)
     app.include_router(openai_api.router)
+    app.router.routes.append(mcp.make_route())
     return app
-
-
-async def _identify_request(
-    request: Request, call_next: Callable[[Request], Awaitable[Response]]
-) -> Response:
-    """Give the request an id, which errors and the log name."""
-    request.state.request_id = uuid4().hex
-    response = await call_next(request)
-    response.headers["X-Request-Id"] = request.state.request_id
-    return response

@@ -13,7 +13,7 @@ from lightwell.entrypoints.http.problems import Forbidden, Unauthenticated
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base import KnowledgeBase
 
-_bearer = HTTPBearer(auto_error=False, description="An API key: `lw_…`.")
+bearer_credentials = HTTPBearer(auto_error=False, description="An API key: `lw_…`.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ def projects_of(request: Request) -> Projects:
 
 async def authenticate(
     projects: Annotated[Projects, Depends(projects_of)],
-    shown: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
+    shown: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_credentials)],
 ) -> Caller:
     """Return the caller whose key came with the request; raise `Unauthenticated`.
 

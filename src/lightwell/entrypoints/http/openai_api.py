@@ -19,6 +19,7 @@ from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.questions import QueryRequest
 from lightwell.domain.usage import TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
+from lightwell.entrypoints.link_definitions import citation_title, link_definitions
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
@@ -136,7 +137,7 @@ async def complete_chat(body: CompletionRequest, caller: Reading) -> Completion 
             chunks, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
         )
     answer = await caller.knowledge_base.query(request, caller.reader)
-    reply = Reply(content=answer.text + definitions(answer), annotations=annotations(answer))
+    reply = Reply(content=answer.text + link_definitions(answer), annotations=annotations(answer))
     return Completion(
         id=_completion_id(answer),
         created=int(time.time()),
@@ -179,7 +180,7 @@ async def _stream(request: QueryRequest, caller: Caller, *, with_usage: bool) ->
         elif event.answer is not None:
             answer = event.answer
             found = [each.model_dump() for each in annotations(answer)]
-            yield chunk({"content": definitions(answer), "annotations": found})
+            yield chunk({"content": link_definitions(answer), "annotations": found})
             yield chunk({}, finish_reason="stop")
             if with_usage:
                 yield _event(
@@ -212,35 +213,11 @@ def annotations(answer: Answer) -> list[Annotation]:
     return found
 
 
-def definitions(answer: Answer) -> str:
-    """Return the link definitions of an answer's marks, after an empty line; "" for an answer without citations."""
-    lines = [
-        f"{each.id}: <{_url(each)}> {json.dumps(_title(each), ensure_ascii=False)}"
-        for each in answer.citations
-    ]
-    return "\n\n" + "\n".join(lines) if lines else ""
-
-
 def _annotation(citation: Citation, start: int, end: int) -> Annotation:
     cited = UrlCitation(
-        url=citation.source_url, title=_title(citation), start_index=start, end_index=end
+        url=citation.source_url, title=citation_title(citation), start_index=start, end_index=end
     )
     return Annotation(url_citation=cited)
-
-
-def _title(citation: Citation) -> str:
-    """Return the title with the page, on one line."""
-    page = citation.locator.page
-    where = f", page {page}" if page is not None else ""
-    return " ".join(f"{citation.document_title}{where}".split())
-
-
-def _url(citation: Citation) -> str:
-    """Return the URL so that it cannot end the definition that it stands in."""
-    return "".join(
-        sign if sign.isprintable() and sign not in "<> \\" else f"%{ord(sign):02X}"
-        for sign in citation.source_url
-    )
 
 
 def _completion_id(answer: Answer) -> str:

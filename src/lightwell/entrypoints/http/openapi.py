@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, Problem
+from lightwell.entrypoints.http.request_ids import RequestIds
 
 _OF_EVERY_OPERATION: Mapping[str, str] = {
     "404": "It does not exist, or you may not see it",
@@ -22,7 +24,11 @@ _SCHEMA = "Problem"
 
 
 class Application(FastAPI):
-    """FastAPI with our OpenAPI document. What a route declares itself is kept."""
+    """FastAPI with our OpenAPI document and request ids. What a route declares itself is kept."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return the application inside what gives requests their ids, errors of the framework included."""
+        return RequestIds(super().build_middleware_stack())
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

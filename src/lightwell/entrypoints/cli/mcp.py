@@ -1,0 +1,84 @@
+"""`mcp`: the tools of the Model Context Protocol over stdin and stdout, for a client that starts this program."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.options import As
+from lightwell.entrypoints.cli.store import open_project, parse_reader_tags, settings_of_store
+
+if TYPE_CHECKING:
+    from lightwell.domain.access import Tags
+    from lightwell.entrypoints.mcp_server import GetCaller
+    from lightwell.settings import Settings
+
+mcp = single_command()
+
+_REFUSED = (
+    "LIGHTWELL_API_KEY is not a valid key with the scope read; `lightwell keys create` makes one"
+)
+
+
+@command(mcp, "mcp", "lightwell mcp --as team:sales")
+async def serve_mcp(*, who: As = None) -> Report:
+    """Serve the tools `search`, `fetch` and `ask` to an MCP client on stdin and stdout, until stdin ends.
+
+    The client starts this command. The tools see what --as names, or what the key in LIGHTWELL_API_KEY may see.
+    """
+    from mcp.server.stdio import stdio_server
+
+    from lightwell.entrypoints.mcp_server import make_server
+
+    chosen = settings_of_store()
+    async with _callers(chosen, who) as get_caller, stdio_server() as (incoming, outgoing):
+        server = make_server(get_caller)
+        await server.run(incoming, outgoing, server.create_initialization_options())
+    return Report(document={}, text=Text(""), printed=True)
+
+
+def _callers(chosen: "Settings", who: list[str] | None) -> "AbstractAsyncContextManager[GetCaller]":
+    """Open the project for the tags of `--as`, or without them for the key in the settings."""
+    if chosen.api_key is None or who:
+        return _open_with_tags(chosen, parse_reader_tags(who))
+    return _open_with_key(chosen, chosen.api_key.get_secret_value())
+
+
+@asynccontextmanager
+async def _open_with_tags(chosen: "Settings", tags: "Tags") -> "AsyncGenerator[GetCaller]":
+    from lightwell.entrypoints.mcp_server import Caller
+
+    async with open_project(chosen) as kb:
+
+        async def get_caller(_: object) -> Caller:
+            return Caller(knowledge_base=kb, reader=await kb.reader(tags))
+
+        yield get_caller
+
+
+@asynccontextmanager
+async def _open_with_key(chosen: "Settings", shown: str) -> "AsyncGenerator[GetCaller]":
+    from lightwell.entrypoints.mcp_server import Caller
+    from lightwell.knowledge_base.api_keys import ApiKeys
+    from lightwell.wiring import open_project, open_resources
+
+    async with open_resources(chosen) as resources:
+        keys = ApiKeys(database=resources.database, tenant=chosen.tenant)
+        found = await keys.authenticate(shown)
+        if found is None:
+            raise Invalid(_REFUSED)
+        kb = await open_project(resources, found[1])
+
+        async def get_caller(_: object) -> Caller:
+            found = await keys.authenticate(shown)  # it may have been revoked meanwhile
+            if found is None or not found[0].allows(Scope.READ):
+                raise Invalid(_REFUSED)
+            key, _name = found
+            return Caller(knowledge_base=kb, reader=await kb.reader(key.acl_tags, user=key.user))
+
+        yield get_caller
