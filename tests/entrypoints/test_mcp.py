@@ -50,7 +50,7 @@ class Site:
     @asynccontextmanager
     async def http(
         self, key: str, host: str = "127.0.0.1:8000"
-    ) -> AsyncIterator[httpx2.AsyncClient]:
+    ) -> AsyncGenerator[httpx2.AsyncClient]:
         async with httpx2.AsyncClient(
             transport=httpx2.ASGITransport(self.app),
             base_url=f"http://{host}",
