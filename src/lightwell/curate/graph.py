@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from lightwell.curate import editing, merge_proposals, merging, splitting
+from lightwell.curate import editing, merge_proposals, merging, neighbourhood, splitting
 from lightwell.curate.context import CurationContext
 from lightwell.domain.access import Reader
 from lightwell.domain.descriptions import with_separator
@@ -22,12 +22,18 @@ from lightwell.domain.graph import (
     RelationKey,
     RelationMention,
 )
+from lightwell.domain.graph_views import (
+    EntityFilter,
+    EntityNeighbourhood,
+    EntitySource,
+    validate_bounds,
+)
 from lightwell.domain.ids import MergeId, SplitId
 from lightwell.domain.splits import ActiveSplit, SplitResult
 from lightwell.records import export_snapshot
 from lightwell.records.database import Database
 from lightwell.records.documents import published_chunks
-from lightwell.records.graph import entities, merges, splits
+from lightwell.records.graph import entities, entity_lists, merges, splits
 
 _MAX_PAGE = 1000
 
@@ -59,6 +65,40 @@ class Graph:
             if len(page) < page_size:
                 return
             after, limit = page[-1].ref, limit - len(page)
+
+    async def list_entities(
+        self, reader: Reader, wanted: EntityFilter, *, after: str = "", limit: int = 100
+    ) -> list[tuple[Entity, str]]:
+        """Return up to `limit` of the reader's entities that pass the filter, each with its cursor.
+
+        `after` is the cursor of the last entity of the page before. Raises `Invalid` for another text.
+        """
+        found = await entity_lists.list_page(
+            self._database, reader, wanted, after=after, limit=limit
+        )
+        return [(self._with_separator(entity), cursor) for entity, cursor in found]
+
+    async def sources(self, reader: Reader, details: EntityDetails) -> list[EntitySource]:
+        """Return the passages that mention the entity, the latest fifty in order of arrival."""
+        names = (details.entity.name, *details.aliases)
+        return await neighbourhood.list_sources(self._database, reader, details.entity, names)
+
+    async def neighbourhood(
+        self, reader: Reader, name: str, *, depth: int = 1, limit: int = 100
+    ) -> EntityNeighbourhood:
+        """Return the entities that up to `depth` relations lead to; raise `NotFound`, `Invalid`."""
+        validate_bounds(depth, limit)
+        resolved = await entities.resolve_name(self._database, reader, name)
+        found = await neighbourhood.explore(
+            self._database, reader, resolved.entity_id, depth=depth, limit=limit
+        )
+        return replace(
+            found,
+            neighbours=tuple(
+                replace(each, entity=self._with_separator(each.entity)) for each in found.neighbours
+            ),
+            relations=tuple(map(self._with_separator, found.relations)),
+        )
 
     async def entity(self, reader: Reader, name: str) -> EntityDetails:
         """Return the entity with its aliases and relations; raise `NotFound`."""

@@ -124,6 +124,11 @@ class Conversation:
     created_at: datetime
     updated_at: datetime
 
+    @property
+    def cursor(self) -> str:
+        """Where a list continues after this conversation."""
+        return f"{self.updated_at.isoformat()} {self.id}"
+
 
 def user_message(message: str) -> ChatMessage:
     """Return a person's message, trimmed; raise `Invalid` if it is empty or too long."""
@@ -140,6 +145,15 @@ def parse_conversation_id(text: str) -> ConversationId:
         return ConversationId(UUID(text.strip()))
     except ValueError:
         raise NotFound(f"There is no conversation {text} that you may see") from None
+
+
+def parse_conversation_cursor(text: str) -> tuple[datetime, ConversationId]:
+    """Return the time and the id in a `Conversation.cursor`; raise `Invalid` for any other text."""
+    time, _, own = text.partition(" ")
+    try:
+        return datetime.fromisoformat(time), ConversationId(UUID(own))
+    except ValueError:
+        raise Invalid(f"{text!r} is not where a list of conversations continues") from None
 
 
 def chat_response_json(response: ChatResponse) -> Mapping[str, object]:

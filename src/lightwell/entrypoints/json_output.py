@@ -1,4 +1,4 @@
-"""Answers, passages, documents and jobs as JSON, with the keys that HTTP uses.
+"""Answers, passages, documents and jobs as JSON, with the keys that HTTP uses; `json_graph`, `json_brief` and `json_analytics` have the rest.
 
 Docstrings name the types of the specification, such as `QueryResponse`, whose keys the JSON has.
 """

@@ -6,7 +6,7 @@ Every method that reads takes the reader by position: there is no default reader
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.curate.context import CurationContext
@@ -17,7 +17,7 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.chat import ChatMessage, ChatTurn, Conversation, ConversationId
 from lightwell.domain.deletions import Deletion
-from lightwell.domain.documents import Chunk, Document, DocumentState
+from lightwell.domain.documents import Chunk, Document
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.exports import ExportConfig, Exported, ExportProgress
 from lightwell.domain.ids import DocumentId, JobId
@@ -25,6 +25,7 @@ from lightwell.domain.jobs import Job
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import Channel, Mode, QueryRequest, make_question
 from lightwell.domain.requests import EmbeddedChunk, IngestResponse
+from lightwell.domain.status import Status
 from lightwell.ingest.context import (
     IngestContext,
     Outcome,
@@ -48,17 +49,6 @@ from lightwell.retrieve.pipeline import Retriever
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
 
 LARGEST_PAGE = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """Counts of what the reader may see; `open_jobs`, too, counts jobs of the reader's documents only."""
-
-    documents: dict[DocumentState, int]
-    chunks: int
-    entities: int
-    relations: int
-    open_jobs: int
 
 
 class KnowledgeBase:
@@ -291,6 +281,10 @@ class KnowledgeBase:
         """Return a brief on the entity of this name, `NAME <ADDRESS>`, reference or id, or what fits; raise `NotFound`."""
         return await self._answerer.brief(name, reader)
 
+    async def candidates(self, name: str, reader: Reader) -> Candidates:
+        """Return the reader's entities that a name may mean, none, one or several; raise `Invalid`."""
+        return await self._answerer.candidates(name, reader)
+
     async def chat(
         self,
         message: str,
@@ -306,9 +300,11 @@ class KnowledgeBase:
         """
         return await self._answerer.chat(message, reader, conversation, topic, mode)
 
-    async def conversations(self, reader: Reader, *, limit: int = 100) -> list[Conversation]:
-        """Return the conversations of exactly this reader's tags, the latest first."""
-        return await conversations.list_own(self._database, reader, limit=limit)
+    async def conversations(
+        self, reader: Reader, *, after: str = "", limit: int = 100
+    ) -> list[Conversation]:
+        """Return the reader's own conversations, the latest first, those after the `Conversation.cursor` `after`."""
+        return await conversations.list_own(self._database, reader, after=after, limit=limit)
 
     async def conversation(
         self, reader: Reader, conversation: ConversationId

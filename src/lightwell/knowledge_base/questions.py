@@ -154,6 +154,10 @@ class QuestionAnswerer:
         await self._log(asking, log)
         return replace(_with_separator(made, self.generator.separator), usage=usage.summary)
 
+    async def candidates(self, name: str, reader: Reader) -> Candidates:
+        found = await briefing.candidates(self.database, reader, name)
+        return _with_separator_in(found, self.generator.separator)
+
     async def rewrite_followup(self, message: str, history: Sequence[ChatMessage]) -> str:
         with record_usage(OperationType.QUERY):
             rewritten = await query_rewriting.rewrite_followup(

@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from lightwell.domain.access import Reader
-from lightwell.domain.chat import ChatMessage, Conversation, ConversationId, GraphClaim, Role
+from lightwell.domain.chat import (
+    ChatMessage,
+    Conversation,
+    ConversationId,
+    GraphClaim,
+    Role,
+    parse_conversation_cursor,
+)
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import DocumentId, ProjectId, new_id
 from lightwell.records.database import Connection, Database, repeatable
@@ -76,7 +83,9 @@ CROSS JOIN LATERAL (
     WHERE turn.conversation_id = conversation.conversation_id AND {_READABLE}
 ) AS readable
 WHERE conversation.project_id = %(project_id)s AND conversation.owner = keyed_hash(%(project_id)s, %(owner)s)
-ORDER BY conversation.updated_at DESC, conversation.created_at DESC LIMIT %(most)s
+  AND (%(after_time)s::timestamptz IS NULL
+       OR (conversation.updated_at, conversation.conversation_id) < (%(after_time)s, %(after_id)s::uuid))
+ORDER BY conversation.updated_at DESC, conversation.conversation_id DESC LIMIT %(most)s
 """  # noqa: S608 - only our own words
 
 _LOCK_VISIBLE_DOCUMENTS = """
@@ -185,9 +194,18 @@ async def append_exchange(
     return own
 
 
-async def list_own(database: Database, reader: Reader, *, limit: int) -> list[Conversation]:
-    """Return the reader's own conversations, the latest first."""
-    keys = {**_keys(reader, None), "classes": list(reader.classes), "most": limit}
+async def list_own(
+    database: Database, reader: Reader, *, after: str, limit: int
+) -> list[Conversation]:
+    """Return the reader's own conversations, the latest first, those after the cursor `after`; raise `Invalid`."""
+    time, last = parse_conversation_cursor(after) if after else (None, None)
+    keys = {
+        **_keys(reader, None),
+        "classes": list(reader.classes),
+        "after_time": time,
+        "after_id": last,
+        "most": limit,
+    }
     rows = await database.rows(_LIST, keys)
     return [
         Conversation(

@@ -52,15 +52,30 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
     Nobody is taken for somebody else: a name that no entity has exactly, but some nearly, leads to candidates, and so does
     one whose bearers have different e-mail addresses. `NAME <ADDRESS>`, also of a reference, picks one of these.
     """
-    asked, address = namesakes.parse_name_with_address(validate_name(name))
-    found = await entity_lookup.match_entities(library.database, library.reader, asked)
-    meant = await possible_subjects(library.database, library.reader, found.entities, address)
+    meant, is_certain = await _find_subjects(library.database, library.reader, name)
     if not meant:
         raise NotFound(f"There is no entity {name!r} that you may see")
-    if len(meant) == 1 and (found.is_exact or address is not None):
+    if len(meant) == 1 and is_certain:
         return await _brief(library, meant[0])
     several = await list_candidates(library.database, library.reader, meant[:MAX_CANDIDATES])
     return Candidates(name=name, candidates=several)
+
+
+async def candidates(database: Database, reader: Reader, name: str) -> Candidates:
+    """Return whom or what the name may mean, the likeliest first; no candidates where it means nothing."""
+    meant, _ = await _find_subjects(database, reader, name)
+    found = await list_candidates(database, reader, meant[:MAX_CANDIDATES]) if meant else ()
+    return Candidates(name=name, candidates=found)
+
+
+async def _find_subjects(
+    database: Database, reader: Reader, name: str
+) -> tuple[list[Subject], bool]:
+    """Return who or what fits the name, and whether the name is theirs exactly or settled by an address."""
+    asked, address = namesakes.parse_name_with_address(validate_name(name))
+    found = await entity_lookup.match_entities(database, reader, asked)
+    meant = await possible_subjects(database, reader, found.entities, address)
+    return meant, found.is_exact or address is not None
 
 
 async def _brief(library: Library, subject: Subject) -> Brief:

@@ -6,8 +6,8 @@ from uuid import UUID
 import typer
 from rich.text import Text
 
-import lightwell.entrypoints.json_output as json_output
-from lightwell.domain.analytics import Feedback, FeedbackRequest, LoggedQuery, Session
+import lightwell.entrypoints.json_analytics as json_analytics
+from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.ids import FeedbackId, QueryId, SessionId
 from lightwell.entrypoints.cli.console import clean, fields, new_table
 from lightwell.entrypoints.cli.execution import Report
@@ -55,7 +55,7 @@ async def rate_answer(
     request = FeedbackRequest(query_id=QueryId(query), rating=rating, comment=comment)
     async with open_as(who) as (kb, reader):
         given = await kb.analytics.give_feedback(reader, request)
-    return Report(document=_feedback(given), text=Text(f"Rated {given.rating} of 5."))
+    return Report(document=json_analytics.feedback(given), text=Text(f"Rated {given.rating} of 5."))
 
 
 @command(analytics, "begin", "lightwell analytics begin --as user:ada --json")
@@ -66,7 +66,7 @@ async def begin_session(
     """Open a session, to which you can assign questions: `ask --session`."""
     async with open_as(who) as (kb, reader):
         begun = await kb.analytics.begin_session(reader)
-    return Report(document=_session(begun), text=Text(f"Session {begun.id} is open."))
+    return Report(document=json_analytics.session(begun), text=Text(f"Session {begun.id} is open."))
 
 
 @command(
@@ -80,7 +80,9 @@ async def end_session(
     """End an open session."""
     async with open_as(who) as (kb, reader):
         ended = await kb.analytics.end_session(reader, SessionId(session))
-    return Report(document=_session(ended), text=Text(f"Session {ended.id} has ended."))
+    return Report(
+        document=json_analytics.session(ended), text=Text(f"Session {ended.id} has ended.")
+    )
 
 
 @command(analytics, "sessions", "lightwell analytics sessions --as user:ada --limit 10")
@@ -99,7 +101,7 @@ async def list_sessions(
         ended = f"{each.ended_at:%Y-%m-%d %H:%M:%S}" if each.ended_at else "open"
         began = f"{each.started_at:%Y-%m-%d %H:%M:%S}"
         table.add_row(str(each.id), began, ended, str(each.queries))
-    document = {"sessions": [_session(each) for each in found]}
+    document = {"sessions": [json_analytics.session(each) for each in found]}
     return Report(document=document, text=table if found else _NOTHING)
 
 
@@ -130,7 +132,7 @@ async def list_queries(
             str(each.citation_count),
             _number(each.rating),
         )
-    document = {"queries": [_query(each) for each in found]}
+    document = {"queries": [json_analytics.query(each) for each in found]}
     return Report(document=document, text=table if found else _NOTHING)
 
 
@@ -160,18 +162,7 @@ async def sum_up_queries(
             f"{_number(found.mean_rating)} of {found.ratings}" if found.ratings else "",
         ),
     ]
-    document = {
-        "queries": found.queries,
-        "byStrategy": strategies,
-        "meanMs": found.mean_ms,
-        "p95Ms": found.p95_ms,
-        "thresholdMet": found.threshold_met,
-        "meanCitations": found.mean_citations,
-        "meanContextTokens": found.mean_context_tokens,
-        "ratings": found.ratings,
-        "meanRating": found.mean_rating,
-    }
-    return Report(document=document, text=fields(rows))
+    return Report(document=json_analytics.summary(found), text=fields(rows))
 
 
 @command(analytics, "feedback", "lightwell analytics feedback --as user:ada")
@@ -189,59 +180,8 @@ async def list_feedback(
     for each in found:
         when = f"{each.created_at:%Y-%m-%d %H:%M:%S}"
         table.add_row(str(each.query_id), when, str(each.rating), clean(each.comment))
-    document = {"feedback": [_feedback(each) for each in found]}
+    document = {"feedback": [json_analytics.feedback(each) for each in found]}
     return Report(document=document, text=table if found else _NOTHING)
-
-
-def _session(session: Session) -> json_output.Json:
-    return {
-        "sessionId": str(session.id),
-        "startedAt": session.started_at.isoformat(),
-        "endedAt": session.ended_at.isoformat() if session.ended_at else None,
-        "queries": session.queries,
-    }
-
-
-def _feedback(feedback: Feedback) -> json_output.Json:
-    return {
-        "feedbackId": str(feedback.id),
-        "queryId": str(feedback.query_id),
-        "rating": feedback.rating,
-        "comment": feedback.comment,
-        "createdAt": feedback.created_at.isoformat(),
-    }
-
-
-def _query(query: LoggedQuery) -> json_output.Json:
-    return {
-        "queryId": str(query.id),
-        "sessionId": str(query.session_id),
-        "timestamp": query.timestamp.isoformat(),
-        "queryHash": query.query_hash,
-        "strategyUsed": query.strategy.value,
-        "executionTimeMs": query.execution_time_ms,
-        "vectorSearchMs": query.vector_search_ms,
-        "vectorResultCount": query.vector_result_count,
-        "vectorTopScore": query.vector_top_score,
-        "vectorAvgScore": query.vector_avg_score,
-        "graphTraversalMs": query.graph_traversal_ms,
-        "graphResultCount": query.graph_result_count,
-        "graphMaxDepth": query.graph_max_depth,
-        "conceptsFound": query.concepts_found,
-        "fusionMs": query.fusion_ms,
-        "overlapCount": query.overlap_count,
-        "rrfTopScore": query.rrf_top_score,
-        "rerankMs": query.rerank_ms,
-        "rerankTopScore": query.rerank_top_score,
-        "confidenceThresholdMet": query.confidence_threshold_met,
-        "finalContextTokens": query.final_context_tokens,
-        "citationCount": query.citation_count,
-        "channels": {
-            channel.value: {"ms": each.ms, "hits": each.hits}
-            for channel, each in query.channels.items()
-        },
-        "rating": query.rating,
-    }
 
 
 def _number(value: float | None) -> str:

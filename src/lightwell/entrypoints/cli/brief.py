@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
-import lightwell.entrypoints.json_output as json_output
+import lightwell.entrypoints.json_brief as json_brief
 from lightwell.domain.answers import INSUFFICIENT, Confidence
 from lightwell.domain.briefs import Brief, BriefLine, RelatedEntity
 from lightwell.domain.candidates import Candidates
@@ -51,51 +51,11 @@ async def brief_entity(
         found = await kb.brief(name, reader)
     match found:
         case Brief():
-            return report_with_costs(meter, _brief_json(found), _brief_text(found))
+            return report_with_costs(meter, json_brief.brief(found), _brief_text(found))
         case Candidates():
-            document = {"queryId": str(found.query_id), **json_output.candidates(found)}
-            return report_with_costs(meter, document, text_output.candidates(found))
-
-
-def _brief_json(brief: Brief) -> json_output.Json:
-    return {
-        "queryId": str(brief.query_id),
-        "entity": {
-            **json_output.entity_names(brief.entity),
-            "description": brief.entity.description,
-            "describedByHand": brief.entity.described_by_hand,
-        },
-        "about": [_line_json(each) for each in brief.about],
-        "lately": [_line_json(each) for each in brief.lately],
-        "openPoints": [_line_json(each) for each in brief.open_points],
-        "people": [_related_json(each) for each in brief.people],
-        "links": [_related_json(each) for each in brief.links],
-        "citations": [json_output.citation(each) for each in brief.citations],
-        "confidence": brief.confidence.value,
-        "relevance": round(brief.relevance, 4),
-        "model": brief.model,
-        "notes": list(brief.notes),
-    }
-
-
-def _line_json(line: BriefLine) -> json_output.Json:
-    return {
-        "text": line.text,
-        "date": f"{line.said_at:%Y-%m-%d}",
-        "citations": [json_output.citation(each) for each in line.citations],
-    }
-
-
-def _related_json(related: RelatedEntity) -> json_output.Json:
-    return {
-        "entityRef": related.ref,
-        "entityName": related.name,
-        "entityType": related.kind,
-        "relation": related.relation,
-        "description": related.description,
-        "coMentions": related.co_mentions,
-        "evidence": None if related.evidence is None else _line_json(related.evidence),
-    }
+            return report_with_costs(
+                meter, json_brief.candidates(found), text_output.candidates(found)
+            )
 
 
 def _brief_text(brief: Brief) -> RenderableType:

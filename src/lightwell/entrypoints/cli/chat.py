@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
+import lightwell.entrypoints.json_conversations as json_conversations
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.access import Reader
 from lightwell.domain.chat import (
@@ -115,16 +116,7 @@ async def list_conversations(
     for each in held:
         last = f"{each.updated_at:%Y-%m-%d %H:%M}"
         table.add_row(str(each.id), last, str(each.messages), clean(each.title))
-    found = [
-        {
-            "conversationId": str(each.id),
-            "title": each.title,
-            "messages": each.messages,
-            "createdAt": each.created_at.isoformat(),
-            "updatedAt": each.updated_at.isoformat(),
-        }
-        for each in held
-    ]
+    found = [json_conversations.conversation(each) for each in held]
     return Report(
         document={"conversations": found},
         text=table if held else Text("You have no conversations."),

@@ -7,8 +7,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+import lightwell.entrypoints.json_graph as json_graph
 import lightwell.entrypoints.json_output as json_output
-from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import Entity, EntityDetails, Relation, parse_relation_key
 from lightwell.entrypoints.cli.console import clean, dim, fields, new_table
 from lightwell.entrypoints.cli.execution import Report
@@ -71,7 +71,7 @@ async def list_entities(
     more = [dim(f"There are more: --after {clean(following)}")] if following else []
     text = Group(table, *more) if page else Text("There are no entities that you may see.")
     return Report(
-        document={"entities": [entity_json(each) for each in page], "nextAfter": following},
+        document={"entities": [json_graph.entity(each) for each in page], "nextAfter": following},
         text=text,
     )
 
@@ -85,12 +85,7 @@ async def show_entity(
     """Show one entity with its other names, its relations and its sources."""
     async with open_as(who) as (kb, reader):
         found = await kb.graph.entity(reader, name)
-    document = {
-        **entity_json(found.entity),
-        "aliases": list(found.aliases),
-        "relations": [relation_json(each) for each in found.relations],
-    }
-    return Report(document=document, text=_entity_details(found))
+    return Report(document=json_graph.entity_details(found), text=_entity_details(found))
 
 
 @command(
@@ -129,7 +124,7 @@ async def list_entities_of(
     table = new_table("entity", "kind", "passages", "reference")
     for each in found:
         table.add_row(clean(each.name), clean(each.kind), str(each.chunk_count), clean(each.ref))
-    return Report(document={"entities": [entity_json(each) for each in found]}, text=table)
+    return Report(document={"entities": [json_graph.entity(each) for each in found]}, text=table)
 
 
 async def _list_relations(who: Sequence[str] | None, *, after: str, limit: int) -> Report:
@@ -146,7 +141,7 @@ async def _list_relations(who: Sequence[str] | None, *, after: str, limit: int) 
     more = [dim(f"There are more: --after '{clean(following)}'")] if following else []
     text = Group(table, *more) if page else Text("There are no relations that you may see.")
     document: json_output.Json = {
-        "relations": [_relation(each) for each in page],
+        "relations": [json_graph.listed_relation(each) for each in page],
         "nextAfter": following,
     }
     return Report(document=document, text=text)
@@ -158,7 +153,7 @@ async def _list_relations_of(passages: Sequence[str], who: Sequence[str] | None)
         found = await kb.graph.relations_of(reader, passages)
     return Report(
         document={
-            "relations": [relation_json(each) for each in found],
+            "relations": [json_graph.relation(each) for each in found],
             "nextAfter": None,
         },
         text=relations_table(found),
@@ -206,52 +201,3 @@ def _relation_text(relation: Relation) -> str:
         f"use: {relation.use_case}" if relation.use_case else "",
     )
     return "; ".join(part for part in parts if part)
-
-
-def entity_json(entity: Entity) -> json_output.Json:
-    return {
-        "entityId": str(entity.id),
-        "entityRef": entity.ref,
-        "entityName": entity.name,
-        "entityType": entity.kind,
-        "primaryUrl": entity.primary_url,
-        "description": entity.description,
-        "chunkCount": entity.chunk_count,
-        "sourceChunkIds": list(entity.sources),
-        "sourceFilePaths": list(entity.paths),
-    }
-
-
-def relation_json(relation: Relation) -> json_output.Json:
-    return {
-        "source": relation.source,
-        "target": relation.target,
-        "predicate": relation.predicate.value,
-        "keywords": relation.keywords,
-        "description": relation.description,
-        "comparison": relation.comparison,
-        "useCase": relation.use_case,
-        "weight": relation.weight,
-        "chunkCount": relation.chunk_count,
-        "sourceChunkIds": list(relation.sources),
-        "sourceFilePaths": list(relation.paths),
-    }
-
-
-def _relation(relation: ExportedRelation) -> json_output.Json:
-    return {
-        "relation": str(relation.key),
-        "source": relation.source_name,
-        "sourceRef": relation.source,
-        "target": relation.target_name,
-        "targetRef": relation.target,
-        "predicate": relation.predicate.value,
-        "keywords": ", ".join(relation.keywords),
-        "description": relation.description,
-        "comparison": relation.comparison,
-        "useCase": relation.use_case,
-        "weight": relation.weight,
-        "chunkCount": relation.chunk_count,
-        "sourceChunkIds": list(relation.sources),
-        "sourceFilePaths": list(relation.paths),
-    }

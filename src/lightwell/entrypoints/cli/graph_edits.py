@@ -7,6 +7,7 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
+import lightwell.entrypoints.json_graph as json_graph
 from lightwell.domain.graph import ManualEdit, Predicate, RelationMention, parse_relation_key
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
@@ -16,9 +17,7 @@ from lightwell.entrypoints.cli.graph import (
     SourceName,
     TargetName,
     entity_fields,
-    entity_json,
     graph,
-    relation_json,
     relations_table,
 )
 from lightwell.entrypoints.cli.groups import Work, command, confirm
@@ -85,7 +84,7 @@ async def create_entity(
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         made = await kb.graph.create(reader, manual_edit, tags=tags)
-    return report_with_costs(meter, entity_json(made), entity_fields(made))
+    return report_with_costs(meter, json_graph.entity(made), entity_fields(made))
 
 
 @command(graph, "rename", 'lightwell graph rename "Acme Corp" "Acme International" --as team:us')
@@ -143,7 +142,7 @@ async def restore_entity(
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         shown = await kb.graph.restore(reader, name)
-    return report_with_costs(meter, entity_json(shown), entity_fields(shown))
+    return report_with_costs(meter, json_graph.entity(shown), entity_fields(shown))
 
 
 @command(
@@ -184,7 +183,7 @@ async def relate_entities(  # noqa: PLR0913 - the options of a command are its a
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         made = await kb.graph.relate(reader, relation_mention, tags=tags)
-    return report_with_costs(meter, relation_json(made), relations_table([made]))
+    return report_with_costs(meter, json_graph.relation(made), relations_table([made]))
 
 
 @command(
@@ -204,7 +203,7 @@ async def unrelate_entities(
     async with open_as(who, meter) as (kb, reader):
         was = await kb.graph.unrelate(reader, source, target, predicate)
     text = f"Deleted: {was.source} {was.predicate.value} {was.target}."
-    return report_with_costs(meter, {"deleted": relation_json(was)}, Text(clean(text)))
+    return report_with_costs(meter, {"deleted": json_graph.relation(was)}, Text(clean(text)))
 
 
 @command(
@@ -248,7 +247,7 @@ async def _edit(
     async with open_as(who, meter) as (kb, reader):
         old = (await kb.graph.entity(reader, name)).entity.ref
         now = await kb.graph.edit(reader, name, manual_edit, tags=tags)
-    document = {**entity_json(now), "previousEntityRef": old}
+    document = {**json_graph.entity(now), "previousEntityRef": old}
     if old == now.ref:
         return report_with_costs(meter, document, entity_fields(now))
     told = f"The reference is now {now.ref}; {old} still names the same entity."
@@ -261,7 +260,7 @@ async def _delete(name: str, who: Sequence[str] | None) -> Report:
     async with open_as(who, meter) as (kb, reader):
         was = await kb.graph.delete(reader, name)
     text = f"Deleted {was.name} ({was.ref}); `lightwell graph restore` shows it again, as documents describe it."
-    return report_with_costs(meter, {"deleted": entity_json(was)}, Text(clean(text)))
+    return report_with_costs(meter, {"deleted": json_graph.entity(was)}, Text(clean(text)))
 
 
 async def _delete_relations(keys: Sequence[str], who: Sequence[str] | None) -> Report:
@@ -271,7 +270,7 @@ async def _delete_relations(keys: Sequence[str], who: Sequence[str] | None) -> R
         were = await kb.graph.delete_relations(reader, wanted)
     lines = [f"Deleted: {each.source} {each.predicate.value} {each.target}." for each in were]
     return Report(
-        document={"deleted": [relation_json(each) for each in were]},
+        document={"deleted": [json_graph.relation(each) for each in were]},
         text=Text(clean("\n".join(lines))),
     )
 
@@ -282,6 +281,6 @@ async def _delete_entities(names: Sequence[str], who: Sequence[str] | None) -> R
         were = await kb.graph.delete_entities(reader, names)
     lines = [f"Deleted {each.name} ({each.ref})." for each in were]
     return Report(
-        document={"deleted": [entity_json(each) for each in were]},
+        document={"deleted": [json_graph.entity(each) for each in were]},
         text=Text(clean("\n".join(lines))),
     )

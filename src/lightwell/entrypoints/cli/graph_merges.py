@@ -7,14 +7,14 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.json_output as json_output
+import lightwell.entrypoints.json_graph as json_graph
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import ActiveMerge, MergeProposal, MergeResult, MergeStrategy
+from lightwell.domain.graph import MergeProposal, MergeResult, MergeStrategy
 from lightwell.domain.ids import MergeId
 from lightwell.entrypoints.cli.console import clean, count_of, dim, new_table
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.graph import SourceName, TargetName, entity_json, graph
+from lightwell.entrypoints.cli.graph import SourceName, TargetName, graph
 from lightwell.entrypoints.cli.groups import command
 from lightwell.entrypoints.cli.options import As, Rows
 from lightwell.entrypoints.cli.store import open_as
@@ -51,15 +51,7 @@ async def merge_entities(
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         done = await kb.graph.merge(reader, sources, into, strategy=strategy)
-    document: json_output.Json = {
-        "mergeId": str(done.merge_id),
-        "targetEntity": entity_json(done.target_entity),
-        "relationsRedirected": done.relations_redirected,
-        "sourceEntitiesDeleted": done.source_entities_deleted,
-        "relationsDeduped": done.relations_deduped,
-        "note": done.note,
-    }
-    return report_with_costs(meter, document, _merged(done))
+    return report_with_costs(meter, json_graph.merge_result(done), _merged(done))
 
 
 @command(graph, "unmerge", 'lightwell graph unmerge "ACME Inc" --as team:us')
@@ -77,7 +69,7 @@ async def unmerge_entity(
     names = ", ".join(each.name for each in apart)
     return report_with_costs(
         meter,
-        {"entities": [entity_json(each) for each in apart]},
+        {"entities": [json_graph.entity(each) for each in apart]},
         Text(clean(f"Separate entities again: {names}.")),
     )
 
@@ -113,7 +105,10 @@ async def list_merges(
     more = [dim(f"There are more: --after {following}")] if following else []
     text = Group(table, *more) if page else Text("There are no merges that you may see.")
     return Report(
-        document={"merges": [_active_merge_json(each) for each in page], "nextAfter": following},
+        document={
+            "merges": [json_graph.active_merge(each) for each in page],
+            "nextAfter": following,
+        },
         text=text,
     )
 
@@ -149,7 +144,7 @@ async def list_merge_proposals(
         )
     nothing = Text("There are no possible duplicates that you may see.")
     return Report(
-        document={"proposals": [_proposal(each) for each in found]},
+        document={"proposals": [json_graph.proposal(each) for each in found]},
         text=table if found else nothing,
     )
 
@@ -166,18 +161,8 @@ async def reject_merge(
         pair = await kb.graph.reject(reader, one, other)
     text = f"{pair[0].name} and {pair[1].name} stay separate; this merge is not proposed again."
     return Report(
-        document={"rejected": [entity_json(each) for each in pair]}, text=Text(clean(text))
+        document={"rejected": [json_graph.entity(each) for each in pair]}, text=Text(clean(text))
     )
-
-
-def _active_merge_json(merge: ActiveMerge) -> json_output.Json:
-    return {
-        "mergeId": str(merge.merge_id),
-        "target": merge.target,
-        "sources": list(merge.sources),
-        "strategy": merge.strategy.value,
-        "mergedAt": merge.merged_at.isoformat(),
-    }
 
 
 def _merge_id(text: str) -> MergeId:
@@ -187,15 +172,6 @@ def _merge_id(text: str) -> MergeId:
         raise Invalid(
             f"{text!r} is not a merge id; `lightwell graph merges` lists the ids"
         ) from error
-
-
-def _proposal(proposal: MergeProposal) -> json_output.Json:
-    return {
-        "confidence": proposal.confidence,
-        "entities": [entity_json(proposal.one), entity_json(proposal.other)],
-        "evidence": dict(proposal.evidence),
-        "sharedNeighbours": list(proposal.shared_neighbours),
-    }
 
 
 def _merged(result: MergeResult) -> RenderableType:

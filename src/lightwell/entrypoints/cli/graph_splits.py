@@ -7,14 +7,13 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-import lightwell.entrypoints.json_output as json_output
+import lightwell.entrypoints.json_graph as json_graph
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import SplitId
-from lightwell.domain.splits import ActiveSplit
 from lightwell.entrypoints.cli.console import clean, count_of, dim, new_table
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
-from lightwell.entrypoints.cli.graph import EntityName, entity_json, graph
+from lightwell.entrypoints.cli.graph import EntityName, graph
 from lightwell.entrypoints.cli.groups import command
 from lightwell.entrypoints.cli.options import As, Rows
 from lightwell.entrypoints.cli.store import open_as
@@ -64,18 +63,12 @@ async def split_entity(
         done = await kb.graph.split(
             reader, name, into, documents=document or [], passages=passage or []
         )
-    counts = {
-        "splitId": str(done.split_id),
-        "part": entity_json(done.part),
-        "rest": entity_json(done.rest) if done.rest else None,
-        "passages": done.passages,
-    }
     moved = count_of(done.passages, "passage")
     text = Group(
         Text(clean(f"{moved} moved to {done.part.name} ({done.part.ref}).")),
         dim(f"`lightwell graph unsplit {done.split_id}` undoes it."),
     )
-    return report_with_costs(meter, counts, text)
+    return report_with_costs(meter, json_graph.split_result(done), text)
 
 
 @command(graph, "unsplit", 'lightwell graph unsplit "Anna Schmidt (Kiel)" --as team:us')
@@ -96,7 +89,7 @@ async def unsplit_entity(
     names = ", ".join(each.name for each in whole)
     return report_with_costs(
         meter,
-        {"entities": [entity_json(each) for each in whole]},
+        {"entities": [json_graph.entity(each) for each in whole]},
         Text(
             clean(
                 f"The split is undone. These entities have the mentions again: {names}."
@@ -142,19 +135,12 @@ async def list_splits(
     more = [dim(f"There are more: --after {following}")] if following else []
     text = Group(table, *more) if page else Text("There are no splits that you may see.")
     return Report(
-        document={"splits": [_standing(each) for each in page], "nextAfter": following}, text=text
+        document={
+            "splits": [json_graph.active_split(each) for each in page],
+            "nextAfter": following,
+        },
+        text=text,
     )
-
-
-def _standing(held: ActiveSplit) -> json_output.Json:
-    return {
-        "splitId": str(held.split_id),
-        "part": held.part,
-        "names": list(held.names),
-        "documents": list(held.urls),
-        "passages": held.passages,
-        "madeAt": held.split_at.isoformat(),
-    }
 
 
 def _split_id(text: str) -> SplitId:

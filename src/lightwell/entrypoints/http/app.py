@@ -7,7 +7,13 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from lightwell.entrypoints.http import health, mcp, openai_api, questions
+from lightwell.entrypoints.http import (
+    conversations,
+    health,
+    mcp,
+    openai_api,
+    questions,
+)
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
@@ -38,6 +44,7 @@ def create_app(settings: Settings) -> FastAPI:
     add_error_handlers(app)
     app.include_router(health.router)
     app.include_router(questions.router)
+    app.include_router(conversations.router)
     app.include_router(openai_api.router)
     app.router.routes.append(mcp.make_route())
     return app

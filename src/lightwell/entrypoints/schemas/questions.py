@@ -6,32 +6,46 @@ from uuid import UUID
 
 from pydantic import Field
 
+import lightwell.entrypoints.json_brief as json_brief
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Answer
+from lightwell.domain.candidates import Candidates
 from lightwell.domain.ids import SessionId
 from lightwell.domain.questions import MAX_QUESTION_LENGTH, Mode, QueryRequest
 from lightwell.entrypoints.schemas import Schema
+
+# The limits are declared, and checked by the domain: its messages are those of the specification.
+QuestionText = Annotated[
+    str,
+    Field(
+        json_schema_extra={"minLength": 1, "maxLength": MAX_QUESTION_LENGTH},
+        examples=["What discount does Nordwind Energie receive?"],
+    ),
+]
+TopK = Annotated[
+    int,
+    Field(
+        description="How many passages, at most.", json_schema_extra={"minimum": 1, "maximum": 20}
+    ),
+]
+Topic = Annotated[
+    str,
+    Field(description="Only documents with this topic tag.", json_schema_extra={"maxLength": 256}),
+]
+SearchMode = Annotated[Mode, Field(description="Where evidence is looked for.")]
 
 
 class QueryBody(Schema):
     """A question: the specification's QueryRequest."""
 
-    query: Annotated[
-        str,
-        Field(
-            max_length=MAX_QUESTION_LENGTH,
-            examples=["What discount does Nordwind Energie receive?"],
-        ),
-    ]
+    query: QuestionText
     session_id: Annotated[
         UUID | None, Field(description="Your open session that the question belongs to.")
     ] = None
-    top_k: Annotated[
-        int, Field(ge=1, le=20, description="How many passages the answer may rest on.")
-    ] = 5
+    top_k: TopK = 5
     include_graph: Annotated[bool, Field(description="Whether the graph is searched, too.")] = True
-    topic_filter: Annotated[str, Field(description="Only documents with this topic tag.")] = ""
-    mode: Annotated[Mode, Field(description="Where evidence is looked for.")] = Mode.MIX
+    topic_filter: Topic = ""
+    mode: SearchMode = Mode.MIX
 
     def to_request(self) -> QueryRequest:
         return QueryRequest(
@@ -42,6 +56,27 @@ class QueryBody(Schema):
             topic_filter=self.topic_filter,
             mode=self.mode,
         )
+
+
+class KeywordsBody(Schema):
+    """A question whose keywords are wanted."""
+
+    query: QuestionText
+
+
+class SearchBody(Schema):
+    """A question whose passages or statements are wanted. Mode `bypass` searches nothing, and is refused."""
+
+    query: QuestionText
+    top_k: TopK = 5
+    topic_filter: Topic = ""
+    mode: SearchMode = Mode.MIX
+
+
+class StatementsBody(SearchBody):
+    """A question to which everything that documents state is wanted."""
+
+    top_k: TopK = 20
 
 
 class LocatorSchema(Schema):
@@ -97,7 +132,7 @@ class CandidateSchema(Schema):
 
 
 class AmbiguousName(Schema):
-    """A name in the question that may mean several entities."""
+    """A name that may mean several entities: a pick list. The reference of one of them settles it."""
 
     name: str
     candidates: list[CandidateSchema]
@@ -137,3 +172,53 @@ def query_response(answer: Answer, *, milliseconds: int) -> QueryResponse:
     return QueryResponse.model_validate(
         {**document, "usage": json_output.usage(answer.usage)}, by_alias=True
     )
+
+
+class StatementSchema(Schema):
+    """What a document states, verbatim or by a model, with its date: `saidAt` of the document, `dates` in the text."""
+
+    text: str
+    source_chunk_id: str
+    said_at: str | None
+    dates: list[str]
+    citations: list[CitationSchema]
+
+
+class LatencySchema(Schema):
+    latency_ms: int
+
+
+class StatementsResponse(Schema):
+    """The statements, the newest first; none where the evidence is insufficient: then `nearest` has what came closest."""
+
+    query_id: str
+    query: str
+    statements: list[StatementSchema]
+    confidence: str
+    relevance: float
+    threshold: float
+    model: str
+    nearest: list[CitationSchema]
+    notes: list[str]
+    ambiguous_names: list[AmbiguousName]
+    metadata: LatencySchema
+    usage: UsageSchema
+
+
+def statements_response(answer: Answer, *, milliseconds: int) -> StatementsResponse:
+    """Return the statements as the server sends them."""
+    document = json_output.statements(answer, milliseconds=milliseconds)
+    return StatementsResponse.model_validate(
+        {**document, "usage": json_output.usage(answer.usage)}, by_alias=True
+    )
+
+
+class CandidatesResponse(AmbiguousName):
+    """What a name may mean; `queryId` identifies the request."""
+
+    query_id: str
+
+
+def candidates_response(found: Candidates) -> CandidatesResponse:
+    """Return the candidates as the server sends them."""
+    return CandidatesResponse.model_validate(json_brief.candidates(found), by_alias=True)

@@ -36,20 +36,26 @@ async def resolve_ids(database: Database, reader: Reader, names: Sequence[str]) 
     first unknown one.
     """
     distinct_names = list(dict.fromkeys(name.strip() for name in names))
+    found = await find_ids(database, reader, distinct_names)
+    known = {str(chunk) for chunk in found} | set(found.values())
+    for name in distinct_names:
+        if name not in known:
+            raise NotFound(f"There is no passage {name!r} that you may see")
+    return list(found)
+
+
+async def find_ids(database: Database, reader: Reader, names: Sequence[str]) -> dict[ChunkId, str]:
+    """Return those of the reader's chunks that have one of these references or ids, in order of arrival, with their references."""
     rows = await database.rows(
         _NAMED,
         {
             "project_id": reader.project_id,
             "classes": list(reader.classes),
-            "names": distinct_names,
-            "documents": [name.rpartition("#")[0] for name in distinct_names],
+            "names": list(names),
+            "documents": [name.rpartition("#")[0] for name in names],
         },
     )
-    known = {str(each) for row in rows for each in row}
-    for name in distinct_names:
-        if name not in known:
-            raise NotFound(f"There is no passage {name!r} that you may see")
-    return [ChunkId(row[0]) for row in rows]
+    return {ChunkId(row[0]): row[1] for row in rows}
 
 
 async def list_access_tags(

@@ -110,12 +110,12 @@ ORDER BY seen.entity_ref COLLATE "C", seen.name COLLATE "C"
     "{max_sources}", LIMIT_OF_PROJECT
 )
 
-_ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
+ORDER = """profile.subject_id = entity.entity_id DESC, 'name' = ANY(profile.by_hand) DESC,
     profile.entity_ref IS NULL DESC, profile.mention_count DESC, profile.display_name COLLATE "C",
     profile.entity_kind COLLATE "C\""""
 
-_LIST = _SEEN.replace("{order}", _ORDER).replace("{where}", "true")
-_BY_ID = _SEEN.replace("{order}", _ORDER).replace(
+_LIST = _SEEN.replace("{order}", ORDER).replace("{where}", "true")
+_BY_ID = _SEEN.replace("{order}", ORDER).replace(
     "{where}", "profile.subject_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])"
 )
 
@@ -281,8 +281,15 @@ async def list_relations(
     database: Database, reader: Reader, entity_id: EntityId
 ) -> tuple[Relation, ...]:
     """Return up to 200 of the entity's relations with ends that the reader sees, by descending weight."""
-    rows = await database.rows(_RELATIONS, {**_parameters(reader), "entities": [entity_id]})
-    return tuple((await _related(database, reader, rows))[:MAX_RELATIONS])
+    return tuple((await list_relations_of(database, reader, [entity_id]))[:MAX_RELATIONS])
+
+
+async def list_relations_of(
+    database: Database, reader: Reader, entity_ids: Sequence[EntityId]
+) -> list[Relation]:
+    """Return all relations of these entities with ends that the reader sees, by descending weight."""
+    rows = await database.rows(_RELATIONS, {**_parameters(reader), "entities": list(entity_ids)})
+    return await _related(database, reader, rows)
 
 
 async def get_relation(

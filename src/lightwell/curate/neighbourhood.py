@@ -1,0 +1,63 @@
+"""What is around an entity: the sources that mention it, and the entities that relations lead to."""
+
+from collections.abc import Sequence
+
+from lightwell.domain.access import Reader
+from lightwell.domain.graph import Entity, Relation, normalize_name
+from lightwell.domain.graph_views import EntityNeighbourhood, EntitySource, Neighbour
+from lightwell.domain.ids import EntityId
+from lightwell.records import search
+from lightwell.records.database import Database
+from lightwell.records.documents import published_chunks
+from lightwell.records.graph import entities
+from lightwell.text.units import split_into_units
+
+_MAX_SNIPPET = 300
+
+
+async def list_sources(
+    database: Database, reader: Reader, entity: Entity, names: Sequence[str]
+) -> list[EntitySource]:
+    """Return the entity's sources that are still there, in order of arrival; a snippet has one of the names."""
+    chunk_ids = await published_chunks.find_ids(database, reader, entity.sources)
+    chunks = await search.get_chunks(database, reader, list(chunk_ids))
+    return [
+        EntitySource(chunk=chunks[each], snippet=_snippet(chunks[each].text, names))
+        for each in chunk_ids
+        if each in chunks
+    ]
+
+
+async def explore(
+    database: Database, reader: Reader, centre: EntityId, *, depth: int, limit: int
+) -> EntityNeighbourhood:
+    """Return the entities that at most `depth` relations lead to, up to `limit` with the centre, and their relations."""
+    reached = {centre: 0}
+    relations: dict[object, Relation] = {}
+    frontier, is_cut = [centre], False
+    for distance in range(1, depth + 1):
+        found = await entities.list_relations_of(database, reader, frontier) if frontier else []
+        relations.update((each.id, each) for each in found)
+        frontier = []
+        for end in dict.fromkeys(end for each in found for end in each.ends):
+            if end not in reached and len(reached) < limit:
+                reached[end] = distance
+                frontier.append(end)
+            is_cut = is_cut or end not in reached
+    seen = await entities.get_many(database, reader, list(reached))
+    return EntityNeighbourhood(
+        neighbours=tuple(
+            Neighbour(entity=seen[each], depth=reached[each]) for each in reached if each in seen
+        ),
+        relations=tuple(each for each in relations.values() if {*each.ends} <= seen.keys()),
+        is_cut=is_cut,
+    )
+
+
+def _snippet(text: str, names: Sequence[str]) -> str:
+    """Return the first sentence that has one of the names, else the first one, cut at its length limit."""
+    said = [" ".join(text[each.start : each.end].split()) for each in split_into_units(text)]
+    wanted = [normalize_name(each) for each in names]
+    naming = (each for each in said if any(name in normalize_name(each) for name in wanted))
+    snippet = next(naming, said[0] if said else text)
+    return snippet if len(snippet) <= _MAX_SNIPPET else f"{snippet[:_MAX_SNIPPET]}…"

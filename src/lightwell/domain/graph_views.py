@@ -1,0 +1,71 @@
+"""What a reader may ask of the graph beyond one entity: filtered lists, sources, and what is around an entity."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lightwell.domain.documents import Chunk
+from lightwell.domain.errors import Invalid
+from lightwell.domain.graph import Entity, Relation
+
+MAX_DEPTH = 3
+MAX_NEIGHBOURS = 500
+
+
+class EntityOrder(StrEnum):
+    """The order of a list: by reference, or by the number of passages, most first."""
+
+    REFERENCE = "reference"
+    PASSAGES = "passages"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityFilter:
+    """Which entities a list has: those with `words` in one of their names, of this `kind`; "" for all."""
+
+    words: str = ""
+    kind: str = ""
+    order: EntityOrder = EntityOrder.REFERENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntitySource:
+    """A passage that mentions an entity; `snippet` is its sentence that names the entity, else its first one."""
+
+    chunk: Chunk
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """An entity at a distance of `depth` relations, 0 for the centre."""
+
+    entity: Entity
+    depth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityNeighbourhood:
+    """The entities around one, the nearest first, and the relations between them.
+
+    With `is_cut` there are more within the depth; those with the weightiest relations are kept.
+    """
+
+    neighbours: tuple[Neighbour, ...]
+    relations: tuple[Relation, ...]
+    is_cut: bool
+
+
+def parse_passages_cursor(text: str) -> tuple[int, str]:
+    """Return the number of passages and the reference in a cursor; raise `Invalid` for any other text."""
+    count, _, ref = text.partition(" ")
+    if not (count.isascii() and count.isdigit() and len(count) < 18 and ref):
+        raise Invalid(f"{text!r} is not where a list of entities by passages continues")
+    return int(count), ref
+
+
+def validate_bounds(depth: int, limit: int) -> None:
+    """Raise `Invalid` unless a neighbourhood may reach so far and be so large."""
+    if not 1 <= depth <= MAX_DEPTH:
+        raise Invalid(f"The depth must be between 1 and {MAX_DEPTH}")
+    if not 1 <= limit <= MAX_NEIGHBOURS:
+        raise Invalid(f"The limit must be between 1 and {MAX_NEIGHBOURS}")

@@ -1,0 +1,129 @@
+"""Entities, relations and what people corrected as JSON, with the keys that HTTP uses."""
+
+from lightwell.domain.exports import ExportedRelation
+from lightwell.domain.graph import (
+    ActiveMerge,
+    Entity,
+    EntityDetails,
+    MergeProposal,
+    MergeResult,
+    Relation,
+)
+from lightwell.domain.splits import ActiveSplit, SplitResult
+from lightwell.entrypoints.json_output import Json
+
+
+def entity(entity: Entity) -> Json:
+    """Return an entity as one reader sees it."""
+    return {
+        "entityId": str(entity.id),
+        "entityRef": entity.ref,
+        "entityName": entity.name,
+        "entityType": entity.kind,
+        "primaryUrl": entity.primary_url,
+        "description": entity.description,
+        "chunkCount": entity.chunk_count,
+        "sourceChunkIds": list(entity.sources),
+        "sourceFilePaths": list(entity.paths),
+    }
+
+
+def entity_details(details: EntityDetails) -> Json:
+    """Return an entity with its other names and its relations."""
+    return {
+        **entity(details.entity),
+        "aliases": list(details.aliases),
+        "relations": [relation(each) for each in details.relations],
+    }
+
+
+def relation(relation: Relation) -> Json:
+    """Return a relation of an entity; `source` and `target` are names."""
+    return {
+        "source": relation.source,
+        "target": relation.target,
+        "predicate": relation.predicate.value,
+        "keywords": relation.keywords,
+        "description": relation.description,
+        "comparison": relation.comparison,
+        "useCase": relation.use_case,
+        "weight": relation.weight,
+        "chunkCount": relation.chunk_count,
+        "sourceChunkIds": list(relation.sources),
+        "sourceFilePaths": list(relation.paths),
+    }
+
+
+def listed_relation(relation: ExportedRelation) -> Json:
+    """Return a relation of a list, which also has its key and the references of its ends."""
+    return {
+        "relation": str(relation.key),
+        "source": relation.source_name,
+        "sourceRef": relation.source,
+        "target": relation.target_name,
+        "targetRef": relation.target,
+        "predicate": relation.predicate.value,
+        "keywords": ", ".join(relation.keywords),
+        "description": relation.description,
+        "comparison": relation.comparison,
+        "useCase": relation.use_case,
+        "weight": relation.weight,
+        "chunkCount": relation.chunk_count,
+        "sourceChunkIds": list(relation.sources),
+        "sourceFilePaths": list(relation.paths),
+    }
+
+
+def merge_result(result: MergeResult) -> Json:
+    """Return what a merge did."""
+    return {
+        "mergeId": str(result.merge_id),
+        "targetEntity": entity(result.target_entity),
+        "relationsRedirected": result.relations_redirected,
+        "sourceEntitiesDeleted": result.source_entities_deleted,
+        "relationsDeduped": result.relations_deduped,
+        "note": result.note,
+    }
+
+
+def active_merge(merge: ActiveMerge) -> Json:
+    """Return a merge that is in effect."""
+    return {
+        "mergeId": str(merge.merge_id),
+        "target": merge.target,
+        "sources": list(merge.sources),
+        "strategy": merge.strategy.value,
+        "mergedAt": merge.merged_at.isoformat(),
+    }
+
+
+def proposal(proposal: MergeProposal) -> Json:
+    """Return two entities that may be one, with the evidence."""
+    return {
+        "confidence": proposal.confidence,
+        "entities": [entity(proposal.one), entity(proposal.other)],
+        "evidence": dict(proposal.evidence),
+        "sharedNeighbours": list(proposal.shared_neighbours),
+    }
+
+
+def split_result(result: SplitResult) -> Json:
+    """Return what a split did; `rest` is null where nothing is left of the entity."""
+    return {
+        "splitId": str(result.split_id),
+        "part": entity(result.part),
+        "rest": entity(result.rest) if result.rest else None,
+        "passages": result.passages,
+    }
+
+
+def active_split(held: ActiveSplit) -> Json:
+    """Return a split that is in effect."""
+    return {
+        "splitId": str(held.split_id),
+        "part": held.part,
+        "names": list(held.names),
+        "documents": list(held.urls),
+        "passages": held.passages,
+        "madeAt": held.split_at.isoformat(),
+    }

@@ -1,0 +1,71 @@
+"""A server in this process, on a database of its own, and clients with keys."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from fastapi import FastAPI
+from pydantic import SecretStr
+
+from lightwell.domain.api_keys import Scope
+from lightwell.entrypoints.http.app import create_app
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.records.database import connect
+from lightwell.settings import Settings
+
+ALL_BUT_ADMIN = tuple(each for each in Scope if each is not Scope.ADMIN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A running application; each set of tags and scopes gets one key."""
+
+    app: FastAPI
+    client: httpx.AsyncClient
+    keys: ApiKeys
+    kb: KnowledgeBase
+    made: dict[object, str] = field(default_factory=dict[object, str])
+
+    async def key(self, *tags: str, scopes: tuple[str, ...] = (Scope.READ,), user: str = "") -> str:
+        wanted = (tags, scopes, user)
+        if wanted not in self.made:
+            _, token = await self.keys.create(
+                "default", "test", scopes=scopes, tags=tags, user=user
+            )
+            self.made[wanted] = token.text
+        return self.made[wanted]
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *tags: str,
+        scopes: tuple[str, ...] = (Scope.READ,),
+        **more: Any,
+    ) -> httpx.Response:
+        """Send a request with a key that has these tags and scopes."""
+        headers = {"Authorization": f"Bearer {await self.key(*tags, scopes=scopes)}"}
+        return await self.client.request(method, path, headers=headers, **more)
+
+    async def get(self, path: str, *tags: str, **query: object) -> Any:
+        """Return the JSON that a reader with these tags gets; only 200 is expected."""
+        reply = await self.request("GET", path, *tags, params={**query})
+        assert reply.status_code == 200, reply.text
+        return reply.json()
+
+
+@asynccontextmanager
+async def open_site(database_url: str, **settings: Any) -> AsyncIterator[Site]:
+    """Yield the application on this database."""
+    app = create_app(Settings(database_url=SecretStr(database_url), **settings))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        connect(database_url) as database,
+    ):
+        keys = ApiKeys(database=database, tenant="default")
+        kb = await app.state.projects.open("default")
+        yield Site(app=app, client=client, keys=keys, kb=kb)
