@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import pytest_asyncio
 
 from lightwell.domain.chat import NO_INFORMATION
 from lightwell.testing.endpoint import FakeEndpoint
@@ -26,7 +27,7 @@ DOCUMENTS = (
 QUESTION = "What discount does Nordwind Energie receive?"
 
 
-@pytest.fixture(scope="module", loop_scope="module")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
         async with open_site(url) as opened:

@@ -6,7 +6,9 @@
 | `authentication` | from an API key to the caller: project, scopes, reader |
 | `problems` | every error as a problem document (RFC 9457) |
 | `openapi` | the OpenAPI document, with the problems of every operation |
-| `questions` | questions: one answer, or a stream of events |
+| `questions` | questions: one answer, or a stream of events; statements, passages, keywords, briefs, candidates |
+| `conversations` | chat, and a person's own conversations |
+| `usage` | what models cost, as headers |
 | `projects` | the projects of a process, each opened once |
 | `serving` | serves the application until a signal |
 | `openai_api` | what clients of OpenAI need: models and chat completions |

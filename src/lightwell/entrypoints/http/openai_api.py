@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -17,9 +17,11 @@ from lightwell.domain.answers import Answer, Citation, StreamType
 from lightwell.domain.chat import ChatMessage, Role
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.questions import QueryRequest
-from lightwell.domain.usage import TokenSummary
+from lightwell.domain.usage import OperationType, TokenSummary, summarize_usage
 from lightwell.entrypoints.http.authentication import Caller, Reading
+from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.link_definitions import citation_title, link_definitions
+from lightwell.metering import record_usage
 
 router = APIRouter(prefix="/v1", tags=["OpenAI-compatible"])
 
@@ -124,9 +126,12 @@ async def list_models(_: Reading) -> ModelList:
 
 
 @router.post("/chat/completions", response_model=Completion)
-async def complete_chat(body: CompletionRequest, caller: Reading) -> Completion | StreamingResponse:
+async def complete_chat(
+    body: CompletionRequest, caller: Reading, response: Response
+) -> Completion | StreamingResponse:
     """Answer the last message with citations, or say that the evidence is insufficient."""
-    request = await _to_request(body, caller)
+    with record_usage(OperationType.QUERY) as rewriting:
+        request = await _to_request(body, caller)
     if body.stream:
         chunks = _stream(
             request,
@@ -136,13 +141,16 @@ async def complete_chat(body: CompletionRequest, caller: Reading) -> Completion 
         return StreamingResponse(
             chunks, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
         )
-    answer = await caller.knowledge_base.query(request, caller.reader)
+    with record_usage(OperationType.QUERY) as answering:
+        answer = await caller.knowledge_base.query(request, caller.reader)
+    usage = summarize_usage([*rewriting.usages, *answering.usages])
+    add_usage_headers(response, usage)
     reply = Reply(content=answer.text + link_definitions(answer), annotations=annotations(answer))
     return Completion(
         id=_completion_id(answer),
         created=int(time.time()),
         choices=[Choice(message=reply)],
-        usage=_usage(answer.usage),
+        usage=_usage(usage),
     )
 
 
