@@ -1,6 +1,6 @@
 """A server in this process, on a database of its own, and clients with keys."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +58,7 @@ class Site:
 
 
 @asynccontextmanager
-async def open_site(database_url: str, **settings: Any) -> AsyncIterator[Site]:
+async def open_site(database_url: str, **settings: Any) -> AsyncGenerator[Site]:
     """Yield the application on this database."""
     app = create_app(Settings(database_url=SecretStr(database_url), **settings))
     async with (
