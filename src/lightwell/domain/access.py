@@ -42,6 +42,11 @@ class Reader:
     classes: tuple[ClassId, ...]
     user: str = ""
 
+    @property
+    def named_user(self) -> str:
+        """The user whom a credential names; "" where at most the tags name one."""
+        return "" if self.user == user_from_tags(self.tags) else self.user
+
 
 def parse_tags(words: Iterable[str]) -> Tags:
     """Return the words as tags, trimmed.

@@ -6,16 +6,20 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NewType
 from uuid import UUID
 
 from lightwell.domain.access import Tags
+from lightwell.domain.directory import PersonId
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import new_id
 
 KeyId = NewType("KeyId", UUID)
+
+LONGEST_GRACE = timedelta(days=90)
+"""How long an old secret may stay valid after a rotation, at most."""
 
 _PREFIX = "lw"
 _SECRET_BYTES = 32
@@ -37,7 +41,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
-    """A key without its secret. Whoever shows it reads with exactly `acl_tags`; `user` is a person's id, "" for none.
+    """A key without its secret. It reads with `acl_tags`, or with the current tags of the `person` whom it names (`principals.tags_of_key`).
 
     `expires_at` is None for a key that does not expire, `last_used_at` for one that was never used; it is exact to a minute.
     """
@@ -46,14 +50,11 @@ class ApiKey:
     name: str
     scopes: frozenset[Scope]
     acl_tags: Tags
-    user: str
+    person: PersonId | None
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None
-
-    def allows(self, scope: Scope) -> bool:
-        return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +82,9 @@ class Token:
         return hmac.compare_digest(self.secret_hash, secret_hash)
 
 
-def new_token() -> Token:
-    """Return a token with a new id and a new secret."""
-    return Token(KeyId(new_id()), secrets.token_urlsafe(_SECRET_BYTES))
+def new_token(key_id: KeyId | None = None) -> Token:
+    """Return a token with a new secret, for a key that exists or with a new id."""
+    return Token(key_id or KeyId(new_id()), secrets.token_urlsafe(_SECRET_BYTES))
 
 
 def parse_token(text: str) -> Token | None:

@@ -3,6 +3,7 @@
 LightwellError
 ├── Invalid             the input is wrong; the message says what, and how to correct it
 ├── NotFound            it does not exist, or the reader may not see it (callers cannot tell which)
+│   └── UnknownPerson   nobody active in the directory has the name that a request acts for
 ├── Unreadable          one document cannot be read; ingestion continues with the others
 │   └── LimitExceeded   reading it exceeded a limit; with a higher limit it may succeed
 ├── ParserFailed        the process that parses documents did not start
@@ -31,6 +32,10 @@ class Invalid(LightwellError):
 
 class NotFound(LightwellError):
     code = "not_found"
+
+
+class UnknownPerson(NotFound):
+    code = "unknown_person"
 
 
 class Unreadable(LightwellError):

@@ -108,7 +108,7 @@ class KnowledgeBase:
     async def reader(self, tags: Iterable[str], *, user: str = "") -> Reader:
         """Return the reader with these access tags; raise `Invalid` for a malformed tag.
 
-        `user` is the person's id, for analytics only; without it the one that a single `user:` tag names.
+        `user` owns sessions and conversations; without it, the one that a single `user:` tag names owns sessions.
         """
         return await access_classes.resolve_reader(
             self._database, self.project_id, parse_tags(tags), user

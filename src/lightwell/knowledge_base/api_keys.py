@@ -1,23 +1,24 @@
-"""The verbs on API keys: create, list, revoke, authenticate."""
+"""The verbs on API keys: create, list, rotate, revoke."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from lightwell.domain.access import parse_tags
 from lightwell.domain.api_keys import (
+    LONGEST_GRACE,
     ApiKey,
     KeyId,
     Token,
     new_token,
     parse_key_name,
     parse_scopes,
-    parse_token,
 )
+from lightwell.domain.directory import PersonId, parse_person_name
 from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.ids import ProjectId
-from lightwell.records import api_keys
+from lightwell.records import api_keys, directory, projects
 from lightwell.records.access_classes import get_or_create_project
 from lightwell.records.database import Database
 
@@ -36,38 +37,64 @@ class ApiKeys:
         *,
         scopes: Iterable[str],
         tags: Iterable[str],
-        user: str = "",
+        person: str = "",
         expires_at: datetime | None = None,
     ) -> tuple[ApiKey, Token]:
-        """Store a new key and return it with its token, which cannot be shown again; raise `Invalid`."""
+        """Store a new key and return it with its token, which cannot be shown again; raise `Invalid`, `NotFound`.
+
+        `person` names a person of the directory (`parse_person_name`), "" for none: then the key has that person's current
+        tags, of which `tags` leave those that it names, and all if there are none. A project that does not exist is created.
+        """
         if expires_at is not None and expires_at <= await self.database.now():
             raise Invalid("The key would have expired already")
         token = new_token()
+        project_id = await get_or_create_project(self.database, self.tenant, project)
         key = await api_keys.insert(
             self.database,
-            await get_or_create_project(self.database, self.tenant, project),
+            project_id,
             token,
             name=parse_key_name(name),
             scopes=parse_scopes(scopes),
             acl_tags=parse_tags(tags),
-            user=user,
+            person=await self._person(project_id, person) if person else None,
             expires_at=expires_at,
         )
         return key, token
 
-    async def authenticate(self, text: str) -> tuple[ApiKey, str] | None:
-        """Return the valid key that a client's token belongs to, with its project's name; None for any other text."""
-        token = parse_token(text)
-        return token and await api_keys.authenticate(self.database, self.tenant, token)
-
     async def list(self, project: str) -> list[ApiKey]:
-        """Return the project's keys, the oldest first, expired and revoked ones included."""
+        """Return the project's keys, the oldest first, expired and revoked ones included; raise `NotFound`."""
         return await api_keys.list_keys(self.database, await self._project(project))
+
+    async def rotate(
+        self, project: str, key_id: UUID, *, grace: timedelta = timedelta()
+    ) -> tuple[ApiKey, Token]:
+        """Give a key a new secret and return it with its token; the old secret stays valid for `grace`.
+
+        Raises `NotFound` where the project has no valid key with this id, `Invalid` for a grace below 0 or above 90 days.
+        """
+        if not timedelta() <= grace <= LONGEST_GRACE:
+            raise Invalid(f"The old secret may stay valid for 0 to {LONGEST_GRACE.days} days")
+        token = new_token(KeyId(key_id))
+        project_id = await self._project(project)
+        key = await api_keys.rotate(self.database, project_id, token, grace)
+        if key is None:
+            raise NotFound(f"The project {project!r} has no valid API key {key_id}")
+        return key, token
 
     async def revoke(self, project: str, key_id: UUID) -> None:
         """Revoke a key of the project at once; raise `NotFound` where it has none with this id."""
         if not await api_keys.revoke(self.database, await self._project(project), KeyId(key_id)):
             raise NotFound(f"The project {project!r} has no API key {key_id}")
 
+    async def list_projects(self) -> Sequence[tuple[str, datetime]]:
+        """Return the names of the tenant's projects, in order, and when each was made."""
+        return await projects.list_names(self.database, self.tenant)
+
     async def _project(self, project: str) -> ProjectId:
-        return await get_or_create_project(self.database, self.tenant, project)
+        return await projects.find(self.database, self.tenant, project)
+
+    async def _person(self, project_id: ProjectId, name: str) -> PersonId:
+        found = await directory.find_person(self.database, project_id, parse_person_name(name))
+        if found is None:
+            raise NotFound(f"There is no person {name!r}")
+        return found.id

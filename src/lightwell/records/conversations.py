@@ -1,4 +1,7 @@
-"""Conversations. A conversation belongs to exactly the tags that began it, and returns only turns that they may still see."""
+"""Conversations. A conversation returns only turns that its owner may still see.
+
+It belongs to the person whom a credential names, whatever tags that person has later, or else to exactly the tags that began it.
+"""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -276,7 +279,7 @@ def _keys(reader: Reader, conversation: UUID | None) -> dict[str, object]:
 
 def _owner(reader: Reader) -> str:
     """Return the reader's identity as an owner. A reader without tags gets a new one each time, so that no two share one."""
-    identity = " ".join(sorted(reader.tags)) or str(new_id())
+    identity = reader.named_user or " ".join(sorted(reader.tags)) or str(new_id())
     return hashlib.sha256(f"conversations of {reader.project_id}\n{identity}".encode()).hexdigest()
 
 

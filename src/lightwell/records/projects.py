@@ -1,4 +1,6 @@
-"""Deletion of a whole project: all its rows in one transaction. Its caller then drops the vector tables."""
+"""Projects: their names, and the deletion of one with all its rows. Its caller then drops the vector tables."""
+
+from datetime import datetime
 
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ProjectId, SpaceId
@@ -8,6 +10,11 @@ from lightwell.records.locks import PUBLISHING_LOCK
 _FIND = """
 SELECT project_id FROM projects JOIN tenants USING (tenant_id)
 WHERE tenants.name = %(tenant)s AND projects.name = %(name)s
+"""
+
+_LIST = """
+SELECT projects.name, projects.created_at FROM projects JOIN tenants USING (tenant_id)
+WHERE tenants.name = %(tenant)s ORDER BY projects.name
 """
 
 _SPACES = (
@@ -43,6 +50,11 @@ async def find(database: Database, tenant: str, name: str) -> ProjectId:
     if not rows:
         raise NotFound(f"There is no project {name!r} of the tenant {tenant!r}")
     return ProjectId(rows[0][0])
+
+
+async def list_names(database: Database, tenant: str) -> list[tuple[str, datetime]]:
+    """Return the names of the tenant's projects, in order, and when each was made."""
+    return [(name, made) for name, made in await database.rows(_LIST, {"tenant": tenant})]
 
 
 @repeatable

@@ -19,6 +19,7 @@ from lightwell.settings import Settings
 from lightwell.wiring.examination import examine
 from lightwell.wiring.projects import (
     delete_project,
+    delete_project_of,
     make_retriever,
     open_project,
     rule_ingest_context,
@@ -28,6 +29,7 @@ from lightwell.wiring.resources import Resources, open_resources
 __all__ = [
     "Resources",
     "delete_project",
+    "delete_project_of",
     "examine",
     "files",
     "make_retriever",

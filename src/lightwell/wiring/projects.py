@@ -146,17 +146,26 @@ def make_retriever(
 
 
 async def delete_project(settings: Settings) -> None:
-    """Delete the project that the settings name, with all its readers' documents; raise `NotFound`.
-
-    Nothing of it is left: documents, graph, cached replies of models, corrections, conversations, questions. It takes
-    no reader, since it is for whoever runs the server.
-    """
+    """Delete the project that the settings name, as `delete_project_of` does, on a connection of its own."""
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(settings))
         database = await stack.enter_async_context(connect(conninfo))
-        for space in await projects.delete(database, settings.tenant, settings.project):
-            await PostgresVectors(database).drop(space)
-            await PostgresProfiles(database).drop(space)
+        await _delete(database, settings.tenant, settings.project)
+
+
+async def delete_project_of(resources: Resources, name: str) -> None:
+    """Delete a project, with all its readers' documents; raise `NotFound`.
+
+    Nothing of it is left: documents, graph, cached replies of models, corrections, conversations, questions, API keys,
+    people. It takes no reader, since it is for whoever runs the server.
+    """
+    await _delete(resources.database, resources.settings.tenant, name)
+
+
+async def _delete(database: Database, tenant: str, name: str) -> None:
+    for space in await projects.delete(database, tenant, name):
+        await PostgresVectors(database).drop(space)
+        await PostgresProfiles(database).drop(space)
 
 
 async def _active_space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:

@@ -80,7 +80,13 @@ COMMANDS: Mapping[str, Entry] = {
         "mcp:mcp",
         "Serve the tools `search`, `fetch` and `ask` to an MCP client on stdin and stdout, until stdin ends.",
     ),
-    "keys": Entry("keys:keys", "Create, list and revoke API keys."),
+    "keys": Entry("keys:keys", "Create, list, rotate and revoke API keys."),
+    "people": Entry(
+        "people:people", "Add, list, change and delete the people who have access tags."
+    ),
+    "groups": Entry(
+        "people:groups", "Save, list and delete groups, whose members have their access tags."
+    ),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
     "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),
     "keywords": Entry(

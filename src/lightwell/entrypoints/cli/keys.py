@@ -1,4 +1,4 @@
-"""`keys`: creates, lists and revokes API keys. Whoever may open the database may do this."""
+"""`keys`: creates, lists, rotates and revokes API keys. Whoever may open the database may do this."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
@@ -8,18 +8,28 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from lightwell.domain.api_keys import ApiKey, Scope
+from lightwell.domain.api_keys import LONGEST_GRACE, ApiKey, Scope, Token
+from lightwell.domain.errors import Invalid
 from lightwell.entrypoints.cli.console import clean, new_table
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, new_group
 from lightwell.entrypoints.cli.store import open_keys, parse_document_tags
-from lightwell.entrypoints.json_output import Json
+from lightwell.entrypoints.json_directory import api_key
 
 keys = new_group(
-    "Create, list and revoke API keys.",
+    "Create, list, rotate and revoke API keys.",
     'lightwell keys create "Ada\'s laptop" --acl team:sales,user:ada',
     "lightwell keys list",
 )
+
+OfPerson = Annotated[
+    str,
+    typer.Option(
+        "--person",
+        metavar="PERSON",
+        help="It reads with this person's current tags (id, e-mail address or telegram:123); --acl narrows them.",
+    ),
+]
 
 _ONCE = "The key is shown only this once."
 
@@ -34,13 +44,14 @@ async def create_key(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
     *,
     acl: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--acl",
             metavar="TAG",
             help="Access tags that it reads with. Several by commas, or by repeating it.",
         ),
-    ],
+    ] = None,
+    person: OfPerson = "",
     scope: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,6 +70,10 @@ async def create_key(
     ] = None,
 ) -> Report:
     """Create an API key for the project that the settings name, and show it once."""
+    if not acl and not person:
+        raise Invalid(
+            "Name what the key may read: --acl team:sales (an access tag), or --person ada@halden.example"
+        )
     expires_at = None if days is None else datetime.now(UTC) + timedelta(days=days)
     async with open_keys() as (held, project):
         key, token = await held.create(
@@ -66,12 +81,10 @@ async def create_key(
             name,
             scopes=scope or [Scope.READ],
             tags=parse_document_tags(acl),
+            person=person,
             expires_at=expires_at,
         )
-    return Report(
-        document={**_key(key), "key": token.text},
-        text=Group(Text(token.text), Text(_ONCE, style="dim")),
-    )
+    return _once(key, token)
 
 
 @command(keys, "list", "lightwell keys list", "lightwell keys list --json")
@@ -79,11 +92,38 @@ async def list_keys() -> Report:
     """List the project's API keys, the oldest first, without their secrets."""
     async with open_keys() as (held, project):
         found = await held.list(project)
-    table = new_table("id", "name", "scopes", "access tags", "state")
+    table = new_table("id", "name", "scopes", "access tags", "person", "state")
     for each in found:
         scopes, tags = ", ".join(sorted(each.scopes)), ", ".join(sorted(each.acl_tags))
-        table.add_row(str(each.id), clean(each.name), scopes, clean(tags), _state(each))
-    return Report(document={"keys": [_key(each) for each in found]}, text=table)
+        person = str(each.person or "")
+        table.add_row(str(each.id), clean(each.name), scopes, clean(tags), person, _state(each))
+    return Report(document={"keys": [api_key(each) for each in found]}, text=table)
+
+
+@command(
+    keys,
+    "rotate",
+    "lightwell keys rotate 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d",
+    "lightwell keys rotate 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d --grace-hours 24",
+)
+async def rotate_key(
+    key: Annotated[UUID, typer.Argument(metavar="ID", help="Its id, as `keys list` shows it.")],
+    *,
+    grace_hours: Annotated[
+        int,
+        typer.Option(
+            "--grace-hours",
+            metavar="N",
+            min=0,
+            max=int(LONGEST_GRACE.total_seconds() // 3600),
+            help="How many hours the old secret stays valid; 0, by default, ends it at once.",
+        ),
+    ] = 0,
+) -> Report:
+    """Give an API key a new secret, and show it once; id, scopes and tags stay."""
+    async with open_keys() as (held, project):
+        rotated, token = await held.rotate(project, key, grace=timedelta(hours=grace_hours))
+    return _once(rotated, token)
 
 
 @command(keys, "revoke", "lightwell keys revoke 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d")
@@ -96,6 +136,13 @@ async def revoke_key(
     return Report(document={"revoked": str(key)}, text=Text(clean(f"Revoked {key}.")))
 
 
+def _once(key: ApiKey, token: Token) -> Report:
+    return Report(
+        document={**api_key(key), "key": token.text},
+        text=Group(Text(token.text), Text(_ONCE, style="dim")),
+    )
+
+
 def _state(key: ApiKey) -> str:
     if key.revoked_at is not None:
         return "revoked"
@@ -103,17 +150,3 @@ def _state(key: ApiKey) -> str:
         return "expired"
     used = "never used" if key.last_used_at is None else f"last used {key.last_used_at:%Y-%m-%d}"
     return used if key.expires_at is None else f"{used}, until {key.expires_at:%Y-%m-%d}"
-
-
-def _key(key: ApiKey) -> Json:
-    return {
-        "keyId": str(key.id),
-        "name": key.name,
-        "scopes": sorted(key.scopes),
-        "aclTags": sorted(key.acl_tags),
-        "user": key.user or None,
-        "createdAt": key.created_at.isoformat(),
-        "expiresAt": key.expires_at and key.expires_at.isoformat(),
-        "lastUsedAt": key.last_used_at and key.last_used_at.isoformat(),
-        "revokedAt": key.revoked_at and key.revoked_at.isoformat(),
-    }

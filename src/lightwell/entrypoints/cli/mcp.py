@@ -64,21 +64,20 @@ async def _open_with_tags(chosen: "Settings", tags: "Tags") -> "AsyncGenerator[G
 @asynccontextmanager
 async def _open_with_key(chosen: "Settings", shown: str) -> "AsyncGenerator[GetCaller]":
     from lightwell.entrypoints.mcp_server import Caller
-    from lightwell.knowledge_base.api_keys import ApiKeys
+    from lightwell.knowledge_base.principals import Principals
     from lightwell.wiring import open_project, open_resources
 
     async with open_resources(chosen) as resources:
-        keys = ApiKeys(database=resources.database, tenant=chosen.tenant)
-        found = await keys.authenticate(shown)
-        if found is None:
+        principals = Principals(database=resources.database, tenant=chosen.tenant)
+        first = await principals.of_key(shown)
+        if first is None:
             raise Invalid(_REFUSED)
-        kb = await open_project(resources, found[1])
+        kb = await open_project(resources, first.project)
 
         async def get_caller(_: object) -> Caller:
-            found = await keys.authenticate(shown)  # it may have been revoked meanwhile
-            if found is None or not found[0].allows(Scope.READ):
+            found = await principals.of_key(shown)  # it may have been revoked meanwhile
+            if found is None or not found.allows(Scope.READ):
                 raise Invalid(_REFUSED)
-            key, _name = found
-            return Caller(knowledge_base=kb, reader=await kb.reader(key.acl_tags, user=key.user))
+            return Caller(knowledge_base=kb, reader=await kb.reader(found.tags, user=found.user))
 
         yield get_caller

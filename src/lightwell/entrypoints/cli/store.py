@@ -13,6 +13,7 @@ from lightwell.entrypoints.cli.console import clean
 if TYPE_CHECKING:
     from lightwell.knowledge_base import KnowledgeBase
     from lightwell.knowledge_base.api_keys import ApiKeys
+    from lightwell.knowledge_base.directory import Directory
     from lightwell.models.meter import Meter
     from lightwell.settings import Settings
 
@@ -78,6 +79,19 @@ async def open_keys() -> "AsyncGenerator[tuple[ApiKeys, str]]":
     chosen = settings_of_store()
     async with open_keys_of(chosen) as keys:
         yield keys, chosen.project
+
+
+@asynccontextmanager
+async def open_directory() -> "AsyncGenerator[Directory]":
+    """Open the directory of the existing project that the settings name; raise `NotFound`."""
+    from lightwell.knowledge_base.directory import Directory
+    from lightwell.records import projects
+    from lightwell.wiring.database import open_database
+
+    chosen = settings_of_store()
+    async with open_database(chosen) as database:
+        project_id = await projects.find(database, chosen.tenant, chosen.project)
+        yield Directory(database=database, project_id=project_id)
 
 
 @asynccontextmanager

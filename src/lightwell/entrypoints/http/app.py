@@ -8,7 +8,9 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from lightwell.entrypoints.http import (
+    administration,
     conversations,
+    directory,
     health,
     mcp,
     openai_api,
@@ -18,8 +20,9 @@ from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.knowledge_base.principals import Principals
 from lightwell.settings import Settings
-from lightwell.wiring import open_project, open_resources
+from lightwell.wiring import delete_project_of, open_project, open_resources
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -30,7 +33,10 @@ def create_app(settings: Settings) -> FastAPI:
         async with open_resources(settings) as resources:
             app.state.projects = Projects(
                 keys=ApiKeys(database=resources.database, tenant=settings.tenant),
+                principals=Principals(database=resources.database, tenant=settings.tenant),
+                home=settings.project,
                 open_by_name=partial(open_project, resources),
+                delete_by_name=partial(delete_project_of, resources),
             )
             async with mcp.open_manager(settings) as app.state.mcp:
                 yield
@@ -46,5 +52,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(questions.router)
     app.include_router(conversations.router)
     app.include_router(openai_api.router)
+    app.include_router(directory.router)
+    app.include_router(administration.router)
     app.router.routes.append(mcp.make_route())
     return app

@@ -1,28 +1,36 @@
-"""From an API key to the caller: which project, which scopes, whose access tags."""
+"""From what a client shows to the caller: which project, which scopes, whose access tags."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from lightwell.domain.access import Reader
-from lightwell.domain.api_keys import ApiKey, Scope
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.directory import parse_person_name
+from lightwell.domain.errors import UnknownPerson
+from lightwell.domain.principals import Principal
 from lightwell.entrypoints.http.problems import Forbidden, Unauthenticated
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base import KnowledgeBase
+
+ACT_AS = "X-Lightwell-Act-As"
 
 bearer_credentials = HTTPBearer(auto_error=False, description="An API key: `lw_…`.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who called: the key, its project's knowledge base, and the reader that its tags make."""
+    """Who called: the principal, its project's knowledge base, and the reader that its tags make."""
 
-    key: ApiKey
+    principal: Principal
     knowledge_base: KnowledgeBase
     reader: Reader
+
+    def allows(self, scope: Scope) -> bool:
+        return self.principal.allows(scope)
 
 
 def projects_of(request: Request) -> Projects:
@@ -33,29 +41,81 @@ def projects_of(request: Request) -> Projects:
 async def authenticate(
     projects: Annotated[Projects, Depends(projects_of)],
     shown: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_credentials)],
+) -> Principal:
+    """Return for whom the credential of the request speaks; raise `Unauthenticated`."""
+    found = await projects.principals.of_key(shown.credentials) if shown else None
+    if found is None:
+        raise Unauthenticated
+    return found
+
+
+async def act_for(
+    projects: Annotated[Projects, Depends(projects_of)],
+    principal: Annotated[Principal, Depends(authenticate)],
+    act_as: Annotated[
+        str | None,
+        Header(
+            alias=ACT_AS,
+            max_length=400,
+            description="The person for whom the request acts: an id, an e-mail address, or an external id such as"
+            " `telegram:123`. The key needs the scope `impersonate`; its own tags do not apply.",
+        ),
+    ] = None,
+) -> Principal:
+    """Return the principal that acts for the person whom the request names, if it names one.
+
+    Raises `Forbidden` without the scope, whoever is named, and `UnknownPerson` where nobody active has this name.
+    """
+    if act_as is None:
+        return principal
+    _require(principal, Scope.IMPERSONATE)
+    acting = await projects.principals.acting_for(principal, parse_person_name(act_as))
+    if acting is None:
+        raise UnknownPerson(f"Nobody active in the directory has the name that {ACT_AS} gives")
+    return acting
+
+
+async def open_for(
+    projects: Annotated[Projects, Depends(projects_of)],
+    principal: Annotated[Principal, Depends(act_for)],
 ) -> Caller:
-    """Return the caller whose key came with the request; raise `Unauthenticated`.
+    """Return the caller with the knowledge base of its project.
 
     Tags are resolved anew for each request, so that a change of access holds at once.
     """
-    found = await projects.keys.authenticate(shown.credentials) if shown else None
-    if found is None:
-        raise Unauthenticated
-    key, name = found
-    kb = await projects.open(name)
-    reader = await kb.reader(key.acl_tags, user=key.user)
-    return Caller(key=key, knowledge_base=kb, reader=reader)
+    kb = await projects.open(principal.project, principal.project_id)
+    reader = await kb.reader(principal.tags, user=principal.user)
+    return Caller(principal=principal, knowledge_base=kb, reader=reader)
 
 
 def caller_with(scope: Scope) -> Callable[..., Coroutine[None, None, Caller]]:
-    """Return a dependency that gives the caller; it raises `Forbidden` where the key has not the scope."""
+    """Return a dependency that gives the caller; it raises `Forbidden` where the caller has not the scope."""
 
-    async def allowed(caller: Annotated[Caller, Depends(authenticate)]) -> Caller:
-        if not caller.key.allows(scope):
-            raise Forbidden(f"This needs a key with the scope {scope.value}")
+    async def allowed(caller: Annotated[Caller, Depends(open_for)]) -> Caller:
+        _require(caller.principal, scope)
         return caller
 
     return allowed
 
 
+async def caller_of(request: Request, scope: Scope) -> Caller:
+    """Return the caller of a request that no route of FastAPI serves; raise as the dependencies do."""
+    projects = projects_of(request)
+    principal = await authenticate(projects, await bearer_credentials(request))
+    acting = await act_for(projects, principal, request.headers.get(ACT_AS))
+    return await caller_with(scope)(await open_for(projects, acting))
+
+
+async def administrator(principal: Annotated[Principal, Depends(act_for)]) -> Principal:
+    """Return the principal of an administrator, which needs no open project; raise `Forbidden`."""
+    _require(principal, Scope.ADMIN)
+    return principal
+
+
+def _require(principal: Principal, scope: Scope) -> None:
+    if not principal.allows(scope):
+        raise Forbidden(f"This needs a key with the scope {scope.value}")
+
+
 Reading = Annotated[Caller, Depends(caller_with(Scope.READ))]
+Administering = Annotated[Principal, Depends(administrator)]

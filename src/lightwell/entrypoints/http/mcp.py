@@ -14,12 +14,7 @@ from starlette.types import Scope as Connection
 
 from lightwell.domain.api_keys import Scope
 from lightwell.entrypoints import mcp_server
-from lightwell.entrypoints.http.authentication import (
-    authenticate,
-    bearer_credentials,
-    caller_with,
-    projects_of,
-)
+from lightwell.entrypoints.http.authentication import caller_of
 from lightwell.settings import Settings
 
 PATH = "/mcp"
@@ -65,9 +60,7 @@ class _Endpoint:
 
     async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
         request = Request(connection, receive)
-        shown = await bearer_credentials(request)
-        caller = await authenticate(projects_of(request), shown)
-        request.state.caller = await caller_with(Scope.READ)(caller)
+        request.state.caller = await caller_of(request, Scope.READ)
         await request.app.state.mcp.handle_request(connection, receive, send)
 
 

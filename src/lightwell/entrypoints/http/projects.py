@@ -4,23 +4,44 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from lightwell.domain.ids import ProjectId
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.knowledge_base.principals import Principals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projects:
-    """Knowledge bases by the names of their projects; `keys` lets callers in."""
+    """Knowledge bases by the names of their projects; `principals` lets callers in, `keys` administers what they show.
+
+    `home` is the project that the settings name: its administrators also make and delete projects.
+    """
 
     keys: ApiKeys
+    principals: Principals
+    home: str
     open_by_name: Callable[[str], Awaitable[KnowledgeBase]]
+    delete_by_name: Callable[[str], Awaitable[None]]
     opened: dict[str, KnowledgeBase] = field(default_factory=dict[str, KnowledgeBase])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def open(self, name: str) -> KnowledgeBase:
-        """Return the project's knowledge base; the first call opens it."""
-        if name not in self.opened:
-            async with self.lock:
-                if name not in self.opened:
-                    self.opened[name] = await self.open_by_name(name)
+    async def open(self, name: str, project_id: ProjectId | None = None) -> KnowledgeBase:
+        """Return the project's knowledge base; the first call opens it.
+
+        `project_id` is what the name stands for now: a project that was deleted and made again is opened anew.
+        """
+        if self._is_open(name, project_id):
+            return self.opened[name]
+        async with self.lock:
+            if not self._is_open(name, project_id):
+                self.opened[name] = await self.open_by_name(name)
         return self.opened[name]
+
+    async def delete(self, name: str) -> None:
+        """Delete a project with everything in it; raise `NotFound`."""
+        await self.delete_by_name(name)
+        self.opened.pop(name, None)
+
+    def _is_open(self, name: str, project_id: ProjectId | None) -> bool:
+        kb = self.opened.get(name)
+        return kb is not None and project_id in (None, kb.project_id)

@@ -1,0 +1,155 @@
+"""The directory: people, the names that other systems have for them, and groups that give them access tags."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NewType
+from uuid import UUID
+
+from lightwell.domain.access import Tags
+from lightwell.domain.errors import Invalid
+from lightwell.domain.texts import require_text
+
+PersonId = NewType("PersonId", UUID)
+GroupId = NewType("GroupId", UUID)
+
+EMAIL = "email"
+"""The word that stands for the system of e-mail addresses where a person is named: `email:ada@halden.example`."""
+
+_SYSTEM = re.compile(r"[a-z][a-z0-9_.-]{0,49}")
+_ADDRESS = re.compile(r"[^\s@,:<>]{1,64}@[^\s@,:<>]{1,189}")
+_MAX_NAME_LENGTH = 200
+_MAX_EXTERNAL_ID_LENGTH = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """A person of a project. `acl_tags` are the person's own tags; `tags` are the current ones, with those of `groups`.
+
+    `external_ids` has at most one id for each system. A person who is not active has no access.
+    """
+
+    id: PersonId
+    email: str
+    display_name: str
+    external_ids: Mapping[str, str]
+    acl_tags: Tags
+    groups: tuple[str, ...]
+    tags: Tags
+    active: bool
+    created_at: datetime
+
+    @property
+    def user(self) -> str:
+        """Whose sessions and conversations these are. It has a space, so no access tag names the same user."""
+        return user_of_person(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PersonChange:
+    """What to write of a person; None leaves a field as it is. `external_ids` replaces all of them."""
+
+    email: str | None = None
+    display_name: str | None = None
+    external_ids: Mapping[str, str] | None = None
+    acl_tags: Tags | None = None
+    active: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A group: each member has its tags. `members` counts people who are not active, too."""
+
+    id: GroupId
+    name: str
+    acl_tags: Tags
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class PersonName:
+    """How a request names a person: by one of `id`, and `system` with `external_id`; the system may be `EMAIL`."""
+
+    id: PersonId | None
+    system: str = ""
+    external_id: str = ""
+
+
+def user_of_person(person: PersonId) -> str:
+    """Return the `user` of the readers that speak for a person."""
+    return f"person {person}"
+
+
+def parse_person_name(text: str) -> PersonName:
+    """Return what names a person: an id, an e-mail address, or `system:id` such as `telegram:123`; raise `Invalid`."""
+    word = text.strip()
+    try:
+        return PersonName(PersonId(UUID(word)))
+    except ValueError:
+        pass
+    system, _, external_id = word.partition(":")
+    if _ADDRESS.fullmatch(word):
+        return PersonName(None, EMAIL, parse_email(word))
+    if system == EMAIL:
+        return PersonName(None, EMAIL, parse_email(external_id))
+    ((system, external_id),) = parse_external_ids({system: external_id}).items()
+    return PersonName(None, system, external_id)
+
+
+def parse_person_id(text: str) -> PersonId:
+    """Return the id; raise `Invalid` where it is none."""
+    try:
+        return PersonId(UUID(text))
+    except ValueError:
+        raise Invalid("This is not the id of a person") from None
+
+
+def parse_email(text: str) -> str:
+    """Return the e-mail address in lower case, "" for none; raise `Invalid` where it is none."""
+    address = text.strip().lower()
+    if address and not _ADDRESS.fullmatch(require_text(address, "The e-mail address")):
+        raise Invalid("This is not an e-mail address; write it like ada@halden.example")
+    return address
+
+
+def parse_display_name(text: str, what: str = "The name of a person") -> str:
+    """Return the name, trimmed; raise `Invalid` where it is too long. `what` begins the message."""
+    name = " ".join(require_text(text, what).split())
+    if len(name) > _MAX_NAME_LENGTH:
+        raise Invalid(f"{what} has at most {_MAX_NAME_LENGTH} characters")
+    return name
+
+
+def parse_group_name(text: str) -> str:
+    """Return the name of a group, trimmed; raise `Invalid` where it is empty or too long."""
+    name = parse_display_name(text, "The name of a group")
+    if not name:
+        raise Invalid("A group needs a name")
+    return name
+
+
+def parse_external_ids(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the ids by their systems; raise `Invalid` for a system that is no word, and for an id that is empty or too long."""
+    found: dict[str, str] = {}
+    for system, text in given.items():
+        external_id = require_text(text, "The external id").strip()
+        if not _SYSTEM.fullmatch(system) or system == EMAIL:
+            raise Invalid(
+                "Name a person by an id, an e-mail address, or a system and its id, such as telegram:123"
+            )
+        if not 1 <= len(external_id) <= _MAX_EXTERNAL_ID_LENGTH:
+            raise Invalid(f"An external id has 1 to {_MAX_EXTERNAL_ID_LENGTH} characters")
+        found[system] = external_id
+    return found
+
+
+def split_external_ids(words: Iterable[str]) -> dict[str, str]:
+    """Return the ids of words such as `telegram:123`; raise `Invalid`, also for two ids of one system."""
+    found: dict[str, str] = {}
+    for word in words:
+        system, _, external_id = word.strip().partition(":")
+        if system in found:
+            raise Invalid("A person has at most one external id for each system")
+        found[system] = external_id
+    return parse_external_ids(found)

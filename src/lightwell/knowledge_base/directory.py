@@ -1,0 +1,105 @@
+"""The verbs on the directory: people, groups, and who is in which."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.access import Tags
+from lightwell.domain.directory import (
+    Group,
+    Person,
+    PersonChange,
+    PersonId,
+    parse_group_name,
+    parse_person_name,
+)
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import ProjectId
+from lightwell.domain.texts import require_text
+from lightwell.records import directory
+from lightwell.records.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directory:
+    """The people and groups of one project. Its caller must be an administrator, or hold the database itself.
+
+    A person is named by id, e-mail address or external id (`telegram:123`). What a change says of access holds at the next
+    request.
+    """
+
+    database: Database
+    project_id: ProjectId
+
+    async def list_people(
+        self, *, group: str = "", after: PersonId | None = None, limit: int = 100
+    ) -> list[Person]:
+        """Return up to `limit` people by id, those after the id `after`; only members of the group, if one is named.
+
+        Raises `NotFound` where there is no such group.
+        """
+        if not group:
+            return await directory.list_people(
+                self.database, self.project_id, after=after, limit=limit
+            )
+        await self.get_group(group)
+        return await directory.list_members(
+            self.database, self.project_id, group, after=after, limit=limit
+        )
+
+    async def get_person(self, name: str) -> Person:
+        """Return the person of this name; raise `NotFound`, and `Invalid` for a name that names nobody."""
+        found = await directory.find_person(self.database, self.project_id, parse_person_name(name))
+        if found is None:
+            raise NotFound(f"There is no person {name!r}")
+        return found
+
+    async def create_person(self, change: PersonChange) -> Person:
+        """Make a new person; raise `Invalid` where another one has the e-mail address or an external id."""
+        return await directory.save_person(self.database, self.project_id, None, change)
+
+    async def change_person(self, name: str, change: PersonChange) -> Person:
+        """Change a person; raise `NotFound`, `Invalid` as `create_person` does."""
+        person = await self.get_person(name)
+        return await directory.save_person(self.database, self.project_id, person.id, change)
+
+    async def delete_person(self, name: str) -> None:
+        """Delete a person with the person's API keys; raise `NotFound`."""
+        person = await self.get_person(name)
+        await directory.delete_person(self.database, self.project_id, person.id)
+
+    async def list_groups(self) -> list[Group]:
+        """Return all groups by name."""
+        return await directory.list_groups(self.database, self.project_id)
+
+    async def get_group(self, name: str) -> Group:
+        """Return the group of this name; raise `NotFound`."""
+        wanted = require_text(name, "The name of a group")
+        found = await directory.list_groups(self.database, self.project_id, wanted)
+        if not found:
+            raise NotFound(f"There is no group {name!r}")
+        return found[0]
+
+    async def save_group(self, name: str, tags: Tags) -> Group:
+        """Make a group, or change the tags of the existing one of this name; raise `Invalid`."""
+        parsed = parse_group_name(name)
+        await directory.save_group(self.database, self.project_id, parsed, tags)
+        return await self.get_group(parsed)
+
+    async def delete_group(self, name: str) -> None:
+        """Delete a group, whose members lose its tags; raise `NotFound`."""
+        found = await self.get_group(name)
+        await directory.delete_group(self.database, self.project_id, found.name)
+
+    async def add_members(self, group: str, people: Sequence[str]) -> Group:
+        """Add people to a group; raise `NotFound`, and add nobody, where the group or one of them does not exist."""
+        found = await self.get_group(group)
+        members = [(await self.get_person(each)).id for each in people]
+        await directory.add_members(self.database, found.id, members)
+        return await self.get_group(group)
+
+    async def remove_members(self, group: str, people: Sequence[str]) -> Group:
+        """Remove people from a group; raise `NotFound`, and remove nobody, where the group or one of them does not exist."""
+        found = await self.get_group(group)
+        members = [(await self.get_person(each)).id for each in people]
+        await directory.remove_members(self.database, found.id, members)
+        return await self.get_group(group)

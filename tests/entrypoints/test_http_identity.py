@@ -1,0 +1,408 @@
+"""Who a request speaks for: keys, people and their current tags, acting for others, and administration."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from lightwell.domain.api_keys import Scope, parse_token
+from lightwell.domain.directory import Person, PersonChange
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import ProjectId
+from lightwell.entrypoints.http.app import create_app
+from lightwell.entrypoints.http.authentication import ACT_AS
+from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.knowledge_base.directory import Directory
+from lightwell.records.database import connect
+from lightwell.settings import Settings
+from lightwell.testing.sources import InMemorySource, make_document
+from tests.conftest import Databases
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+QUESTION = {"query": "What discount does Nordwind receive?"}
+DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
+SALARY = "Every salary rises by 4 percent in July."
+NUMBERS = count()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """A server in this process on one store for all tests of the module; each test makes its own people and keys."""
+
+    app: Any
+    client: httpx.AsyncClient
+    keys: ApiKeys
+    directory: Directory
+    emails: list[str] = field(default_factory=list[str])
+
+    async def key(self, *tags: str, scopes: tuple[str, ...] = (Scope.READ,), **more: Any) -> str:
+        _, token = await self.keys.create("default", "test", scopes=scopes, tags=tags, **more)
+        return token.text
+
+    async def person(self, *tags: str, **more: Any) -> Person:
+        change = PersonChange(
+            email=f"p{next(NUMBERS)}@halden.example", acl_tags=frozenset(tags), **more
+        )
+        return await self.directory.create_person(change)
+
+    async def send(
+        self, method: str, path: str, key: str, body: object = None, act_as: str = ""
+    ) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key}"} | ({ACT_AS: act_as} if act_as else {})
+        return await self.client.request(method, path, json=body, headers=headers)
+
+    async def sees(self, key: str, act_as: str = "") -> bool:
+        """Return whether whoever shows the key gets the discount."""
+        reply = await self.send("POST", "/v1/query", key, QUESTION, act_as)
+        assert reply.status_code == 200, reply.text
+        return DISCOUNT in reply.json()["answer"]
+
+    async def status(self, key: str, act_as: str = "") -> int:
+        return (await self.send("GET", "/v1/models", key, act_as=act_as)).status_code
+
+
+@pytest.fixture(scope="module")
+def store(databases: Databases) -> Any:
+    with databases.lent() as url:
+        yield url
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(store: str) -> AsyncIterator[Site]:
+    settings = Settings(database_url=store)  # pyright: ignore[reportArgumentType]
+    app = create_app(settings)
+    documents = (
+        make_document("contract.md", DISCOUNT, ["team:sales"]),
+        make_document("salaries.md", SALARY, ["team:payroll"]),
+    )
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        connect(store) as database,
+    ):
+        kb = await app.state.projects.open("default")
+        await kb.ingest(InMemorySource(documents=documents))
+        yield Site(
+            app=app,
+            client=client,
+            keys=ApiKeys(database=database, tenant="default"),
+            directory=Directory(database=database, project_id=kb.project_id),
+        )
+
+
+# ── whose tags ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_s2_3_a_key_that_names_a_person_has_that_person_s_current_tags(site: Site) -> None:
+    person = await site.person("user:ada")
+    key = await site.key(person=person.email)
+    assert not await site.sees(key)
+    await site.directory.save_group("sales", frozenset({"team:sales"}))
+    await site.directory.add_members("sales", [person.email])
+    assert await site.sees(key)
+    await site.directory.save_group("sales", frozenset({"team:other"}))
+    assert not await site.sees(key)
+    await site.directory.change_person(
+        person.email, PersonChange(acl_tags=frozenset({"team:sales"}))
+    )
+    assert await site.sees(key)
+
+
+async def test_leaving_or_deleting_a_group_takes_its_tags_at_once(site: Site) -> None:
+    person = await site.person()
+    key = await site.key(person=str(person.id))
+    for leave in (True, False):
+        await site.directory.save_group("temporary", frozenset({"team:sales"}))
+        await site.directory.add_members("temporary", [str(person.id)])
+        assert await site.sees(key)
+        if leave:
+            await site.directory.remove_members("temporary", [str(person.id)])
+        else:
+            await site.directory.delete_group("temporary")
+        assert not await site.sees(key)
+
+
+async def test_a_key_s_own_tags_narrow_those_of_its_person_and_add_none(site: Site) -> None:
+    person = await site.person("team:sales", "user:bo")
+    assert await site.sees(await site.key("team:sales", person=person.email))
+    assert not await site.sees(await site.key("user:bo", person=person.email))
+    assert not await site.sees(
+        await site.key("team:sales", person=(await site.person("user:bo")).email)
+    )
+
+
+async def test_whoever_is_not_active_or_deleted_has_no_access_at_once(site: Site) -> None:
+    person = await site.person("team:sales", external_ids={"telegram": "7"})
+    key, bot = await site.key(person=person.email), await site.key(scopes=("read", "impersonate"))
+    assert (await site.status(key), await site.status(bot, "telegram:7")) == (200, 200)
+    await site.directory.change_person(person.email, PersonChange(active=False))
+    assert (await site.status(key), await site.status(bot, "telegram:7")) == (401, 404)
+    await site.directory.change_person(person.email, PersonChange(active=True))
+    assert (await site.status(key), await site.status(bot, "telegram:7")) == (200, 200)
+    await site.directory.delete_person(person.email)
+    assert (await site.status(key), await site.status(bot, "telegram:7")) == (401, 404)
+
+
+# ── acting for others ────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_s2_3_an_adapter_acts_with_the_person_s_tags_and_never_with_its_own(
+    site: Site,
+) -> None:
+    seller = await site.person("team:sales", external_ids={"telegram": "1:2"})
+    other = await site.person("team:support")
+    plain = await site.key("team:nothing", scopes=("read", "impersonate"))
+    for name in (str(seller.id), seller.email, f"email:{seller.email}", "telegram:1:2"):
+        assert await site.sees(plain, name)
+    rich = await site.key("team:sales", scopes=("read", "impersonate"))
+    assert await site.sees(rich)
+    assert not await site.sees(rich, other.email)
+
+
+async def test_without_the_scope_nobody_acts_for_anybody_whoever_is_named(site: Site) -> None:
+    person = await site.person("team:sales")
+    key = await site.key("team:sales")
+    replies = [
+        await site.send("GET", "/v1/models", key, act_as=name)
+        for name in (person.email, "nobody@halden.example", "not a name")
+    ]
+    assert [each.status_code for each in replies] == [403, 403, 403]
+    assert len({each.json()["detail"] for each in replies}) == 1
+
+
+async def test_nobody_and_whoever_is_not_active_are_told_apart_by_nothing(site: Site) -> None:
+    gone = await site.person("team:sales", active=False)
+    bot = await site.key(scopes=("read", "impersonate"))
+    replies = [
+        await site.send("GET", "/v1/models", bot, act_as=name)
+        for name in (gone.email, "nobody@halden.example", "telegram:404")
+    ]
+    assert {(each.status_code, each.json()["code"]) for each in replies} == {
+        (404, "unknown_person")
+    }
+    assert len({each.json()["detail"] for each in replies}) == 1
+
+
+async def test_acting_for_somebody_administers_nothing(site: Site) -> None:
+    person = await site.person("team:sales")
+    admin = await site.key(scopes=("admin",))
+    assert await site.sees(admin, person.email)
+    assert (await site.send("GET", "/v1/admin/keys", admin, act_as=person.email)).status_code == 403
+
+
+async def test_a_person_keeps_conversations_when_tags_change_and_shares_them_with_nobody(
+    site: Site,
+) -> None:
+    kb = await site.app.state.projects.open("default")
+    ada, bo = await site.person("team:sales"), await site.person("team:sales")
+    turn = await kb.chat(QUESTION["query"], await kb.reader(ada.tags, user=ada.user))
+    conversation = turn.conversation_id
+    later = await kb.reader([*ada.tags, "team:more"], user=ada.user)
+    assert len(await kb.conversation(later, conversation)) == 2
+    with pytest.raises(NotFound):
+        await kb.conversation(await kb.reader(bo.tags, user=bo.user), conversation)
+    with pytest.raises(NotFound):
+        await kb.conversation(await kb.reader(ada.tags), conversation)
+
+
+# ── keys ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_misspelt_project_is_not_made_by_listing_or_revoking(site: Site) -> None:
+    with pytest.raises(NotFound, match="defualt"):
+        await site.keys.list("defualt")
+    with pytest.raises(NotFound, match="defualt"):
+        await site.keys.revoke("defualt", site.directory.project_id)
+    assert "defualt" not in [name for name, _ in await site.keys.list_projects()]
+
+
+async def test_s2_3_keys_are_made_rotated_and_revoked_by_an_administrator(site: Site) -> None:
+    admin = await site.key(scopes=("admin",))
+    made = await site.send(
+        "POST", "/v1/admin/keys", admin, {"name": "laptop", "aclTags": ["team:sales"]}
+    )
+    assert made.status_code == 201
+    first, key_id = made.json()["key"], made.json()["keyId"]
+    assert await site.sees(first)
+    rotate = f"/v1/admin/keys/{key_id}/rotate"
+    second = (await site.send("POST", rotate, admin, {"graceHours": 1})).json()["key"]
+    assert await site.sees(second)
+    assert await site.sees(first)
+    third = (await site.send("POST", rotate, admin, {})).json()["key"]
+    assert [await site.status(each) for each in (first, second, third)] == [401, 401, 200]
+    listed = await site.send("GET", "/v1/admin/keys", admin)
+    assert key_id in [each["keyId"] for each in listed.json()["keys"]]
+    assert not any(each.split("_")[2] in listed.text for each in (first, second, third))
+    assert (await site.send("DELETE", f"/v1/admin/keys/{key_id}", admin)).status_code == 204
+    assert await site.status(third) == 401
+    assert (await site.send("POST", rotate, admin, {})).status_code == 404
+
+
+async def test_the_grace_of_an_old_secret_ends(site: Site) -> None:
+    key = await site.key("team:sales")
+    token = parse_token(key)
+    assert token is not None
+    admin = await site.key(scopes=("admin",))
+    rotate = f"/v1/admin/keys/{token.key_id}/rotate"
+    assert (await site.send("POST", rotate, admin, {"graceHours": 1})).status_code == 200
+    await site.keys.database.execute(
+        "UPDATE api_keys SET previous_until = now() WHERE key_id = %(key)s", {"key": token.key_id}
+    )
+    assert await site.status(key) == 401
+
+
+ADMINISTRATION = [
+    ("GET", "/v1/admin/keys", None),
+    ("POST", "/v1/admin/keys", {"name": "x", "scopes": ["admin"]}),
+    ("GET", "/v1/admin/people", None),
+    ("POST", "/v1/admin/people", {"email": "x@halden.example"}),
+    ("GET", "/v1/admin/groups", None),
+    ("PUT", "/v1/admin/groups/x", {"aclTags": ["team:sales"]}),
+    ("GET", "/v1/admin/projects", None),
+    ("GET", "/v1/admin/access/explain?document=contract.md&person=x@halden.example", None),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body"), ADMINISTRATION)
+async def test_s2_3_only_an_administrator_administers(
+    site: Site, method: str, path: str, body: object
+) -> None:
+    everything_else = tuple(each for each in Scope if each is not Scope.ADMIN)
+    key = await site.key("team:sales", scopes=everything_else)
+    assert (await site.send(method, path, key, body)).status_code == 403
+
+
+# ── the directory ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_people_and_groups_are_maintained_over_http(site: Site) -> None:
+    admin = await site.key(scopes=("admin",))
+    body = {
+        "email": "Ada@Halden.example",
+        "displayName": "Ada Lindqvist",
+        "externalIds": {"slack": "U1"},
+        "aclTags": ["user:ada"],
+    }
+    made = (await site.send("POST", "/v1/admin/people", admin, body)).json()
+    assert made["email"] == "ada@halden.example"
+    put = await site.send("PUT", "/v1/admin/groups/board", admin, {"aclTags": ["team:board"]})
+    assert put.json()["members"] == 0
+    joined = await site.send("PUT", "/v1/admin/groups/board/members/slack:U1", admin)
+    assert joined.json()["members"] == 1
+    shown = (await site.send("GET", "/v1/admin/people/ada@halden.example", admin)).json()
+    assert (shown["groups"], shown["currentTags"]) == (["board"], ["team:board", "user:ada"])
+    changed = await site.send(
+        "PATCH",
+        "/v1/admin/people/slack:U1",
+        admin,
+        {"displayName": "", "externalIds": {"sso": "a"}},
+    )
+    assert (changed.json()["displayName"], changed.json()["externalIds"]) == ("", {"sso": "a"})
+    assert changed.json()["aclTags"] == ["user:ada"]
+    members = (await site.send("GET", "/v1/admin/people?group=board", admin)).json()
+    assert [each["personId"] for each in members["people"]] == [made["personId"]]
+    left = await site.send("DELETE", "/v1/admin/groups/board/members/sso:a", admin)
+    assert left.json()["members"] == 0
+    assert (await site.send("DELETE", "/v1/admin/groups/board", admin)).status_code == 204
+    assert (await site.send("DELETE", "/v1/admin/people/sso:a", admin)).status_code == 204
+    assert (await site.send("GET", "/v1/admin/people/sso:a", admin)).status_code == 404
+
+
+async def test_an_address_or_external_id_belongs_to_one_person(site: Site) -> None:
+    person = await site.person(external_ids={"telegram": "99"})
+    admin = await site.key(scopes=("admin",))
+    for body in ({"email": person.email.upper()}, {"externalIds": {"telegram": "99"}}):
+        reply = await site.send("POST", "/v1/admin/people", admin, body)
+        assert (reply.status_code, reply.json()["code"]) == (422, "invalid_request")
+    again = await site.directory.change_person(
+        person.email, PersonChange(email=person.email, external_ids={"telegram": "99"})
+    )
+    assert again.external_ids == {"telegram": "99"}
+
+
+async def test_people_come_in_pages(site: Site) -> None:
+    made = {(await site.person()).email for _ in range(3)}
+    admin = await site.key(scopes=("admin",))
+    found: list[str] = []
+    after = ""
+    while True:
+        page = await site.send("GET", f"/v1/admin/people?limit=2&after={after}", admin)
+        found += [each["email"] for each in page.json()["people"]]
+        after = page.json()["nextAfter"]
+        if after is None:
+            break
+    assert len(found) == len(set(found))
+    assert made <= set(found)
+
+
+# ── projects, and why somebody sees a document ───────────────────────────────────────────────────────────────
+
+
+async def test_projects_are_made_and_deleted_and_their_administrators_stay_in_them(
+    site: Site,
+) -> None:
+    admin = await site.key(scopes=("admin",))
+    made = await site.send("POST", "/v1/admin/projects", admin, {"name": "trial"})
+    inside = made.json()["adminKey"]["key"]
+    assert (await site.send("GET", "/v1/admin/projects", inside)).status_code == 403
+    assert (await site.send("GET", "/v1/admin/people", inside)).json()["people"] == []
+    assert (await site.send("GET", "/v1/admin/people/p0@halden.example", inside)).status_code == 404
+    assert not await site.sees(inside)
+    first = site.app.state.projects.opened["trial"].project_id
+    delete = "/v1/admin/projects/trial?confirm="
+    assert (await site.send("DELETE", f"{delete}trail", admin)).status_code == 422
+    assert (await site.send("DELETE", f"{delete}trial", admin)).status_code == 204
+    assert await site.status(inside) == 401
+    assert (await site.send("DELETE", f"{delete}trial", admin)).status_code == 404
+    again = await site.send("POST", "/v1/admin/projects", admin, {"name": "trial"})
+    assert not await site.sees(again.json()["adminKey"]["key"])
+    assert site.app.state.projects.opened["trial"].project_id != first
+    own = "/v1/admin/projects/default?confirm=default"
+    assert (await site.send("DELETE", own, admin)).status_code == 422
+
+
+async def test_a_project_that_another_process_made_anew_is_opened_anew(
+    site: Site,
+) -> None:
+    projects = site.app.state.projects
+    opened = await projects.open("default")
+    assert await projects.open("default", opened.project_id) is opened
+    renewed = await projects.open("default", ProjectId(site.directory.project_id))
+    assert renewed is opened
+    await site.keys.create("renewed", "x", scopes=["read"], tags=[])
+    projects.opened["renewed"] = opened
+    _, token = await site.keys.create("renewed", "x", scopes=["read"], tags=["team:sales"])
+    assert not await site.sees(token.text)
+
+
+async def test_s2_3_why_somebody_sees_a_document(site: Site) -> None:
+    admin = await site.key(scopes=("admin",))
+    person = await site.person("user:cy")
+    await site.directory.save_group("sellers", frozenset({"team:sales", "team:fair"}))
+    explain = f"/v1/admin/access/explain?document=file:///shelf/contract.md&person={person.email}"
+    before = (await site.send("GET", explain, admin)).json()
+    assert (before["visible"], before["obstacles"]) == (False, ["no_shared_tag"])
+    await site.directory.add_members("sellers", [person.email])
+    after = (await site.send("GET", explain, admin)).json()
+    assert (after["visible"], after["obstacles"]) == (True, [])
+    assert {"tag": "team:sales", "from": "group", "name": "sellers", "shared": True} in after[
+        "tags"
+    ]
+    narrow = parse_token(await site.key("team:fair", person=person.email))
+    assert narrow is not None
+    by_key = f"/v1/admin/access/explain?document=file:///shelf/contract.md&key={narrow.key_id}"
+    narrowed = (await site.send("GET", by_key, admin)).json()
+    assert narrowed["obstacles"] == ["narrowed_by_key"]
+    await site.keys.revoke("default", narrow.key_id)
+    await site.directory.change_person(person.email, PersonChange(active=False))
+    refused = (await site.send("GET", by_key, admin)).json()
+    assert set(refused["obstacles"]) == {"narrowed_by_key", "person_not_active", "key_revoked"}
+    assert DISCOUNT not in json.dumps(after)
+    assert (await site.send("GET", explain.replace("contract", "no"), admin)).status_code == 404
+    assert (await site.send("GET", explain.split("&")[0], admin)).status_code == 422
