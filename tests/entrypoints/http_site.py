@@ -29,11 +29,13 @@ class Site:
     kb: KnowledgeBase
     made: dict[object, str] = field(default_factory=dict[object, str])
 
-    async def key(self, *tags: str, scopes: tuple[str, ...] = (Scope.READ,), user: str = "") -> str:
-        wanted = (tags, scopes, user)
+    async def key(
+        self, *tags: str, scopes: tuple[str, ...] = (Scope.READ,), person: str = ""
+    ) -> str:
+        wanted = (tags, scopes, person)
         if wanted not in self.made:
             _, token = await self.keys.create(
-                "default", "test", scopes=scopes, tags=tags, user=user
+                "default", "test", scopes=scopes, tags=tags, person=person
             )
             self.made[wanted] = token.text
         return self.made[wanted]
