@@ -7,11 +7,9 @@ Each question is asked of a set and of the same set without the passages that an
 sets; the test questions and the example world are reported, and have no part in the fit.
 """
 
-import argparse
 import asyncio
 import hashlib
 import sqlite3
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,9 +17,9 @@ from pathlib import Path
 from uuid import UUID
 
 import numpy as np
-from fit_retrieval import WEIGHTS, least, page, report_relevance
+from fit_retrieval import WEIGHTS, least, page, parse_fit_options, report_relevance
 from numpy.typing import NDArray
-from retrieval_sets import EVALUATION, load, worlds
+from retrieval_sets import load, worlds
 from retrieval_store import Passage, Question, Store, opened, texts
 
 from lightwell.domain.documents import Chunk, Layout, Locator
@@ -117,27 +115,34 @@ async def measured(
     store: Store, question: Question, without: Sequence[int], embedder: Kept
 ) -> Floats:
     """Return the measures of the first passages, as a reader without some passages gets them."""
-    asked = store.ask(question, without=without)
-    first_pass = opened(asked, learned.load_weights())
-    scores = fusion.fuse(first_pass, texts(store, asked, first_pass), learned.load_weights())
-    relevance = calibration.calibrated_relevance(first_pass, scores)
-    weights = signals.inverse_document_frequencies(asked.corpus).tolist()
-    as_read = RerankQuery(
-        text=question.text,
-        vector=np.asarray(question.vector, np.float32),
-        weights=dict(zip(asked.candidates.terms, weights, strict=True)),
-        names=proper_name_terms(question.text),
-    )
-    found = [
-        evidence(store.passages[int(asked.places[at])], float(relevance[at]))
-        for at in fusion.rank(scores, asked.candidates.keys)[:SHOWN]
-    ]
+    as_read, found = found_passages(store, question, without)
     read = await local_reranker.rerank_locally(embedder, as_read, found)
     rows = [
         local_reranker.rerank_features(as_read, replace(one, relevance=own.relevance))
         for one, own in zip(read, found, strict=True)
     ]
     return np.array(rows).reshape(len(rows), len(RERANK))
+
+
+def found_passages(
+    store: Store, question: Question, without: Sequence[int]
+) -> tuple[RerankQuery, list[Evidence]]:
+    """Return the question as the reranker gets it, and the first passages that are found `without` some passages."""
+    asked = store.ask(question, without=without)
+    first_pass = opened(asked, learned.load_weights())
+    scores = fusion.fuse(first_pass, texts(store, asked, first_pass), learned.load_weights())
+    relevance = calibration.calibrated_relevance(first_pass, scores)
+    weights = signals.inverse_document_frequencies(asked.corpus).tolist()
+    query = RerankQuery(
+        text=question.text,
+        vector=np.asarray(question.vector, np.float32),
+        weights=dict(zip(asked.candidates.terms, weights, strict=True)),
+        names=proper_name_terms(question.text),
+    )
+    return query, [
+        evidence(store.passages[int(asked.places[at])], float(relevance[at]))
+        for at in fusion.rank(scores, asked.candidates.keys)[:SHOWN]
+    ]
 
 
 def evidence(passage: Passage, relevance: float) -> Evidence:
@@ -206,15 +211,7 @@ def report(asked: Sequence[Case], judge: Logistic) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="fit and write the weights")
-    parser.add_argument(
-        "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lightwell-benchmarks"
-    )
-    options = parser.parse_args()
-    if not EVALUATION.is_dir():
-        print(f"skipped: there is no evaluation data at {EVALUATION}")
-        return
+    options = parse_fit_options(__doc__)
     stores = [(name, load(name, options.cache)) for name in SETS]
     stores += [("example", store) for store in worlds(options.cache)]
     asked = asyncio.run(cases(stores, kept(options.cache)))

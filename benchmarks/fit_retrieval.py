@@ -282,16 +282,30 @@ def _section(name: str, measures: Sequence[str], fitted: Logistic) -> list[str]:
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitOptions:
+    """Whether the fitted weights are written, and where what is expensive to make is kept."""
+
+    write: bool
+    cache: Path
+
+
+def parse_fit_options(description: str | None) -> FitOptions:
+    """Return the options of the command line; exit, saying why, where there is no evaluation data."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--write", action="store_true", help="fit and write the weights")
     parser.add_argument(
         "--cache", type=Path, default=Path(tempfile.gettempdir()) / "lightwell-benchmarks"
     )
-    options = parser.parse_args()
+    given = parser.parse_args()
     if not EVALUATION.is_dir():
         print(f"skipped: there is no evaluation data at {EVALUATION}")
-        return
+        parser.exit()
+    return FitOptions(write=bool(given.write), cache=Path(given.cache))
+
+
+def main() -> None:
+    options = parse_fit_options(__doc__)
     stores = [load(name, options.cache, triples=triples) for name, triples in SETS]
     asking = [(store, [store.ask(each) for each in store.questions]) for store in stores]
     if options.write:

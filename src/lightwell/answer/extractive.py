@@ -17,11 +17,11 @@ from lightwell.answer.quotes import (
 )
 from lightwell.domain.documents import Chunk
 from lightwell.domain.evidence import (
-    READING_COUNTS,
     SUFFICIENT_RELEVANCE,
     Evidence,
     Highlight,
     Retrieval,
+    match_score,
 )
 from lightwell.domain.query_analysis import analyze_query
 from lightwell.text import facts
@@ -89,7 +89,9 @@ class QuotableUnit:
     @property
     def base_score(self) -> float:
         """How well its words and its meaning match, and the part around it answers; long units score lower."""
-        match = 0.5 * self.coverage + 0.5 * self.similarity + READING_COUNTS * self.reading
+        match = match_score(
+            coverage=self.coverage, similarity=self.similarity, reading=self.reading
+        )
         return match * min(1.0, LONGEST_SNIPPET / len(self.quote.text)) ** 0.5
 
     @property

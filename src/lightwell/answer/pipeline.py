@@ -117,10 +117,11 @@ class AnswerGenerator:
         shown = select_context(retrieval, self.budget)
         verifier = reply_verifier(shown.passages, retrieval.analysis)
         messages = build_messages(retrieval.question.text, shown, Prompt.STATEMENTS)
+        request = _Request(messages=messages, max_tokens=MAX_LISTING_TOKENS, schema=REPLY_SCHEMA)
+        reply = _complete_reply(model, request)
         try:
-            reply = await model.reply(messages, max_tokens=MAX_LISTING_TOKENS, schema=REPLY_SCHEMA)
-            accepted = [*verifier.feed(reply.text), *verifier.flush()]
-            sentences = [each async for each in self._confirmed(model, verifier, accepted)]
+            async with aclosing(self._verified(model, verifier, reply)) as verified:
+                sentences = [each async for each in verified]
         except ModelFailed as error:
             listed = statements.list_statements(retrieval, extracted)
             return listed.finish(None, remarks=(note_of_fallback(error),))
@@ -165,7 +166,12 @@ class AnswerGenerator:
             failure = error
         _log.info("answer verified", kept=verifier.kept_count, removed=verifier.removed_count)
         if not builder.is_empty:
-            yield _finished(builder, verifier, model, failure)
+            interruption = (note_of_interruption(failure),) if failure else ()
+            yield builder.finish(
+                model.model,
+                relevance=_judged(retrieval, verifier),
+                remarks=(*verifier.notes, *interruption),
+            )
             return
         instead, remarks = _extractive_fallback(retrieval, verifier, failure)
         for sentence in builder.add(instead):
@@ -204,17 +210,6 @@ class AnswerGenerator:
             for sentence in builder.add(extractive.extract_pieces(retrieval)):
                 yield sentence
         yield builder.finish(self._author)
-
-
-def _finished(
-    builder: AnswerBuilder, verifier: ReplyVerifier, model: ChatModel, failure: ModelFailed | None
-) -> Answer:
-    """Return the answer that a model has written, at least in part."""
-    interruption = (note_of_interruption(failure),) if failure else ()
-    relevance = judged_relevance(builder.retrieval.best_relevance, is_answerable=True)
-    return builder.finish(
-        model.model, relevance=relevance, remarks=(*verifier.notes, *interruption)
-    )
 
 
 def _extractive_fallback(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from itertools import accumulate
 
 from lightwell.domain.candidates import Candidates
 from lightwell.domain.documents import Locator
@@ -196,13 +197,20 @@ class Answer:
     @property
     def highlights(self) -> tuple[tuple[int, int], ...]:
         """The key parts of quotations, as start and end characters in `text`, in order."""
-        found: list[tuple[int, int]] = []
-        at = 0
-        for each in self.sentences:
-            if any(each.highlight):
-                found.append((at + each.highlight[0], at + each.highlight[1]))
-            at += len(each.marked_text) + len("\n")
-        return tuple(found)
+        return tuple(
+            (start + each.highlight[0], start + each.highlight[1])
+            for each, (start, _) in zip(self.sentences, self.sentence_spans, strict=True)
+            if any(each.highlight)
+        )
+
+    @property
+    def sentence_spans(self) -> tuple[tuple[int, int], ...]:
+        """Where each sentence with its citation numbers stands in `text`: start and end characters, in order."""
+        lengths = [len(each.marked_text) for each in self.sentences]
+        starts = [0, *accumulate(length + len("\n") for length in lengths)]
+        return tuple(
+            (start, start + length) for start, length in zip(starts, lengths, strict=False)
+        )
 
     @property
     def citations(self) -> tuple[Citation, ...]:

@@ -14,8 +14,12 @@ from lightwell.domain.usage import NO_USAGE, TokenSummary
 SUFFICIENT_RELEVANCE = 0.6
 """The calibrated relevance that the best evidence needs, so that a question is answered."""
 
-READING_COUNTS = 0.3
-"""The weight of a highlight's reading beside a half each of its coverage and its similarity."""
+_READING_COUNTS = 0.3
+
+
+def match_score(*, coverage: float, similarity: float, reading: float) -> float:
+    """Return how well a unit matches the question: a half each of its coverage and its similarity, and some of its reading."""
+    return 0.5 * coverage + 0.5 * similarity + _READING_COUNTS * reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +39,7 @@ class Highlight:
 
     @property
     def score(self) -> float:
-        return 0.5 * self.coverage + 0.5 * self.similarity + READING_COUNTS * self.reading
+        return match_score(coverage=self.coverage, similarity=self.similarity, reading=self.reading)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

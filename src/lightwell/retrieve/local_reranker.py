@@ -83,10 +83,10 @@ async def rerank_locally(
     readings: Readings = {}
     if cross_encoder is not None:
         readings = await _read(cross_encoder, query, evidence)
-    highlights = await _highlights(embedder, query, evidence, readings)
+    highlighted = await _highlight_passages(embedder, query, evidence, readings)
     return tuple(
-        _with_relevance(query, replace(entry, highlights=tuple(own)), readings.get(place))
-        for place, (entry, own) in enumerate(zip(evidence, highlights, strict=True))
+        _with_relevance(query, entry, readings.get(place))
+        for place, entry in enumerate(highlighted)
     )
 
 
@@ -98,17 +98,17 @@ async def measure_passages(
 ) -> list[Floats]:
     """Return the measures of each passage, (`weights.READ`,), as `rerank_locally` weighs them: what weights are fitted on."""
     readings = await _read(cross_encoder, query, evidence)
-    highlights = await _highlights(embedder, query, evidence, readings)
+    highlighted = await _highlight_passages(embedder, query, evidence, readings)
     return [
-        read_features(query, replace(entry, highlights=tuple(own)), readings.get(place, ()))
-        for place, (entry, own) in enumerate(zip(evidence, highlights, strict=True))
+        read_features(query, entry, readings.get(place, ()))
+        for place, entry in enumerate(highlighted)
     ]
 
 
-async def _highlights(
+async def _highlight_passages(
     embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence], readings: Readings
-) -> list[list[Highlight]]:
-    """Return each passage's highlights, best first."""
+) -> list[Evidence]:
+    """Return the evidence in the same order, each with its highlights, best first."""
     parts = [
         replace(part, reading=_reading_at(part.start, readings.get(part.place, ())))
         for part in _units([entry.chunk for entry in evidence], query.weights)
@@ -118,7 +118,10 @@ async def _highlights(
     for part in parts:
         similarity = similarities.get((part.place, part.start), 0.0)
         found[part.place].append(_highlight(part, similarity))
-    return [_best(some) for some in found]
+    return [
+        replace(entry, highlights=tuple(_best(some)))
+        for entry, some in zip(evidence, found, strict=True)
+    ]
 
 
 async def _read(

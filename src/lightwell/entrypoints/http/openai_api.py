@@ -212,13 +212,11 @@ def _event(data: dict[str, object]) -> str:
 
 def annotations(answer: Answer) -> list[Annotation]:
     """Return a citation for each sentence and each document that supports it, with the sentence's place in the text."""
-    found: list[Annotation] = []
-    start = 0
-    for sentence in answer.sentences:
-        end = start + len(sentence.marked_text)
-        found += [_annotation(each, start, end) for each in sentence.citations]
-        start = end + len("\n")
-    return found
+    return [
+        _annotation(each, start, end)
+        for sentence, (start, end) in zip(answer.sentences, answer.sentence_spans, strict=True)
+        for each in sentence.citations
+    ]
 
 
 def _annotation(citation: Citation, start: int, end: int) -> Annotation:
