@@ -43,6 +43,14 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectSession:
+    """A session of any user, for administrators; the user is known by a keyed hash alone."""
+
+    session: Session
+    user_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedQuery:
     """One question of a user with its retrieval metrics; times are in milliseconds, scores in [0, 1].
 

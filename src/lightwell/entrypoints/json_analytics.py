@@ -1,6 +1,12 @@
 """Sessions, questions and feedback as JSON, with the keys that HTTP uses."""
 
-from lightwell.domain.analytics import Feedback, LoggedQuery, MetricsSummary, Session
+from lightwell.domain.analytics import (
+    Feedback,
+    LoggedQuery,
+    MetricsSummary,
+    ProjectSession,
+    Session,
+)
 from lightwell.entrypoints.json_output import Json
 
 
@@ -12,6 +18,11 @@ def session(session: Session) -> Json:
         "endedAt": session.ended_at.isoformat() if session.ended_at else None,
         "queries": session.queries,
     }
+
+
+def project_session(found: ProjectSession) -> Json:
+    """Return a session of any user, with the hash of the user."""
+    return {**session(found.session), "userHash": found.user_hash}
 
 
 def feedback(feedback: Feedback) -> Json:

@@ -1,5 +1,6 @@
 """Entities, relations and what people corrected as JSON, with the keys that HTTP uses."""
 
+import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.exports import ExportedRelation
 from lightwell.domain.graph import (
     ActiveMerge,
@@ -9,6 +10,7 @@ from lightwell.domain.graph import (
     MergeResult,
     Relation,
 )
+from lightwell.domain.graph_views import EntityNeighbourhood, EntitySource
 from lightwell.domain.splits import ActiveSplit, SplitResult
 from lightwell.entrypoints.json_output import Json
 
@@ -34,6 +36,38 @@ def entity_details(details: EntityDetails) -> Json:
         **entity(details.entity),
         "aliases": list(details.aliases),
         "relations": [relation(each) for each in details.relations],
+    }
+
+
+def entity_source(source: EntitySource) -> Json:
+    """Return a passage that mentions an entity."""
+    chunk = source.chunk
+    return {
+        "chunkId": str(chunk.id),
+        "chunkRef": chunk.ref,
+        "documentId": str(chunk.document_id),
+        "documentRef": str(chunk.document_ref),
+        "documentUrl": chunk.url,
+        "documentTitle": chunk.title,
+        "createdAt": chunk.created_at.isoformat(),
+        "snippet": source.snippet,
+        "locator": json_output.locator(chunk.locator),
+    }
+
+
+def neighbourhood(found: EntityNeighbourhood) -> Json:
+    """Return what is around an entity; relations name their ends by id, too."""
+    return {
+        "entities": [{**entity(each.entity), "depth": each.depth} for each in found.neighbours],
+        "relations": [
+            {
+                **relation(each),
+                "sourceEntityId": str(each.ends[0]),
+                "targetEntityId": str(each.ends[1]),
+            }
+            for each in found.relations
+        ],
+        "isCut": found.is_cut,
     }
 
 

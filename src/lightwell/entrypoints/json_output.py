@@ -234,7 +234,7 @@ def citation(citation: Citation) -> Json:
         "highlight": list(citation.highlight) if any(citation.highlight) else None,
         "score": round(citation.score, 4),
         "relevanceScore": round(citation.score, 4),
-        "locator": _locator(citation.locator),
+        "locator": locator(citation.locator),
     }
 
 
@@ -255,7 +255,7 @@ def _evidence(rank: int, evidence: Evidence) -> Json:
         "originalRank": evidence.original_rank,
         "newRank": evidence.new_rank,
         "chunkRefs": [each.ref for each in evidence.members] or [evidence.chunk.ref],
-        "locator": _locator(evidence.chunk.locator),
+        "locator": locator(evidence.chunk.locator),
         "metadata": _chunk(evidence.chunk, evidence.published_chunks),
     }
 
@@ -367,14 +367,15 @@ def chunks(chunks: Sequence[Chunk]) -> list[Json]:
             "chunkId": str(each.id),
             "chunkRef": each.ref,
             "content": each.text,
-            "locator": _locator(each.locator),
+            "locator": locator(each.locator),
             "metadata": _chunk(each, (each,)),
         }
         for each in chunks
     ]
 
 
-def _locator(place: Locator) -> Json:
+def locator(place: Locator) -> Json:
+    """Return where in a document something stands."""
     return {
         "page": place.page,
         "lastPage": place.last_page,

@@ -1,6 +1,7 @@
 """Methods for a user's own sessions, questions and feedback."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import (
@@ -8,11 +9,12 @@ from lightwell.domain.analytics import (
     FeedbackRequest,
     LoggedQuery,
     MetricsSummary,
+    ProjectSession,
     Session,
     validate_feedback,
 )
 from lightwell.domain.errors import NotFound
-from lightwell.domain.ids import FeedbackId, QueryId, SessionId
+from lightwell.domain.ids import FeedbackId, ProjectId, QueryId, SessionId
 from lightwell.records import analytics
 from lightwell.records.database import Database
 
@@ -71,6 +73,21 @@ class Analytics:
     async def summary(self, reader: Reader, *, session: SessionId | None = None) -> MetricsSummary:
         """Return the metrics of all questions, or of those of one session, summed up."""
         return await analytics.summarize(self.database, reader, session=session)
+
+    async def project_sessions(
+        self, project_id: ProjectId, *, before: SessionId | None = None, limit: int = 100
+    ) -> tuple[ProjectSession, ...]:
+        """Return up to `limit` sessions of all users, the latest first; the caller must be an administrator."""
+        found = await analytics.list_project_sessions(
+            self.database, project_id, before=before, limit=limit
+        )
+        return tuple(found)
+
+    async def project_summary(
+        self, project_id: ProjectId, *, since: datetime | None = None
+    ) -> MetricsSummary:
+        """Return the metrics of all users' questions, summed up; the caller must be an administrator."""
+        return await analytics.summarize_project(self.database, project_id, since=since)
 
     async def give_feedback(self, reader: Reader, request: FeedbackRequest) -> Feedback:
         """Rate an answer to one of the user's own questions, from 1 to 5; raise `Invalid` or `NotFound`."""

@@ -5,6 +5,7 @@ user was answered.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import cast
 
 from lightwell.domain.access import Reader
@@ -13,11 +14,12 @@ from lightwell.domain.analytics import (
     FeedbackRequest,
     LoggedQuery,
     MetricsSummary,
+    ProjectSession,
     Session,
 )
 from lightwell.domain.errors import NotFound
 from lightwell.domain.evidence import ChannelMetrics
-from lightwell.domain.ids import DocumentId, FeedbackId, QueryId, SessionId, new_id
+from lightwell.domain.ids import DocumentId, FeedbackId, ProjectId, QueryId, SessionId, new_id
 from lightwell.domain.questions import Channel, Strategy
 from lightwell.records.database import Connection, Database, Row
 from lightwell.records.query_log import user_hash
@@ -47,6 +49,14 @@ WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(p
 ORDER BY session.id DESC LIMIT %(limit)s
 """
 
+_PROJECT_SESSIONS = """
+SELECT session.id, session.started_at, session.ended_at,
+       (SELECT count(*) FROM rag_queries AS query WHERE query.session_id = session.id), session.user_hash
+FROM analytics_sessions AS session
+WHERE session.project_id = %(project_id)s AND (%(before)s::uuid IS NULL OR session.id < %(before)s)
+ORDER BY session.id DESC LIMIT %(limit)s
+"""
+
 _QUERIES = """
 SELECT query.id, query.session_id, query.timestamp, query.query_hash, query.strategy_used, query.execution_time_ms,
        metrics.vector_search_ms, metrics.vector_result_count, metrics.vector_top_score, metrics.vector_avg_score,
@@ -64,15 +74,14 @@ WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(p
 ORDER BY query.id DESC LIMIT %(limit)s
 """
 
-_SUMMARY = """
+_SUMMARY_OF = """
 WITH own AS (
     SELECT query.id, query.strategy_used, query.execution_time_ms, metrics.confidence_threshold_met,
            metrics.citation_count, metrics.final_context_tokens
     FROM rag_queries AS query
     JOIN analytics_sessions AS session ON session.id = query.session_id
     JOIN retrieval_metrics AS metrics ON metrics.query_id = query.id
-    WHERE session.project_id = %(project_id)s AND session.user_hash = keyed_hash(%(project_id)s, %(user)s)
-      AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)
+    WHERE session.project_id = %(project_id)s AND {which}
 ), rated AS (
     SELECT count(*) AS ratings, avg(rating)::float8 AS mean FROM feedback_events JOIN own ON own.id = query_id
 )
@@ -86,6 +95,14 @@ SELECT count(*),
        avg(final_context_tokens)::float8, (SELECT ratings FROM rated), (SELECT mean FROM rated)
 FROM own
 """
+_SUMMARY = _SUMMARY_OF.replace(
+    "{which}",
+    """session.user_hash = keyed_hash(%(project_id)s, %(user)s)
+      AND (%(session)s::uuid IS NULL OR query.session_id = %(session)s)""",
+)
+_PROJECT_SUMMARY = _SUMMARY_OF.replace(
+    "{which}", "(%(since)s::timestamptz IS NULL OR query.timestamp >= %(since)s)"
+)
 
 _GIVE_FEEDBACK = """
 INSERT INTO feedback_events (id, query_id, rating, comment)
@@ -163,7 +180,27 @@ async def summarize(
 ) -> MetricsSummary:
     """Return totals and means over the user's questions, or over those of one session."""
     rows = await database.rows(_SUMMARY, {**_own(reader), "session": session})
-    row = rows[0]
+    return _summary(rows[0])
+
+
+async def list_project_sessions(
+    database: Database, project_id: ProjectId, *, before: SessionId | None, limit: int
+) -> list[ProjectSession]:
+    """Return up to `limit` sessions of all users, the latest first, those before `before`; for administrators."""
+    parameters = {"project_id": project_id, "before": before, "limit": limit}
+    rows = await database.rows(_PROJECT_SESSIONS, parameters)
+    return [ProjectSession(session=_session(row), user_hash=row[4]) for row in rows]
+
+
+async def summarize_project(
+    database: Database, project_id: ProjectId, *, since: datetime | None
+) -> MetricsSummary:
+    """Return totals and means over the questions of all users, those from `since` on; for administrators."""
+    rows = await database.rows(_PROJECT_SUMMARY, {"project_id": project_id, "since": since})
+    return _summary(rows[0])
+
+
+def _summary(row: Row) -> MetricsSummary:
     by_strategy = zip(
         (Strategy.VECTOR_ONLY, Strategy.GRAPH_ONLY, Strategy.HYBRID), row[1:4], strict=True
     )

@@ -8,6 +8,9 @@
 | `openapi` | the OpenAPI document, with the problems of every operation |
 | `questions` | questions: one answer, or a stream of events; statements, passages, keywords, briefs, candidates |
 | `conversations` | chat, and a person's own conversations |
+| `feedback` | feedback, sessions, logged questions; the figures of a project |
+| `graph`, `corrections` | entities, relations, neighbourhoods; merges, splits and edits |
+| `exports` | downloads of what the caller sees |
 | `usage` | what models cost, as headers |
 | `projects` | the projects of a process, each opened once |
 | `serving` | serves the application until a signal |

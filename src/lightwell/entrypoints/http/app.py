@@ -10,7 +10,11 @@ from fastapi import FastAPI
 from lightwell.entrypoints.http import (
     administration,
     conversations,
+    corrections,
     directory,
+    exports,
+    feedback,
+    graph,
     health,
     mcp,
     openai_api,
@@ -51,6 +55,10 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(health.router)
     app.include_router(questions.router)
     app.include_router(conversations.router)
+    app.include_router(feedback.router)
+    app.include_router(graph.router)
+    app.include_router(corrections.router)
+    app.include_router(exports.router)
     app.include_router(openai_api.router)
     app.include_router(directory.router)
     app.include_router(administration.router)

@@ -6,9 +6,12 @@ beside its items, cut by `cut_page`.
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, TypeVar
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
+
+from lightwell.domain.errors import Invalid
 
 T = TypeVar("T")
 
@@ -35,6 +38,16 @@ class PageQuery(Schema):
         str,
         Field(max_length=4000, description="`nextAfter` of the page before; empty for the first."),
     ] = ""
+
+    @property
+    def after_id(self) -> UUID | None:
+        """`after` where it is an id, None for the first page; raise `Invalid` for any other text."""
+        try:
+            return UUID(self.after) if self.after else None
+        except ValueError:
+            raise Invalid(
+                f"{self.after!r} is not where this list continues; take `nextAfter`"
+            ) from None
 
 
 def cut_page(
