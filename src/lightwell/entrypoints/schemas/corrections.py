@@ -155,7 +155,7 @@ class EntityEdit(Schema):
     kind: Annotated[str, Field(max_length=100, examples=["organization"])] = ""
     description: Text = ""
     sources: Annotated[
-        list[str],
+        tuple[str, ...],
         Field(max_length=100, description="Passages that support it, by reference or id."),
     ] = ()
     acl_tags: Tags = ()
