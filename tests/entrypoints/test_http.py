@@ -71,16 +71,6 @@ async def test_a_question_gets_a_cited_answer_and_whoever_may_not_see_it_none(si
     assert "18" not in json.dumps(other)
 
 
-async def test_an_answer_comes_as_events_that_end_with_done(site: Site) -> None:
-    reply = await site.post("/v1/query/stream", QUESTION, await site.key("team:sales"))
-    assert reply.headers["content-type"].startswith("text/event-stream")
-    kinds = re.findall(r"^event: (\w+)$", reply.text, re.M)
-    assert (kinds[0], kinds[-2:]) == ("token", ["metadata", "done"])
-    data = [json.loads(line) for line in re.findall(r"^data: (.*)$", reply.text, re.M)]
-    assert DISCOUNT in "".join(each.get("content", "") for each in data)
-    assert re.findall(r"^id: (\d+)$", reply.text, re.M) == [str(n + 1) for n in range(len(kinds))]
-
-
 async def test_without_a_valid_key_there_is_nothing(site: Site) -> None:
     unknown = ("", "lw_", "Bearer", "lw_" + "0" * 32 + "_" + "A" * 43, new_token().text)
     for shown in unknown:

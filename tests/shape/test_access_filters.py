@@ -25,6 +25,8 @@ PROTECTED = (
     "ingestion_jobs",
     "conversations",
     "conversation_turns",
+    "answer_streams",
+    "answer_stream_events",
     r"\w*_vectors\w*",
 )
 """Tables with text, names or counts that depend on documents."""
@@ -43,6 +45,7 @@ UNFILTERED = {
     "records/documents/chunks.py:_SAME_HASH": "ingestion reuses the vector of equal text; a vector is a function of the text",
     "records/documents/chunks.py:_PUBLISHED_VECTORS": "ingestion hands vectors to the index, with their classes",
     "records/documents/chunks.py:_CHANGES": "the index follows chunks whose class changed",
+    "records/answer_streams.py:_FIND": "a stream belongs to one key and its tags, which it compares; all its classes must be visible",
     "records/conversations.py:_OWN": "a conversation belongs to exactly these tags, which it compares",
     "records/conversations.py:cursor": "a conversation belongs to exactly these tags, which it compares",
     "records/graph/profile_queue.py:_ANY": "asks whether there is work, for a worker",

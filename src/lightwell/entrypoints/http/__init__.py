@@ -6,12 +6,14 @@
 | `authentication` | from an API key to the caller: project, scopes, reader |
 | `problems` | every error as a problem document (RFC 9457) |
 | `openapi` | the OpenAPI document, with the problems of every operation |
-| `questions` | questions: one answer, or a stream of events; statements, passages, keywords, briefs, candidates |
+| `questions` | questions: an answer, statements, passages, keywords, briefs, candidates |
 | `conversations` | chat, and a person's own conversations |
 | `feedback` | feedback, sessions, logged questions; the figures of a project |
 | `graph`, `corrections` | entities, relations, neighbourhoods; merges, splits and edits |
 | `exports` | downloads of what the caller sees |
 | `usage` | what models cost, as headers |
+| `query_streams` | answers as streams of events, which can be resumed |
+| `event_streams` | server-sent events: pings, errors, and cancellation when the client leaves |
 | `projects` | the projects of a process, each opened once |
 | `serving` | serves the application until a signal |
 | `openai_api` | what clients of OpenAI need: models and chat completions |

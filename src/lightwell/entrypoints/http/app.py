@@ -18,6 +18,7 @@ from lightwell.entrypoints.http import (
     health,
     mcp,
     openai_api,
+    query_streams,
     questions,
 )
 from lightwell.entrypoints.http.openapi import Application
@@ -54,6 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
     add_error_handlers(app)
     app.include_router(health.router)
     app.include_router(questions.router)
+    app.include_router(query_streams.router)
     app.include_router(conversations.router)
     app.include_router(feedback.router)
     app.include_router(graph.router)

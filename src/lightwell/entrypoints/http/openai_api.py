@@ -6,19 +6,22 @@ The last message is the question, and the messages before it are its conversatio
 
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Annotated, Literal
+from uuid import uuid4
 
 from fastapi import APIRouter, Response
-from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from lightwell.domain.answers import Answer, Citation, StreamType
 from lightwell.domain.chat import ChatMessage, Role
-from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.questions import QueryRequest
-from lightwell.domain.usage import OperationType, TokenSummary, summarize_usage
+from lightwell.domain.usage import OperationType, TokenSummary
 from lightwell.entrypoints.http.authentication import Caller, Reading
+from lightwell.entrypoints.http.event_streams import EventStream
 from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.link_definitions import citation_title, link_definitions
 from lightwell.metering import record_usage
@@ -128,34 +131,41 @@ async def list_models(_: Reading) -> ModelList:
 @router.post("/chat/completions", response_model=Completion)
 async def complete_chat(
     body: CompletionRequest, caller: Reading, response: Response
-) -> Completion | StreamingResponse:
+) -> Completion | EventStream:
     """Answer the last message with citations, or say that the evidence is insufficient."""
-    with record_usage(OperationType.QUERY) as rewriting:
-        request = await _to_request(body, caller)
+    asked = _parse(body)
     if body.stream:
-        chunks = _stream(
-            request,
-            caller,
-            with_usage=bool(body.stream_options and body.stream_options.include_usage),
-        )
-        return StreamingResponse(
-            chunks, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"}
-        )
-    with record_usage(OperationType.QUERY) as answering:
+        with_usage = bool(body.stream_options and body.stream_options.include_usage)
+        chunks = _stream(asked, caller, with_usage=with_usage)
+        return EventStream(chunks, render_error=_render_error)
+    with record_usage(OperationType.QUERY) as spent:
+        request = await asked.rewrite(caller)
         answer = await caller.knowledge_base.query(request, caller.reader)
-    usage = summarize_usage([*rewriting.usages, *answering.usages])
-    add_usage_headers(response, usage)
+    add_usage_headers(response, spent.summary)
     reply = Reply(content=answer.text + link_definitions(answer), annotations=annotations(answer))
     return Completion(
         id=_completion_id(answer),
         created=int(time.time()),
         choices=[Choice(message=reply)],
-        usage=_usage(usage),
+        usage=_usage(spent.summary),
     )
 
 
-async def _to_request(body: CompletionRequest, caller: Caller) -> QueryRequest:
-    """Return the question that stands alone; raise `NotFound` for another model, `Invalid` for a last message by others."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """The last message, and the conversation before it, the oldest message first."""
+
+    text: str
+    history: Sequence[ChatMessage]
+
+    async def rewrite(self, caller: Caller) -> QueryRequest:
+        """Return the question so that it stands alone; a model may be called."""
+        text = await caller.knowledge_base.rewrite_followup(self.text, self.history)
+        return QueryRequest(query=text)
+
+
+def _parse(body: CompletionRequest) -> _Asked:
+    """Return what is asked; raise `NotFound` for another model, `Invalid` for a last message by others."""
     if body.model != MODEL:
         raise NotFound(f"There is no model {body.model!r}; the model is {MODEL!r}")
     *before, last = body.messages
@@ -167,34 +177,45 @@ async def _to_request(body: CompletionRequest, caller: Caller) -> QueryRequest:
         if each.role in (Role.USER, Role.ASSISTANT)
     ]
     QueryRequest(query=last.text).to_question()  # raises `Invalid` before a model is called
-    return QueryRequest(query=await caller.knowledge_base.rewrite_followup(last.text, history))
+    return _Asked(text=last.text, history=history)
 
 
-async def _stream(request: QueryRequest, caller: Caller, *, with_usage: bool) -> AsyncIterator[str]:
+async def _stream(
+    asked: _Asked, caller: Caller, *, with_usage: bool
+) -> AsyncGenerator[bytes, None]:
     """Yield the chunks of a completion as server-sent events; an error is an event, never a part of the text."""
-    created, name = int(time.time()), "chatcmpl-stream"
+    created, name = int(time.time()), f"chatcmpl-{uuid4().hex}"
 
-    def chunk(delta: dict[str, object], finish_reason: str | None = None) -> str:
+    def chunk(delta: dict[str, object], finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
         return _event(_chunk(name, created, choices=[choice]))
 
+    request = await asked.rewrite(caller)
     yield chunk({"role": "assistant", "content": ""})
-    async for event in caller.knowledge_base.query_stream(request, caller.reader):
-        if event.type is StreamType.TOKEN:
-            yield chunk({"content": event.content})
-        elif event.type is StreamType.ERROR:
-            yield _event({"error": {"message": event.error, "type": "model_failed"}})
-            return
-        elif event.answer is not None:
-            answer = event.answer
-            found = [each.model_dump() for each in annotations(answer)]
-            yield chunk({"content": link_definitions(answer), "annotations": found})
-            yield chunk({}, finish_reason="stop")
-            if with_usage:
-                yield _event(
-                    _chunk(name, created, choices=[], usage=_usage(answer.usage).model_dump())
-                )
-    yield "data: [DONE]\n\n"
+    async with aclosing(caller.knowledge_base.query_stream(request, caller.reader)) as events:
+        async for event in events:
+            if event.type is StreamType.TOKEN:
+                yield chunk({"content": event.content})
+            elif event.type is StreamType.ERROR:
+                yield _error_event(event.error)
+                return
+            elif event.answer is not None:
+                answer = event.answer
+                found = [each.model_dump() for each in annotations(answer)]
+                yield chunk({"content": link_definitions(answer), "annotations": found})
+                yield chunk({}, finish_reason="stop")
+                if with_usage:
+                    usage = _usage(answer.usage).model_dump()
+                    yield _event(_chunk(name, created, choices=[], usage=usage))
+    yield b"data: [DONE]\n\n"
+
+
+def _error_event(message: str) -> bytes:
+    return _event({"error": {"message": message, "type": "model_failed"}})
+
+
+def _render_error(error: LightwellError) -> bytes:
+    return _event({"error": {"message": str(error), "type": error.code}})
 
 
 def _chunk(name: str, created: int, **more: object) -> dict[str, object]:
@@ -206,8 +227,8 @@ def _chunk(name: str, created: int, **more: object) -> dict[str, object]:
     } | more
 
 
-def _event(data: dict[str, object]) -> str:
-    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n"
+def _event(data: dict[str, object]) -> bytes:
+    return f"data: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
 
 
 def annotations(answer: Answer) -> list[Annotation]:

@@ -1,12 +1,9 @@
-"""Questions: one answer, or its events as they come; statements, passages, keywords, briefs and candidates."""
+"""Questions: an answer, statements, passages, keywords, briefs and candidates."""
 
-import json
 import time
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
-from fastapi.sse import EventSourceResponse, ServerSentEvent
 
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.briefs import MAX_NAME_LENGTH, Brief
@@ -48,17 +45,6 @@ async def answer_question(body: QueryBody, caller: Reading, response: Response) 
     answer = await caller.knowledge_base.query(body.to_request(), caller.reader)
     add_usage_headers(response, answer.usage)
     return query_response(answer, milliseconds=_milliseconds_since(began))
-
-
-@router.post("/query/stream", response_class=EventSourceResponse)
-async def stream_answer(body: QueryBody, caller: Reading) -> AsyncIterator[ServerSentEvent]:
-    """Answer a question as events: `token`, `citation`, `metadata`, `done`, or `error`; each sentence when it is checked."""
-    request = body.to_request()
-    number = 0
-    async for event in caller.knowledge_base.query_stream(request, caller.reader):
-        number += 1
-        data = json.dumps(json_output.event(event), ensure_ascii=False)
-        yield ServerSentEvent(event=event.type.value, id=str(number), raw_data=data)
 
 
 @router.post("/statements")

@@ -1,0 +1,109 @@
+"""Server-sent events as a response: with pings while nothing comes, and cancelled when the client leaves."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from fastapi import Response
+from starlette.types import Receive, Scope, Send
+
+from lightwell.domain.errors import LightwellError
+
+PING_SECONDS = 15.0
+_PING = b": ping\n\n"
+
+_Item = bytes | LightwellError
+
+
+class EventStream(Response):
+    """Sends events when they come. At most two wait in memory for a slow client, and what makes them waits, too.
+
+    An error before the first event, within the time of a ping, is a problem document; a later one becomes an event by
+    `render_error`. `on_ping` is called with each ping.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(
+        self,
+        events: AsyncGenerator[bytes, None],
+        *,
+        render_error: Callable[[LightwellError], bytes],
+        on_ping: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        super().__init__(headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"})
+        del self.headers["content-length"]
+        self._events = events
+        self._render_error = render_error
+        self._on_ping = on_ping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        failure: LightwellError | None = None
+        sender, receiver = anyio.create_memory_object_stream[_Item](1)
+        async with receiver, anyio.create_task_group() as tasks:
+            tasks.start_soon(self._produce, sender)
+            tasks.start_soon(_wait_for_end, receive, tasks.cancel_scope)
+            first = await _next_item(receiver)
+            if isinstance(first, LightwellError):
+                failure = first
+            else:
+                await self._send_all(first, receiver, send)
+            tasks.cancel_scope.cancel()
+        if failure is not None:
+            raise failure
+
+    async def _produce(self, sender: ObjectSendStream[_Item]) -> None:
+        """Iterate in one task, so that what a model costs is counted where it is called."""
+        async with sender, aclosing(self._events):
+            try:
+                async for event in self._events:
+                    await sender.send(event)
+            except LightwellError as error:
+                await sender.send(error)
+
+    async def _send_all(
+        self, first: _Item | None, receiver: ObjectReceiveStream[_Item], send: Send
+    ) -> None:
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
+        item = first
+        try:
+            while True:
+                await send(
+                    {
+                        "type": "http.response.body",
+                        "body": await self._render(item),
+                        "more_body": True,
+                    }
+                )
+                item = await _next_item(receiver)
+        except anyio.EndOfStream:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _render(self, item: _Item | None) -> bytes:
+        if isinstance(item, LightwellError):
+            return self._render_error(item)
+        if item is None and self._on_ping is not None:
+            await self._on_ping()
+        return _PING if item is None else item
+
+
+def format_event(*, kind: str, data: str, event_id: str = "") -> bytes:
+    """Return one event; its data is JSON, which has no line breaks."""
+    lines = [f"event: {kind}", f"data: {data}", *([f"id: {event_id}"] if event_id else [])]
+    return ("\n".join(lines) + "\n\n").encode()
+
+
+async def _next_item(receiver: ObjectReceiveStream[_Item]) -> _Item | None:
+    """Return the next event or error; None where it is time for a ping."""
+    with anyio.move_on_after(PING_SECONDS):
+        return await receiver.receive()
+    return None
+
+
+async def _wait_for_end(receive: Receive, scope: anyio.CancelScope) -> None:
+    """Cancel everything when the client leaves."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    scope.cancel()
