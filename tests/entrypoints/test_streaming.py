@@ -66,8 +66,8 @@ class Site:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(databases: Databases) -> AsyncIterator[Site]:
     """A server on a socket, whose chat model refuses, so that answers are extracts."""
-    with databases.lent() as url, FakeEndpoint(lambda _: "word " * 3000).running() as endpoint:
-        endpoint._behaves = Behaviour(status=400)
+    model = FakeEndpoint(lambda _: "word " * 3000, behaviour=Behaviour(status=400))
+    with databases.lent() as url, model.running() as endpoint:
         app = create_app(
             Settings(
                 database_url=url,  # pyright: ignore[reportArgumentType]
@@ -78,7 +78,7 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
         config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         listening = socket.create_server(("127.0.0.1", 0))
-        running = asyncio.create_task(server._serve([listening]))
+        running = asyncio.create_task(server.serve([listening]))
         await until(lambda: server.started)
         url = "http://{}:{}".format(*listening.getsockname())
         async with httpx.AsyncClient(base_url=url, timeout=60) as client:
@@ -203,13 +203,13 @@ async def test_a_client_that_leaves_ends_the_call_of_the_model(site: Site, path:
     body = (
         QUESTION if "query" in path else {"model": "lightwell", "messages": asked, "stream": True}
     )
-    site.endpoint._script.append(SLOW)
+    site.endpoint.expect(SLOW)
     before = len(site.endpoint.requests)
     asking = asyncio.create_task(site.client.post(path, json=body, headers=headers))
     await until(lambda: len(site.endpoint.requests) > before)
-    assert site.endpoint._at_once == 1
+    assert site.endpoint.in_progress == 1
     asking.cancel()
-    await until(lambda: site.endpoint._at_once == 0)
+    await until(lambda: site.endpoint.in_progress == 0)
     if "query" in path:
         query = "SELECT state FROM answer_streams ORDER BY created_at DESC LIMIT 1"
         with anyio.fail_after(10):

@@ -120,6 +120,16 @@ class FakeEndpoint:
             with self._lock:
                 self._at_once -= 1
 
+    def expect(self, behaviour: Behaviour) -> None:
+        """Handle the next request so that has no script yet."""
+        with self._lock:
+            self._script.append(behaviour)
+
+    @property
+    def in_progress(self) -> int:
+        """The number of requests that are being handled now."""
+        return self._at_once
+
     def answer(self, request: Request, behaviour: Behaviour) -> object:
         """Return the JSON of a successful reply."""
         body = request.body
