@@ -174,7 +174,7 @@ async def test_a_stream_under_way_in_another_process_is_followed_to_its_end(site
         await goes_on.wait()
         yield StreamedEvent(kind="done", data='{"n": 2}')
 
-    kept = await site.streams.open(reader, key.id)
+    kept = await site.streams.open(reader, f"key:{key.id}")
     async with aclosing(kept.record(written())) as sent:
         await anext(sent)
         resumed = asyncio.create_task(site.stream(headers, f"{kept.id.hex}:0"))
@@ -188,7 +188,7 @@ async def test_a_stream_whose_process_died_ends_with_an_error(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key, headers = await site.key("team:died")
-    kept = await site.streams.open(await (await site.kb()).reader(["team:died"]), key.id)
+    kept = await site.streams.open(await (await site.kb()).reader(["team:died"]), f"key:{key.id}")
     monkeypatch.setattr(answer_streams, "SILENT_SECONDS", 0)
     found = events_of(await site.stream(headers, f"{kept.id.hex}:0"))
     assert [(place, kind) for place, kind, _ in found] == [("", "error")]

@@ -82,24 +82,24 @@ class KeptAnswerStream:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerStreams:
-    """Streams by their owner: only with the same key and the same access tags a stream can be resumed."""
+    """Streams by their owner: only with the same credential, for the same person and with the same access tags, a stream can be resumed."""
 
     database: Database
 
-    async def open(self, reader: Reader, key: UUID) -> KeptAnswerStream:
-        """Begin to keep a stream for the reader with this key."""
-        stream = await answer_streams.open_stream(self.database, reader, _owner(reader, key))
+    async def open(self, reader: Reader, credential: str) -> KeptAnswerStream:
+        """Begin to keep a stream for the reader with this credential."""
+        stream = await answer_streams.open_stream(self.database, reader, _owner(reader, credential))
         return KeptAnswerStream(database=self.database, id=stream)
 
     async def resume(
-        self, reader: Reader, key: UUID, last: EventId, *, interrupted: StreamedEvent
+        self, reader: Reader, credential: str, last: EventId, *, interrupted: StreamedEvent
     ) -> AsyncGenerator[SentEvent, None]:
         """Yield what follows the event `last`, and `interrupted` at the end of a stream that was not finished.
 
         Raises `NotFound` where there is no such stream of the reader, it is too old, or something that the reader saw when it
         began was withdrawn since.
         """
-        owner, number = _owner(reader, key), last.number
+        owner, number = _owner(reader, credential), last.number
         while True:
             kept = await answer_streams.find(
                 self.database, reader, owner, last.stream, after=number
@@ -118,5 +118,5 @@ class AnswerStreams:
             await asyncio.sleep(_POLL_SECONDS)
 
 
-def _owner(reader: Reader, key: UUID) -> str:
-    return "\n".join((key.hex, reader.user, *sorted(reader.tags)))
+def _owner(reader: Reader, credential: str) -> str:
+    return "\n".join((credential, reader.user, *sorted(reader.tags)))

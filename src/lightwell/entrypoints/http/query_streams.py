@@ -49,13 +49,13 @@ async def stream_answer(
 
     With `Last-Event-ID`, the rest of an earlier stream is sent instead; with the same key, within five minutes.
     """
-    key = caller.key.id
+    credential = caller.principal.credential
     if last_event_id:
         last = parse_event_id(last_event_id)
-        rest = streams.resume(caller.reader, key, last, interrupted=_INTERRUPTED)
+        rest = streams.resume(caller.reader, credential, last, interrupted=_INTERRUPTED)
         return EventStream(_format(rest), render_error=_render_error)
     answered = caller.knowledge_base.query_stream(body.to_request(), caller.reader)
-    kept = await streams.open(caller.reader, key)
+    kept = await streams.open(caller.reader, credential)
     events = _format(kept.record(_events(answered)))
     return EventStream(events, render_error=_render_error, on_ping=kept.touch)
 
