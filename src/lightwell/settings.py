@@ -25,6 +25,7 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR
 from lightwell.domain.questions import Fusion
 from lightwell.domain.sources import SourceIdStrategy
 from lightwell.ownership import reason_to_distrust
+from lightwell.server_settings import ServerSettings
 
 _PREFIX = "LIGHTWELL_"
 _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
@@ -44,7 +45,7 @@ def _default_data() -> Path:
     return platformdirs.user_data_path("lightwell", appauthor=False)
 
 
-class Settings(BaseSettings):
+class Settings(ServerSettings):
     """All settings; each has a default that works on a laptop without a key.
 
     Raises `Invalid` for a setting that is not there, naming the nearest one, and for a `.env` that others may change.
@@ -80,7 +81,7 @@ class Settings(BaseSettings):
     )
     http_hosts: str = Field(
         default="",
-        description="More names by which clients reach `/mcp`, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; requests to other names are refused.",
+        description="More names by which clients reach the server, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; other names are refused by `/mcp`, and by a server that listens on this machine only.",
     )
     api_key: SecretStr | None = Field(
         default=None,

@@ -65,7 +65,9 @@ async def open_site(database_url: str, **settings: Any) -> AsyncGenerator[Site]:
     app = create_app(Settings(database_url=SecretStr(database_url), **settings))
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client,
         connect(database_url) as database,
     ):
         keys = ApiKeys(database=database, tenant="default")

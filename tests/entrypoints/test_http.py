@@ -53,7 +53,9 @@ async def site(database_url: str) -> AsyncIterator[Site]:
     source = InMemorySource(documents=(make_document("contract.md", DISCOUNT, ["team:sales"]),))
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client,
         connect(database_url) as database,
     ):
         await (await app.state.projects.open("default")).ingest(source)
@@ -174,7 +176,7 @@ async def openai_client(site: Site, *tags: str) -> openai.AsyncOpenAI:
     """Return the official client, which reaches the server in this process."""
     return openai.AsyncOpenAI(
         api_key=await site.key(*tags),
-        base_url="http://test/v1",
+        base_url="http://localhost/v1",
         http_client=cast("Any", site.client),
         max_retries=0,
     )

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 from lightwell.domain.api_keys import parse_token
-from lightwell.domain.directory import PersonName
+from lightwell.domain.directory import parse_person_name
+from lightwell.domain.errors import NotFound
 from lightwell.domain.principals import Principal
-from lightwell.records import api_keys, directory
+from lightwell.domain.token_claims import TokenIdentity
+from lightwell.records import api_keys, directory, projects
 from lightwell.records.database import Database
 
 
@@ -21,7 +23,34 @@ class Principals:
         token = parse_token(text)
         return token and await api_keys.authenticate(self.database, self.tenant, token)
 
-    async def acting_for(self, principal: Principal, name: PersonName) -> Principal | None:
-        """Return the principal that acts for a person of the same project; None where nobody active has this name."""
-        person = await directory.find_person(self.database, principal.project_id, name)
+    async def of_token(self, identity: TokenIdentity) -> Principal | None:
+        """Return for whom a verified token of the issuer speaks.
+
+        A person of the directory has the current tags that the directory gives, whatever the token says; anybody else the
+        token's. None where the project does not exist, and where the person is not active.
+        """
+        try:
+            project_id = await projects.find(self.database, self.tenant, identity.project)
+        except NotFound:
+            return None
+        person = await directory.find_person(self.database, project_id, identity.person)
+        if person is not None and not person.active:
+            return None
+        return Principal(
+            project_id=project_id,
+            project=identity.project,
+            credential=f"oidc:{identity.subject}",
+            scopes=identity.scopes,
+            tags=identity.tags if person is None else person.tags,
+            user=identity.user if person is None else person.user,
+            person=None if person is None else person.id,
+        )
+
+    async def acting_for(self, principal: Principal, name: str) -> Principal | None:
+        """Return the principal that acts for a person of the same project; None where nobody active has this name.
+
+        Raises `Invalid` for a text that cannot name a person.
+        """
+        asked = parse_person_name(name)
+        person = await directory.find_person(self.database, principal.project_id, asked)
         return principal.act_for(person) if person and person.active else None

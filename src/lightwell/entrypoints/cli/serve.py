@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 serve = single_command()
 
+_UNENCRYPTED = (
+    "Note: Others on the network can read keys and answers on their way, unless a proxy with TLS is in front of this server."
+)
+
 Host = Annotated[
     str | None,
     typer.Option(
@@ -56,6 +60,7 @@ async def serve_http(*, host: Host = None, port: Port = None, demo: WithDemo = F
     """
     from lightwell.entrypoints.http import serving as http_server
     from lightwell.entrypoints.http.app import create_app
+    from lightwell.entrypoints.http.browsers import LOOPBACK
 
     chosen = settings_of_store() if not demo else temporary_store(settings())
     given = {"http_host": host, "http_port": port}
@@ -67,6 +72,8 @@ async def serve_http(*, host: Host = None, port: Port = None, demo: WithDemo = F
         if demo:
             await _prepare_demo(chosen, url)
         errors_console().print(Text(f"Listening on {url}; Ctrl-C stops."))
+        if chosen.http_host not in LOOPBACK:
+            errors_console().print(Text(_UNENCRYPTED))
         await http_server.serve(create_app(chosen), listening)
     return Report(document={"stopped": True}, text=Text("Stopped."))
 

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
+from lightwell.entrypoints.audit_log import AuditLog
 from lightwell.entrypoints.http import (
     administration,
     conversations,
@@ -21,11 +22,12 @@ from lightwell.entrypoints.http import (
     query_streams,
     questions,
 )
+from lightwell.entrypoints.http.browsers import guard_browsers
+from lightwell.entrypoints.http.credentials import open_credentials
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.api_keys import ApiKeys
-from lightwell.knowledge_base.principals import Principals
 from lightwell.settings import Settings
 from lightwell.wiring import delete_project_of, open_project, open_resources
 
@@ -38,13 +40,16 @@ def create_app(settings: Settings) -> FastAPI:
         async with open_resources(settings) as resources:
             app.state.projects = Projects(
                 keys=ApiKeys(database=resources.database, tenant=settings.tenant),
-                principals=Principals(database=resources.database, tenant=settings.tenant),
                 home=settings.project,
                 open_by_name=partial(open_project, resources),
                 delete_by_name=partial(delete_project_of, resources),
             )
-            async with mcp.open_manager(settings) as app.state.mcp:
-                yield
+            with AuditLog(settings.audit_log) as app.state.audit:
+                async with (
+                    mcp.open_manager(settings) as app.state.mcp,
+                    open_credentials(settings, resources.database) as app.state.credentials,
+                ):
+                    yield
 
     app = Application(
         title="Lightwell",
@@ -53,6 +58,7 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
     )
     add_error_handlers(app)
+    guard_browsers(app, settings)
     app.include_router(health.router)
     app.include_router(questions.router)
     app.include_router(query_streams.router)

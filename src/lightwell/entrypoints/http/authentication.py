@@ -9,16 +9,19 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from lightwell.domain.access import Reader
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.directory import parse_person_name
 from lightwell.domain.errors import UnknownPerson
 from lightwell.domain.principals import Principal
-from lightwell.entrypoints.http.problems import Forbidden, Unauthenticated
+from lightwell.entrypoints.http.credentials import Credentials
+from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base import KnowledgeBase
 
 ACT_AS = "X-Lightwell-Act-As"
 
-bearer_credentials = HTTPBearer(auto_error=False, description="An API key: `lw_…`.")
+bearer_credentials = HTTPBearer(
+    auto_error=False,
+    description="An API key (`lw_…`), or a token of the configured OpenID Connect issuer.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,19 +41,26 @@ def projects_of(request: Request) -> Projects:
     return request.app.state.projects
 
 
+def credentials_of(request: Request) -> Credentials:
+    """Return what this server accepts."""
+    return request.app.state.credentials
+
+
 async def authenticate(
-    projects: Annotated[Projects, Depends(projects_of)],
+    request: Request,
+    accepted: Annotated[Credentials, Depends(credentials_of)],
     shown: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_credentials)],
 ) -> Principal:
-    """Return for whom the credential of the request speaks; raise `Unauthenticated`."""
-    found = await projects.principals.of_key(shown.credentials) if shown else None
-    if found is None:
-        raise Unauthenticated
-    return found
+    """Return for whom the credential of the request speaks; raise `Unauthenticated`, `TooManyRequests`."""
+    address = request.client.host if request.client else ""
+    principal = await accepted.identify(shown.credentials if shown else "", address)
+    request.state.principal = principal
+    return principal
 
 
 async def act_for(
-    projects: Annotated[Projects, Depends(projects_of)],
+    request: Request,
+    accepted: Annotated[Credentials, Depends(credentials_of)],
     principal: Annotated[Principal, Depends(authenticate)],
     act_as: Annotated[
         str | None,
@@ -62,17 +72,21 @@ async def act_for(
         ),
     ] = None,
 ) -> Principal:
-    """Return the principal that acts for the person whom the request names, if it names one.
+    """Return the principal that acts for the person whom the request names, if it names one, and count its request.
 
-    Raises `Forbidden` without the scope, whoever is named, and `UnknownPerson` where nobody active has this name.
+    Raises `TooManyRequests` beyond a rate limit, `Forbidden` without the scope, whoever is named, and `UnknownPerson` where nobody active has this name.
     """
     if act_as is None:
+        request.state.allowance = await accepted.count(principal)
         return principal
+    may_act = principal.allows(Scope.IMPERSONATE)
+    found = await accepted.principals.acting_for(principal, act_as) if may_act else None
+    request.state.allowance = await accepted.count(found or principal)
     _require(principal, Scope.IMPERSONATE)
-    acting = await projects.principals.acting_for(principal, parse_person_name(act_as))
-    if acting is None:
+    if found is None:
         raise UnknownPerson(f"Nobody active in the directory has the name that {ACT_AS} gives")
-    return acting
+    request.state.principal = found
+    return found
 
 
 async def open_for(
@@ -100,10 +114,10 @@ def caller_with(scope: Scope) -> Callable[..., Coroutine[None, None, Caller]]:
 
 async def caller_of(request: Request, scope: Scope) -> Caller:
     """Return the caller of a request that no route of FastAPI serves; raise as the dependencies do."""
-    projects = projects_of(request)
-    principal = await authenticate(projects, await bearer_credentials(request))
-    acting = await act_for(projects, principal, request.headers.get(ACT_AS))
-    return await caller_with(scope)(await open_for(projects, acting))
+    accepted = credentials_of(request)
+    principal = await authenticate(request, accepted, await bearer_credentials(request))
+    acting = await act_for(request, accepted, principal, request.headers.get(ACT_AS))
+    return await caller_with(scope)(await open_for(projects_of(request), acting))
 
 
 async def administrator(principal: Annotated[Principal, Depends(act_for)]) -> Principal:

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
+from lightwell.entrypoints.http.audit import AuditTrail
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, Problem
 from lightwell.entrypoints.http.request_ids import RequestIds
 
@@ -27,8 +28,8 @@ class Application(FastAPI):
     """FastAPI with our OpenAPI document and request ids. What a route declares itself is kept."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """Return the application inside what gives requests their ids, errors of the framework included."""
-        return RequestIds(super().build_middleware_stack())
+        """Return the application inside what gives requests their ids and audits them, errors of the framework included."""
+        return RequestIds(AuditTrail(super().build_middleware_stack()))
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:

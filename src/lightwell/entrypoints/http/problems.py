@@ -22,6 +22,7 @@ from lightwell.domain.errors import (
     SourceFailed,
     StoreFailed,
 )
+from lightwell.domain.rate_limits import Allowance
 from lightwell.logs import logger
 
 CONTENT_TYPE = "application/problem+json"
@@ -58,6 +59,17 @@ class Problem(BaseModel):
 
 class Unauthenticated(Exception):
     """No valid API key came with the request."""
+
+
+class TooManyRequests(Exception):
+    """The caller, or its address, must wait; `allowance` is what is left of its quota, where it has one."""
+
+    def __init__(
+        self, message: str, *, retry_seconds: int, allowance: Allowance | None = None
+    ) -> None:
+        super().__init__(message)
+        self.retry_seconds = retry_seconds
+        self.allowance = allowance
 
 
 class Forbidden(Exception):
@@ -105,6 +117,14 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(Forbidden)
     async def forbidden(request: Request, error: Forbidden) -> JSONResponse:
         return problem_response(request, HTTPStatus.FORBIDDEN, "missing_scope", str(error))
+
+    @app.exception_handler(TooManyRequests)
+    async def too_many(request: Request, error: TooManyRequests) -> JSONResponse:
+        request.state.allowance = error.allowance
+        status = HTTPStatus.TOO_MANY_REQUESTS
+        reply = problem_response(request, status, "too_many_requests", str(error))
+        reply.headers["Retry-After"] = str(error.retry_seconds)
+        return reply
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

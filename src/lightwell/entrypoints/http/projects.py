@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 from lightwell.domain.ids import ProjectId
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
-from lightwell.knowledge_base.principals import Principals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projects:
-    """Knowledge bases by the names of their projects; `principals` lets callers in, `keys` administers what they show.
+    """Knowledge bases by the names of their projects; `keys` administers what callers show.
 
     `home` is the project that the settings name: its administrators also make and delete projects.
     """
 
     keys: ApiKeys
-    principals: Principals
     home: str
     open_by_name: Callable[[str], Awaitable[KnowledgeBase]]
     delete_by_name: Callable[[str], Awaitable[None]]

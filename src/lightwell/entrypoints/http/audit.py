@@ -1,0 +1,85 @@
+"""Writes a line of the audit log for each request, and says in headers what is left of the caller's rate limit."""
+
+import time
+from datetime import UTC, datetime
+from uuid import UUID
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lightwell.domain.principals import Principal
+from lightwell.domain.rate_limits import WINDOW_SECONDS, Allowance
+
+_PREFIXES = ("/v1/", "/mcp")
+
+
+class AuditTrail:
+    """Writes a line when a request has ended, also where the client left before; health and documentation are left out."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(_PREFIXES):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        began, status = time.perf_counter(), 0
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                allowance: Allowance | None = getattr(request.state, "allowance", None)
+                if allowance is not None:
+                    MutableHeaders(scope=message).update(rate_limit_headers(allowance))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        finally:
+            milliseconds = round((time.perf_counter() - began) * 1000)
+            request.app.state.audit.write(audit_entry(request, status or None, milliseconds))
+
+
+def audit_entry(request: Request, status: int | None, milliseconds: int) -> dict[str, object]:
+    """Return the line: who, for whom, what and how it ended; `status` is None where no response began.
+
+    The route is its template. Of its parameters only ids are written, never a name, a query or a body.
+    """
+    principal: Principal | None = getattr(request.state, "principal", None)
+    route = request.scope.get("route")
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "requestId": request.state.request_id,
+        "credential": principal.credential if principal else None,
+        "personId": str(principal.person) if principal and principal.person else None,
+        "actingFor": str(principal.acting_for) if principal and principal.acting_for else None,
+        "project": principal.project if principal else None,
+        "method": request.method,
+        "route": getattr(route, "path", None),
+        "ids": _ids(request.path_params),
+        "status": status,
+        "durationMs": milliseconds,
+        "address": request.client.host if request.client else None,
+    }
+
+
+def rate_limit_headers(allowance: Allowance) -> dict[str, str]:
+    """Return the headers of the IETF's draft for rate limits."""
+    policy = allowance.quota.policy
+    return {
+        "RateLimit-Policy": f'"{policy}";q={allowance.quota.requests};w={WINDOW_SECONDS}',
+        "RateLimit": f'"{policy}";r={allowance.remaining};t={allowance.reset_seconds}',
+    }
+
+
+def _ids(parameters: dict[str, object]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in parameters.items():
+        try:
+            found[name] = str(UUID(str(value)))
+        except ValueError:
+            continue
+    return found

@@ -1,0 +1,56 @@
+"""How often each address may show a credential that is not valid. Each process counts for itself."""
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+_MOST_ADDRESSES = 10_000
+_MOST_CREDENTIALS = 10_000
+
+
+@dataclass(kw_only=True)
+class FailedLogins:
+    """At most `per_minute` failures of an address, all at once or one by one; 0 is no limit.
+
+    Whoever shows a credential that was valid before is not stopped, so that one client behind a proxy does not lock out the others.
+    Such credentials are known by a hash, in this process only.
+    """
+
+    per_minute: int
+    clock: Callable[[], float] = time.monotonic
+    _free_at: OrderedDict[str, float] = field(default_factory=OrderedDict[str, float])
+    _valid: OrderedDict[bytes, None] = field(default_factory=OrderedDict[bytes, None])
+
+    def wait_seconds(self, address: str, credential: str) -> float:
+        """Return how long the address must wait before this credential is checked; 0 for now."""
+        if not self.per_minute or _digest(credential) in self._valid:
+            return 0.0
+        step = 60 / self.per_minute
+        ahead = self._free_at.get(address, 0.0) - self.clock()
+        return max(0.0, ahead + step - 60)
+
+    def note_failure(self, address: str) -> None:
+        """Count a failure of the address."""
+        if self.per_minute:
+            free_at = max(self._free_at.pop(address, 0.0), self.clock())
+            self._free_at[address] = free_at + 60 / self.per_minute
+            _keep(self._free_at, _MOST_ADDRESSES)
+
+    def note_success(self, credential: str) -> None:
+        """Remember that the credential is valid."""
+        if self.per_minute:
+            self._valid[_digest(credential)] = None
+            self._valid.move_to_end(_digest(credential))
+            _keep(self._valid, _MOST_CREDENTIALS)
+
+
+def _digest(credential: str) -> bytes:
+    return hashlib.sha256(credential.encode()).digest()
+
+
+def _keep(held: "OrderedDict[str, float] | OrderedDict[bytes, None]", most: int) -> None:
+    """Forget the oldest entries beyond `most`."""
+    while len(held) > most:
+        held.popitem(last=False)

@@ -1,0 +1,58 @@
+"""The settings of the HTTP server's identity and limits, as fields of `Settings`, which reads them."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_settings import BaseSettings
+
+
+class ServerSettings(BaseSettings):
+    """Who is let in over HTTP, how often, and what is written about it."""
+
+    http_origins: str = Field(
+        default="",
+        description="Web pages that may call the server from a browser (CORS), separated by commas, such as https://chat.example.com. None by default.",
+    )
+    key_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=0,
+        description="Most requests per minute with one API key or token, counted across processes; for a key that acts for people, for each of them. 0 is no limit.",
+    )
+    tenant_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=0,
+        description="Most requests per minute of all callers together, counted across processes; 0 is no limit.",
+    )
+    failed_logins_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
+        default=60,
+        description="Most requests per minute from one address whose API key or token is not valid, counted in each process; 0 is no limit.",
+    )
+    audit_log: str = Field(
+        default="",
+        description="File to which the HTTP server appends a line of JSON for each request, readable only by its owner; `-` is stdout. Without it, nothing is written.",
+    )
+    oidc_issuer: str = Field(
+        default="",
+        description="URL of an OpenID Connect issuer whose tokens are accepted beside API keys, exactly as its tokens name it, such as https://login.example.com/realms/halden.",
+    )
+    oidc_audience: str = Field(
+        default="", description="The audience that the issuer's tokens must have."
+    )
+    oidc_algorithms: str = Field(
+        default="RS256,ES256",
+        description="Signature algorithms that are accepted, separated by commas. Only asymmetric ones can be named.",
+    )
+    oidc_person_claim: str = Field(
+        default="sub",
+        description="The claim that names the person in the directory: `email` (a verified address), or any other as the external id `oidc:…`.",
+    )
+    oidc_tags_claim: str = Field(
+        default="",
+        description="The claim with the access tags of people whom the directory does not have, such as `groups` or `realm_access.roles`. Without it, they have none.",
+    )
+    oidc_project_claim: str = Field(
+        default="",
+        description="The claim that names the project of a token. Without it, tokens open LIGHTWELL_PROJECT.",
+    )
+    oidc_scopes: str = Field(
+        default="read",
+        description="What tokens allow, separated by commas: scopes other than `admin` and `impersonate`.",
+    )
