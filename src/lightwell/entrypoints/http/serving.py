@@ -29,6 +29,7 @@ async def serve(app: FastAPI, listening: socket.socket) -> None:
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
+        lifespan="off",
     )
     server = _Server(config)
 
@@ -38,4 +39,6 @@ async def serve(app: FastAPI, listening: socket.socket) -> None:
 
     for each in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(each, stop)
-    await server.serve(sockets=[listening])
+    # Not by uvicorn, which would answer an error of ours with a traceback.
+    async with app.router.lifespan_context(app):
+        await server.serve(sockets=[listening])
