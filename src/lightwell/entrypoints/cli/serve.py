@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 serve = single_command()
 
-_UNENCRYPTED = (
-    "Note: Others on the network can read keys and answers on their way, unless a proxy with TLS is in front of this server."
-)
+_UNENCRYPTED = "Note: Others on the network can read keys and answers on their way, unless a proxy with TLS is in front of this server."
 
 Host = Annotated[
     str | None,
