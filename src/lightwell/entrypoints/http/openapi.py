@@ -21,6 +21,9 @@ _OF_PROTECTED_OPERATIONS: Mapping[str, str] = {
     "401": "No valid API key",
     "403": "The key has not the scope",
 }
+_OF_OPERATIONS_WITH_A_BODY: Mapping[str, str] = {
+    "400": "The body is not in the form that its type names",
+}
 _SCHEMA = "Problem"
 
 
@@ -55,6 +58,8 @@ def _add_to_operation(operation: dict[str, Any]) -> None:
     problems = dict(_OF_EVERY_OPERATION)
     if "security" in operation:
         problems.update(_OF_PROTECTED_OPERATIONS)
+    if "requestBody" in operation:
+        problems.update(_OF_OPERATIONS_WITH_A_BODY)
     for status, description in sorted(problems.items()):
         schema = {"$ref": f"#/components/schemas/{_SCHEMA}"}
         declared = {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}
