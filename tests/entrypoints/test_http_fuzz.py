@@ -11,18 +11,12 @@ import httpx
 import pytest
 import pytest_asyncio
 import requests
-import schemathesis
+import schemathesis.checks
+import schemathesis.specs.openapi.checks
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import SecretStr
-from schemathesis.checks import not_a_server_error
 from schemathesis.generation import GenerationMode
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
 
 from lightwell.domain.api_keys import Scope
 from lightwell.entrypoints.http.app import create_app
@@ -34,20 +28,20 @@ from tests.generation import examples
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
+GENERAL: Any = schemathesis.checks
+OPENAPI: Any = schemathesis.specs.openapi.checks
+CHECKS: list[Any] = [
+    GENERAL.not_a_server_error,
+    OPENAPI.status_code_conformance,
+    OPENAPI.content_type_conformance,
+    OPENAPI.response_headers_conformance,
+    OPENAPI.response_schema_conformance,
 ]
 ACT_AS = "X-Lightwell-Act-As"
 DOCUMENT = create_app(Settings(database_url=SecretStr("postgresql://unused"))).openapi()
+SCHEMA: Any = schemathesis.openapi.from_dict(DOCUMENT)
 OPERATIONS: dict[str, Any] = {
-    operation.label: operation
-    for operation in (
-        each.ok() for each in schemathesis.openapi.from_dict(DOCUMENT).get_all_operations()
-    )
+    operation.label: operation for operation in (each.ok() for each in SCHEMA.get_all_operations())
 }
 HELD = {"name": "Jane Smith", "group": "sales", "person": "ada", "project": "default"}
 """Path parameters that name something, since random ones never do."""
@@ -78,12 +72,9 @@ async def send(site: Site, case: Any) -> httpx.Response:
     wanted["headers"].pop(ACT_AS, None)
     key = await site.key("team:us", scopes=(Scope.ADMIN,))
     wanted["headers"]["Authorization"] = f"Bearer {key}"
-    made = requests.Request(**wanted).prepare()
+    made: Any = requests.Request(**wanted).prepare()
     return await site.client.request(
-        str(made.method),
-        str(made.url),
-        content=made.body or b"",
-        headers={**made.headers},
+        made.method, made.url, content=made.body or b"", headers={**made.headers}
     )
 
 

@@ -5,6 +5,7 @@ others made of them, and after they are erased. A route without a case fails `te
 """
 
 import io
+import json
 import re
 import zipfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -217,15 +218,11 @@ class Ids:
     own: Mapping[str, str]
     hidden: Mapping[str, str]
 
-    def fill(self, value: Any) -> Any:
-        """Return the value with ids for their names."""
-        if isinstance(value, str):
-            for name, known in (*self.own.items(), *self.hidden.items()):
-                value = value.replace(f"{{{name}}}", known)
-            return value
-        if isinstance(value, dict):
-            return {key: self.fill(each) for key, each in value.items()}
-        return [self.fill(each) for each in value] if isinstance(value, list) else value
+    def fill(self, text: str) -> str:
+        """Return the text with ids for their names."""
+        for name, known in (*self.own.items(), *self.hidden.items()):
+            text = text.replace(f"{{{name}}}", known)
+        return text
 
 
 VARYING = re.compile(
@@ -242,8 +239,8 @@ async def reply_to(site: Site, route: str, case: Case, ids: Ids) -> object:
         *case.who,
         scopes=ALL_BUT_ADMIN,
         headers={"Accept": "application/json, text/event-stream"},
-        params=ids.fill({**case.query}),
-        json=None if case.body is None else ids.fill(case.body),
+        params=json.loads(ids.fill(json.dumps({**case.query}))),
+        json=json.loads(ids.fill(json.dumps(case.body))),
     )
     if reply.headers["content-type"] == "application/zip":
         packed = zipfile.ZipFile(io.BytesIO(reply.content))
@@ -252,7 +249,7 @@ async def reply_to(site: Site, route: str, case: Case, ids: Ids) -> object:
         text = reply.content.decode("latin-1")
     for name, hidden in ids.hidden.items():
         text = text.replace(hidden, name)
-    text = re.sub(r"chatcmpl-\w+", "", VARYING.sub(r'"\1"', text))
+    text = re.sub(r"chatcmpl-\w+|^id: \w+", "", VARYING.sub(r'"\1"', text), flags=re.MULTILINE)
     headers = {name: each for name, each in reply.headers.items() if name not in OF_THE_REQUEST}
     return reply.status_code, headers, text
 
