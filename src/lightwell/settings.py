@@ -87,6 +87,22 @@ class Settings(ServerSettings):
         default=None,
         description="API key whose access `lightwell mcp` has, instead of the access tags of `--as`.",
     )
+    http_worker: bool = Field(
+        default=True,
+        description="Whether `lightwell serve` also processes enqueued documents; without it, run `lightwell worker`.",
+    )
+    http_upload_bytes: Annotated[int, Field(ge=1)] = Field(
+        default=200_000_000,
+        description="Largest size of one upload, all its files together, in bytes; LIGHTWELL_MAX_FILE_BYTES limits each file.",
+    )
+    ingest_roots: str = Field(
+        default="",
+        description="Folders, separated by commas, whose files clients of the server may name for ingestion. Without it, they can only upload files and name URLs.",
+    )
+    web_allowed_networks: str = Field(
+        default="",
+        description="Networks, separated by commas, that documents may be fetched from although they are not public, such as 10.1.0.0/16. Whoever may ingest reaches them through the server.",
+    )
     tenant: str = Field(default="default", description="The tenant that the project belongs to.")
     project: str = Field(
         default="default", description="The project. Projects share no documents and no entities."

@@ -60,6 +60,7 @@ UNFILTERED = {
     "records/documents/erasure.py:_TOMBSTONES": "an erasure locks the tombstones it removes",
     "records/jobs/queue.py:_OPEN": "a worker counts the work that is left",
     "records/jobs/queue.py:_OWN": "a worker locks its own jobs",
+    "records/projects.py:_WAITING": "a worker asks which projects have work",
     "records/projects.py:_JOBS": "a project's deletion locks its jobs",
     "records/documents/chunks.py:_OMITTED": "ingestion tells what it left out of the documents it publishes",
     "records/graph/resolution.py:_MOVED_NAMES": "publishing finds which of its documents' mentions it has to move",

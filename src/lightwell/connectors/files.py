@@ -167,7 +167,9 @@ class Files:
         content, modified = self._read_file(entry.path)
         format = self.format or detect_format(entry.path.name, content)
         layers = (
-            [*entry.layers, _front_matter(content)] if format is Format.MARKDOWN else entry.layers
+            [*entry.layers, parse_front_matter_of(content)]
+            if format is Format.MARKDOWN
+            else entry.layers
         )
         settings = resolve_settings(self.default_tags, layers)
         return NewDocument(
@@ -310,7 +312,8 @@ def _open_regular_file(path: Path) -> BinaryIO:
     return os.fdopen(number, "rb")
 
 
-def _front_matter(content: bytes) -> FileSettingsLayer:
+def parse_front_matter_of(content: bytes) -> FileSettingsLayer:
+    """Return what a markdown document says of itself; raise `Invalid` naming what is wrong there."""
     yaml, _ = split_front_matter(
         content[: MAX_YAML_CHARACTERS * 4].decode("utf-8-sig", errors="replace")
     )

@@ -1,14 +1,17 @@
-"""A source with one requested document: a file, or content that the request contains."""
+"""One document that somebody hands in: a file, or content that comes with the request."""
 
 import hashlib
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
-from lightwell.connectors.files import MAX_BYTES, Files
-from lightwell.domain.documents import NewDocument
-from lightwell.domain.errors import Invalid, Unreadable
+from lightwell.connectors._file_settings import resolve_settings
+from lightwell.connectors.files import MAX_BYTES, Files, parse_front_matter_of
+from lightwell.domain.documents import UPLOAD, Format, NewDocument
+from lightwell.domain.errors import Invalid, TooLarge, Unreadable
+from lightwell.domain.ids import new_id
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import require_text
 from lightwell.ingest.parse.formats import detect_format
@@ -19,6 +22,28 @@ from lightwell.ports import (
     UnchangedDocument,
     UnreadableDocument,
 )
+
+_MAX_NAME_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a document comes from. The extension of `name` tells its format, where its first bytes do not."""
+
+    system: str
+    kind: str
+    source_id: str
+    url: str
+    name: str
+
+
+def upload_origin(file_name: str) -> Origin:
+    """Return the origin of an uploaded file: a new document, whatever others are called. Its name is no path."""
+    name = "".join(sign for sign in re.split(r"[/\\]", file_name)[-1] if sign.isprintable())
+    name = name.strip()[-_MAX_NAME_LENGTH:] or "document"
+    upload = str(new_id())
+    url = f"{UPLOAD}:///{upload}/{quote(name, safe='')}"
+    return Origin(system=UPLOAD, kind="document", source_id=upload, url=url, name=name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +65,7 @@ class RequestedDocument:
         async for change in self._file.changes({}):
             match change:
                 case ChangedDocument(document=document) | UnchangedDocument(document=document):
-                    yield ChangedDocument(document=self._with_request(document))
+                    yield ChangedDocument(document=_with_request(document, self.request))
                 case _:
                     yield change
 
@@ -59,48 +84,61 @@ class RequestedDocument:
         )
 
     def _change(self, content: bytes) -> Change:
-        request = self.request
-        url = require_text(request.document_url, "The document's URL").strip()
-        if len(content) > self.max_bytes:
-            limit = f"{self.max_bytes / 1024**2:,.0f} MB"
-            return UnreadableDocument(
-                url=url,
-                reason="too_large",
-                message=f"it is larger than {limit}; split it, or raise LIGHTWELL_MAX_FILE_BYTES",
-            )
+        url = require_text(self.request.document_url, "The document's URL").strip()
         name = unquote(urlsplit(url).path).rsplit("/", 1)[-1]
+        origin = Origin(system="file", kind="document", source_id=url, url=url, name=name)
         try:
-            format = request.format or detect_format(name, content)
+            return ChangedDocument(
+                document=make_document(self.request, origin, content, self.max_bytes)
+            )
         except Unreadable as error:
             return UnreadableDocument(url=url, reason=error.reason, message=str(error))
-        document = NewDocument(
-            system="file",
-            kind="document",
-            source_id=url,
-            url=url,
-            format=format,
-            title="",
-            topic="",
-            acl_tags=request.acl_tags,
-            content=content,
-            content_hash=hashlib.sha256(content).hexdigest(),
-            updated_at=None,
-        )
-        return ChangedDocument(document=self._with_request(document))
 
-    def _with_request(self, document: NewDocument) -> NewDocument:
-        request = self.request
-        title = require_text(request.title, "The title").strip() or document.title
-        topic = document.topic or require_text(request.topic, "The topic").strip()
-        identity = f"{document.content_hash}\0{title}\0{topic}\0{request.format}"
-        return replace(
-            document,
-            title=title,
-            topic=topic,
-            format=request.format or document.format,
-            metadata={**document.metadata, **request.metadata},
-            content_hash=hashlib.sha256(identity.encode()).hexdigest(),
-        )
+
+def make_document(
+    request: IngestRequest, origin: Origin, content: bytes, max_bytes: int
+) -> NewDocument:
+    """Return the document of this content; raise `Unreadable`, or `Invalid` for front matter that is wrong.
+
+    What markdown says of itself in its front matter counts as in a file, its access tags included.
+    """
+    if len(content) > max_bytes:
+        limit = f"{max_bytes / 1024**2:,.0f} MB"
+        raise TooLarge(f"it is larger than {limit}; split it, or raise LIGHTWELL_MAX_FILE_BYTES")
+    format = request.format or detect_format(origin.name, content)
+    layers = [parse_front_matter_of(content)] if format is Format.MARKDOWN else []
+    settings = resolve_settings(request.acl_tags, layers)
+    document = NewDocument(
+        system=origin.system,
+        kind=origin.kind,
+        source_id=origin.source_id,
+        url=origin.url,
+        format=format,
+        title=settings.title,
+        topic=settings.topic,
+        acl_tags=settings.acl_tags,
+        acl_origin=settings.acl_origin,
+        content=content,
+        content_hash=hashlib.sha256(content).hexdigest(),
+        updated_at=None,
+        metadata=settings.metadata,
+    )
+    return _with_request(document, request)
+
+
+def _with_request(document: NewDocument, request: IngestRequest) -> NewDocument:
+    """Return the document with what the request says of it."""
+    title = require_text(request.title, "The title").strip() or document.title
+    topic = document.topic or require_text(request.topic, "The topic").strip()
+    identity = f"{document.content_hash}\0{title}\0{topic}\0{request.format}"
+    return replace(
+        document,
+        title=title,
+        topic=topic,
+        format=request.format or document.format,
+        metadata={**document.metadata, **request.metadata},
+        content_hash=hashlib.sha256(identity.encode()).hexdigest(),
+    )
 
 
 def _path_from_url(url: str) -> Path:

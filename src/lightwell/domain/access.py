@@ -94,3 +94,44 @@ def user_from_tags(tags: Tags) -> str:
 def is_visible(record: Tags, request: Tags) -> bool:
     """Return whether a reader with the tags `request` sees a record with the tags `record`: they share at least one."""
     return not record.isdisjoint(request)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagAuthority:
+    """Which access tags someone may give to documents and take from them: their own, or any where `is_unlimited`."""
+
+    tags: Tags
+    is_unlimited: bool = False
+
+    def choose(self, given: Tags) -> Tags:
+        """Return the tags for new documents: those given, or the only one there is; raise `Invalid` where that is not clear."""
+        if given or len(self.tags) == 1:
+            return given or self.tags
+        raise Invalid("Name the access tags of the document: whoever has one of them sees it")
+
+    def require_new(self, tags: Tags) -> None:
+        """Raise `Invalid` unless these may be the tags of a new document."""
+        if not tags:
+            raise Invalid(
+                "Name at least one access tag: a document without tags is visible to nobody"
+            )
+        self._require_own(tags)
+
+    def require_change(self, old: Tags, new: Tags) -> None:
+        """Raise `Invalid` unless a document's tags may change like this.
+
+        Others' tags stay as they are, and the document stays visible to whoever changes it.
+        """
+        if not new:
+            raise Invalid(
+                "Name at least one access tag; delete the document to hide it from everybody"
+            )
+        self._require_own(old ^ new)
+        if not self.is_unlimited and new.isdisjoint(self.tags):
+            raise Invalid("Keep one of your own access tags, so that you still see the document")
+
+    def _require_own(self, tags: Tags) -> None:
+        if not self.is_unlimited and (others := sorted(tags - self.tags)):
+            raise Invalid(
+                f"You may give and take only access tags that you have, and not {', '.join(others)}"
+            )

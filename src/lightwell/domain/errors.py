@@ -2,9 +2,11 @@
 
 LightwellError
 ├── Invalid             the input is wrong; the message says what, and how to correct it
+│   └── KeyReused       an idempotency key came again with another request
 ├── NotFound            it does not exist, or the reader may not see it (callers cannot tell which)
 │   └── UnknownPerson   nobody active in the directory has the name that a request acts for
 ├── Unreadable          one document cannot be read; ingestion continues with the others
+│   ├── TooLarge        it has more bytes than are allowed
 │   └── LimitExceeded   reading it exceeded a limit; with a higher limit it may succeed
 ├── ParserFailed        the process that parses documents did not start
 ├── ModelFailed         a model endpoint refused, failed, or sent a reply that is not understood
@@ -30,6 +32,10 @@ class Invalid(LightwellError):
     code = "invalid_request"
 
 
+class KeyReused(Invalid):
+    code = "idempotency_key_reused"
+
+
 class NotFound(LightwellError):
     code = "not_found"
 
@@ -46,6 +52,15 @@ class Unreadable(LightwellError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class TooLarge(Unreadable):
+    """A document has more bytes than are allowed."""
+
+    code = "too_large"
+
+    def __init__(self, message: str) -> None:
+        super().__init__("too_large", message)
 
 
 class LimitExceeded(Unreadable):

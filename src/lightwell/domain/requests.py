@@ -1,4 +1,4 @@
-"""Requests to ingest one document, and the responses."""
+"""Requests to ingest documents, and the responses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,3 +43,12 @@ class EmbeddedChunk:
     content: str
     embedding: tuple[float, ...] | None = None
     section_path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotencyKey:
+    """A client's key for one request. `owner` is who sent it, and `fingerprint` the SHA-256 of what it asked for."""
+
+    owner: str
+    text: str
+    fingerprint: bytes

@@ -156,6 +156,8 @@ def document(document: Document) -> Json:
         "documentId": str(document.id),
         "documentRef": document.ref,
         "documentUrl": document.url,
+        "sourceSystem": document.system,
+        "sourceType": document.kind,
         "title": document.title,
         "format": document.format,
         "author": document.author,

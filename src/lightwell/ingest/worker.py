@@ -103,6 +103,15 @@ async def run_worker(
         idle += pause
 
 
+async def run_until_idle(
+    context: IngestContext, on_outcome: Callable[[Outcome], None], stop: asyncio.Event
+) -> None:
+    """Work until no job can be claimed or `stop` is set, and finish derived data; raise `ModelFailed`, `StoreFailed`, `ParserFailed`."""
+    await _run_batches(context, on_outcome, stop)
+    if not stop.is_set():
+        await finish_derived(context)
+
+
 async def _run_batches(
     context: IngestContext,
     on_outcome: Callable[[Outcome], None],

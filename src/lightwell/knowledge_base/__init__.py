@@ -37,18 +37,17 @@ from lightwell.ingest.estimate import Estimate
 from lightwell.ingest.summaries import Summarizer
 from lightwell.ingest.sync import SyncResult
 from lightwell.knowledge_base.analytics import Analytics
+from lightwell.knowledge_base.catalog import Catalog
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
 from lightwell.ports import Connector
-from lightwell.records import access_classes, conversations, search
-from lightwell.records.documents import counts, documents, published_chunks
+from lightwell.records import access_classes, conversations
+from lightwell.records.documents import counts, documents
 from lightwell.records.jobs import control, queue
 from lightwell.retrieve.pipeline import Retriever
 
 __all__ = ["Ingestion", "KnowledgeBase", "Status"]
-
-LARGEST_PAGE = 1000
 
 
 class KnowledgeBase:
@@ -73,6 +72,7 @@ class KnowledgeBase:
         self._questions = QuestionAnswerer(
             database=database, retriever=retriever, generator=answers
         )
+        self._catalog = Catalog(context=context)
         self._jobs = Jobs(database=database)
         self._analytics = Analytics(database=database)
         self._graph = Graph(
@@ -94,6 +94,11 @@ class KnowledgeBase:
     def graph(self) -> Graph:
         """The graph: entities and relations to look up and to correct."""
         return self._graph
+
+    @property
+    def catalog(self) -> Catalog:
+        """Documents: list with filters, hand in, change access tags."""
+        return self._catalog
 
     @property
     def jobs(self) -> Jobs:
@@ -192,6 +197,12 @@ class KnowledgeBase:
     async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
         """Run as a worker until `stop` is set."""
         await self._writer.work(stop, on_outcome)
+
+    async def work_until_idle(
+        self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]
+    ) -> None:
+        """Run as a worker until no job can be claimed or `stop` is set; raise `ModelFailed`, `ParserFailed`, `StoreFailed`."""
+        await self._writer.work_until_idle(stop, on_outcome)
 
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
         """Turn some of the reader's documents into tombstones and update what is derived from them, once for all.
@@ -320,15 +331,8 @@ class KnowledgeBase:
         self, reader: Reader, *, after: str = "", limit: int = 100
     ) -> AsyncIterator[Document]:
         """Yield up to `limit` of the reader's documents by URL, those after the URL `after`."""
-        while limit > 0:
-            page = await documents.list_page(
-                self._database, reader, after=after, limit=min(limit, LARGEST_PAGE)
-            )
-            for document in page:
-                yield document
-            if len(page) < min(limit, LARGEST_PAGE):
-                return
-            after, limit = page[-1].url, limit - len(page)
+        async for document in self._catalog.iterate(reader, after=after, limit=limit):
+            yield document
 
     async def document(self, reader: Reader, name: str) -> Document:
         """Return the reader's document with this id, reference or URL; raise `NotFound`."""
@@ -343,12 +347,7 @@ class KnowledgeBase:
         self, reader: Reader, name: str, *, after: int = 0, limit: int = 100
     ) -> list[Chunk]:
         """Return up to `limit` passages of the reader's document by index, without the first `after`; raise `NotFound`."""
-        document = await documents.get(self._database, reader, name)
-        wanted = await published_chunks.list_by_document(
-            self._database, reader, document.id, after=after, limit=min(limit, LARGEST_PAGE)
-        )
-        held = await search.get_chunks(self._database, reader, wanted)
-        return [held[each] for each in wanted if each in held]
+        return list(await self._catalog.chunks(reader, name, after=after, limit=limit))
 
     async def job(self, reader: Reader, job_id: JobId) -> Job:
         """Return the job of one of the reader's documents; raise `NotFound`."""

@@ -161,6 +161,12 @@ class DocumentWriter:
         await self._keep_sources()
         await worker.run_worker(self.context, on_outcome, stop)
 
+    async def work_until_idle(
+        self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]
+    ) -> None:
+        await self._keep_sources()
+        await worker.run_until_idle(self.context, on_outcome, stop)
+
     async def delete(self, reader: Reader, names: Sequence[str]) -> Deletion:
         report = await deletion.delete(
             self.context, reader, await self._resolve_documents(reader, names)

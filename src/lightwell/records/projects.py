@@ -1,4 +1,7 @@
-"""Projects: their names, and the deletion of one with all its rows. Its caller then drops the vector tables."""
+"""Projects: their names, which of them have work to do, and the deletion of one with all its rows.
+
+The caller of a deletion then drops the vector tables.
+"""
 
 from datetime import datetime
 
@@ -15,6 +18,15 @@ WHERE tenants.name = %(tenant)s AND projects.name = %(name)s
 _LIST = """
 SELECT projects.name, projects.created_at FROM projects JOIN tenants USING (tenant_id)
 WHERE tenants.name = %(tenant)s ORDER BY projects.name
+"""
+
+_WAITING = """
+SELECT projects.name, projects.project_id FROM projects JOIN tenants USING (tenant_id)
+WHERE tenants.name = %(tenant)s
+  AND EXISTS (SELECT FROM ingestion_jobs AS job
+              WHERE job.project_id = projects.project_id AND job.status IN ('queued', 'chunking', 'embedding', 'extracting')
+                AND (job.leased_until IS NULL OR job.leased_until < now()))
+ORDER BY projects.name
 """
 
 _SPACES = (
@@ -55,6 +67,12 @@ async def find(database: Database, tenant: str, name: str) -> ProjectId:
 async def list_names(database: Database, tenant: str) -> list[tuple[str, datetime]]:
     """Return the names of the tenant's projects, in order, and when each was made."""
     return [(name, made) for name, made in await database.rows(_LIST, {"tenant": tenant})]
+
+
+async def list_waiting(database: Database, tenant: str) -> list[tuple[str, ProjectId]]:
+    """Return the tenant's projects that have a job which a worker can claim, by name."""
+    rows = await database.rows(_WAITING, {"tenant": tenant})
+    return [(name, ProjectId(project_id)) for name, project_id in rows]
 
 
 @repeatable

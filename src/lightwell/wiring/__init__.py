@@ -9,8 +9,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from lightwell.connectors.files import Files
+from lightwell.connectors.intake import Intake
 from lightwell.connectors.single_document import RequestedDocument
+from lightwell.connectors.web import (
+    AddressPolicy,
+    WebFetcher,
+    parse_networks,
+    resolve_by_system,
+)
 from lightwell.domain.access import Tags
+from lightwell.domain.errors import Invalid
 from lightwell.domain.requests import IngestRequest
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
@@ -20,6 +28,7 @@ from lightwell.wiring.examination import examine
 from lightwell.wiring.projects import (
     delete_project,
     delete_project_of,
+    list_waiting_projects,
     make_retriever,
     open_project,
     rule_ingest_context,
@@ -32,6 +41,8 @@ __all__ = [
     "delete_project_of",
     "examine",
     "files",
+    "list_waiting_projects",
+    "make_intake",
     "make_retriever",
     "open_knowledge_base",
     "open_project",
@@ -39,6 +50,9 @@ __all__ = [
     "requested",
     "rule_ingest_context",
 ]
+
+_FETCH_SECONDS = 30.0
+"""Most seconds for fetching one document from a URL."""
 
 
 @asynccontextmanager
@@ -62,6 +76,21 @@ async def open_knowledge_base(
 def requested(request: IngestRequest, settings: Settings) -> RequestedDocument:
     """Return one requested document as a source."""
     return RequestedDocument(request, max_bytes=settings.max_file_bytes)
+
+
+def make_intake(settings: Settings) -> Intake:
+    """Return what reads the documents that clients of a server hand in."""
+    policy = AddressPolicy(allowed=parse_networks(settings.web_allowed_networks))
+    fetcher = WebFetcher(
+        max_bytes=settings.max_file_bytes,
+        seconds=_FETCH_SECONDS,
+        policy=policy,
+        resolve=resolve_by_system,
+    )
+    roots = tuple(Path(each.strip()) for each in settings.ingest_roots.split(",") if each.strip())
+    if relative := [str(root) for root in roots if not root.is_absolute()]:
+        raise Invalid(f"LIGHTWELL_INGEST_ROOTS: {relative[0]} is not an absolute path")
+    return Intake(max_bytes=settings.max_file_bytes, roots=roots, fetcher=fetcher)
 
 
 def files(root: Path, tags: Tags, settings: Settings) -> Files:

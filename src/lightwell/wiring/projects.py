@@ -75,6 +75,11 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
     return KnowledgeBase(context, retriever, _answer_generator(resources), summarizer=summaries)
 
 
+async def list_waiting_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
+    """Return the names and ids of the projects that have a job which a worker can claim."""
+    return await projects.list_waiting(resources.database, resources.settings.tenant)
+
+
 def _answer_generator(resources: Resources) -> AnswerGenerator:
     settings = resources.settings
     return AnswerGenerator(

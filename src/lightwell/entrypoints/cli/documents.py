@@ -10,7 +10,12 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
 import lightwell.entrypoints.json_output as json_output
-from lightwell.domain.documents import Document, omission_warning
+from lightwell.domain.documents import (
+    Document,
+    DocumentFilter,
+    DocumentState,
+    omission_warning,
+)
 from lightwell.entrypoints.cli.console import clean, fields
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, new_group
@@ -42,20 +47,37 @@ Name = Annotated[
     "list",
     "lightwell documents list --as team:us",
     "lightwell documents list --as user:ada --limit 20 --after file:///papers/m.md",
+    "lightwell documents list --as team:us --status failed --system upload",
 )
-async def list_documents(
+async def list_documents(  # noqa: PLR0913 - the options of a command are its arguments
     *,
     who: As = None,
     limit: Rows = 100,
     after: Annotated[
         str, typer.Option("--after", metavar="URL", help="Only documents after this URL.")
     ] = "",
+    status: Annotated[
+        DocumentState | None, typer.Option("--status", help="Only documents in this state.")
+    ] = None,
+    system: Annotated[
+        str, typer.Option("--system", metavar="SYSTEM", help="Only of this source system.")
+    ] = "",
+    kind: Annotated[
+        str, typer.Option("--type", metavar="TYPE", help="Only of this source type.")
+    ] = "",
+    tag: Annotated[
+        str, typer.Option("--tag", metavar="TAG", help="Only with this access tag.")
+    ] = "",
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help="Only with this in the title.")
+    ] = "",
 ) -> Report:
     """List the documents that the reader may see, by URL."""
+    wanted = DocumentFilter(state=status, system=system, kind=kind, tag=tag, title=title)
     async with open_as(who) as (kb, reader):
-        held = [each async for each in kb.documents(reader, after=after, limit=limit + 1)]
+        held = await kb.catalog.list(reader, wanted, after=after, limit=limit + 1)
     page = held[:limit]
-    following = page[-1].url if len(held) > limit else None
+    following = page[-1].cursor if len(held) > limit else None
     return Report(
         document=json_output.documents(page, following=following),
         text=text_output.documents(page, following=following),

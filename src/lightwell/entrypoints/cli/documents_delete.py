@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+import lightwell.entrypoints.document_output as document_output
 from lightwell.domain.deletions import Deletion
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.costs import report_with_costs
@@ -58,12 +59,6 @@ async def _delete(names: Sequence[str], who: Sequence[str] | None, *, hard: bool
 
 
 def _deletion_report(deletion: Deletion, meter: "Meter") -> Report:
-    counts = {
-        "chunks": deletion.chunks,
-        "vectors": deletion.vectors,
-        "mentions": deletion.mentions,
-        "relationMentions": deletion.relation_mentions,
-    }
     lines = [
         f"{len(deletion.documents)} deleted: {deletion.chunks} passages, {deletion.vectors} vectors, {deletion.mentions} mentions",
         f"entities: {len(deletion.entities_deleted)} deleted, {len(deletion.entities_rebuilt)} rebuilt;"
@@ -72,15 +67,7 @@ def _deletion_report(deletion: Deletion, meter: "Meter") -> Report:
     ]
     return report_with_costs(
         meter,
-        {
-            "documentIds": [str(document) for document in deletion.documents],
-            "entitiesDeleted": list(deletion.entities_deleted),
-            "entitiesRebuilt": list(deletion.entities_rebuilt),
-            "relationsDeleted": deletion.relations_deleted,
-            "relationsRebuilt": deletion.relations_rebuilt,
-            "removed": counts,
-            "errors": list(deletion.errors),
-        },
+        document_output.deletion(deletion),
         Text(clean("\n".join(lines))),
         Exit.INCOMPLETE if deletion.errors else Exit.FINE,
     )

@@ -14,6 +14,9 @@
 | `usage` | what models cost, as headers |
 | `query_streams` | answers as streams of events, which can be resumed |
 | `event_streams` | server-sent events: pings, errors, and cancellation when the client leaves |
+| `documents`, `uploads` | documents: read, change who sees them, delete; take new ones (`multipart` reads forms) |
+| `jobs` | jobs and their progress |
+| `background_worker` | the worker in this process |
 | `projects` | the projects of a process, each opened once |
 | `serving` | serves the application until a signal |
 | `openai_api` | what clients of OpenAI need: models and chat completions |

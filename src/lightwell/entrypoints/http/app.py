@@ -1,7 +1,7 @@
 """The application: its routes, and what a process opens once for all of them."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib.metadata import version
 
@@ -13,23 +13,34 @@ from lightwell.entrypoints.http import (
     conversations,
     corrections,
     directory,
+    documents,
     exports,
     feedback,
     graph,
     health,
+    jobs,
     mcp,
     openai_api,
     query_streams,
     questions,
+    uploads,
 )
+from lightwell.entrypoints.http.background_worker import work_in_background
 from lightwell.entrypoints.http.browsers import guard_browsers
 from lightwell.entrypoints.http.credentials import open_credentials
+from lightwell.entrypoints.http.multipart import UploadLimits
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.settings import Settings
-from lightwell.wiring import delete_project_of, open_project, open_resources
+from lightwell.wiring import (
+    delete_project_of,
+    list_waiting_projects,
+    make_intake,
+    open_project,
+    open_resources,
+)
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -43,13 +54,21 @@ def create_app(settings: Settings) -> FastAPI:
                 home=settings.project,
                 open_by_name=partial(open_project, resources),
                 delete_by_name=partial(delete_project_of, resources),
+                list_waiting=partial(list_waiting_projects, resources),
             )
-            with AuditLog(settings.audit_log) as app.state.audit:
-                async with (
-                    mcp.open_manager(settings) as app.state.mcp,
-                    open_credentials(settings, resources.database) as app.state.credentials,
-                ):
-                    yield
+            app.state.intake = make_intake(settings)
+            app.state.upload_limits = UploadLimits(
+                request_bytes=settings.http_upload_bytes, file_bytes=settings.max_file_bytes
+            )
+            async with AsyncExitStack() as stack:
+                app.state.audit = stack.enter_context(AuditLog(settings.audit_log))
+                app.state.mcp = await stack.enter_async_context(mcp.open_manager(settings))
+                app.state.credentials = await stack.enter_async_context(
+                    open_credentials(settings, resources.database)
+                )
+                if settings.http_worker:
+                    await stack.enter_async_context(work_in_background(app.state.projects))
+                yield
 
     app = Application(
         title="Lightwell",
@@ -70,5 +89,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(openai_api.router)
     app.include_router(directory.router)
     app.include_router(administration.router)
+    for each in (documents, uploads, jobs):
+        app.include_router(each.router)
     app.router.routes.append(mcp.make_route())
     return app

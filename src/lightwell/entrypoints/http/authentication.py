@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from lightwell.domain.access import Reader
+from lightwell.domain.access import Reader, TagAuthority
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import UnknownPerson
 from lightwell.domain.principals import Principal
@@ -31,6 +31,11 @@ class Caller:
     principal: Principal
     knowledge_base: KnowledgeBase
     reader: Reader
+
+    @property
+    def authority(self) -> TagAuthority:
+        """The access tags that the caller may give to documents: its own, or any with the scope `admin`."""
+        return TagAuthority(tags=self.reader.tags, is_unlimited=self.allows(Scope.ADMIN))
 
     def allows(self, scope: Scope) -> bool:
         return self.principal.allows(scope)
@@ -132,4 +137,7 @@ def _require(principal: Principal, scope: Scope) -> None:
 
 
 Reading = Annotated[Caller, Depends(caller_with(Scope.READ))]
+Ingesting = Annotated[Caller, Depends(caller_with(Scope.INGEST))]
+Deleting = Annotated[Caller, Depends(caller_with(Scope.DELETE))]
+Curating = Annotated[Caller, Depends(caller_with(Scope.CURATE))]
 Administering = Annotated[Principal, Depends(administrator)]

@@ -21,10 +21,6 @@ _OF_PROTECTED_OPERATIONS: Mapping[str, str] = {
     "401": "No valid API key",
     "403": "The key has not the scope",
 }
-_OF_OPERATIONS_WITH_A_BODY: Mapping[str, str] = {
-    "400": "The body is not in the form that its type names",
-}
-_EVENTS = "text/event-stream"
 _SCHEMA = "Problem"
 
 
@@ -54,17 +50,11 @@ def add_problems(document: dict[str, Any]) -> None:
 
 def _add_to_operation(operation: dict[str, Any]) -> None:
     responses: dict[str, Any] = operation["responses"]
-    for (
-        response
-    ) in responses.values():  # OpenAPI 3.1 has no form for events; they are not one string
-        response.get("content", {}).get(_EVENTS, {}).pop("schema", None)
     if "HTTPValidationError" in str(responses.get("422")):
         del responses["422"]
     problems = dict(_OF_EVERY_OPERATION)
     if "security" in operation:
         problems.update(_OF_PROTECTED_OPERATIONS)
-    if "requestBody" in operation:
-        problems.update(_OF_OPERATIONS_WITH_A_BODY)
     for status, description in sorted(problems.items()):
         schema = {"$ref": f"#/components/schemas/{_SCHEMA}"}
         declared = {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}

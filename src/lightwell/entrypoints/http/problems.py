@@ -21,6 +21,8 @@ from lightwell.domain.errors import (
     NotFound,
     SourceFailed,
     StoreFailed,
+    TooLarge,
+    Unreadable,
 )
 from lightwell.domain.rate_limits import Allowance
 from lightwell.logs import logger
@@ -40,6 +42,8 @@ _STATUSES: tuple[tuple[type[LightwellError], HTTPStatus], ...] = (
     (ModelFailed, HTTPStatus.BAD_GATEWAY),
     (SourceFailed, HTTPStatus.BAD_GATEWAY),
     (StoreFailed, HTTPStatus.SERVICE_UNAVAILABLE),
+    (TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (Unreadable, HTTPStatus.UNPROCESSABLE_ENTITY),
 )
 """From an error to its status, the nearest class first; 500 for all others."""
 

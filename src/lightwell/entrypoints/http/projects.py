@@ -13,13 +13,16 @@ from lightwell.knowledge_base.api_keys import ApiKeys
 class Projects:
     """Knowledge bases by the names of their projects; `keys` administers what callers show.
 
-    `home` is the project that the settings name: its administrators also make and delete projects.
+    `home` is the project that the settings name: its administrators also make and delete projects. `list_waiting` returns
+    the projects with work for a worker, and `has_work` tells the worker of this process to look at once.
     """
 
     keys: ApiKeys
     home: str
     open_by_name: Callable[[str], Awaitable[KnowledgeBase]]
     delete_by_name: Callable[[str], Awaitable[None]]
+    list_waiting: Callable[[], Awaitable[list[tuple[str, ProjectId]]]]
+    has_work: asyncio.Event = field(default_factory=asyncio.Event)
     opened: dict[str, KnowledgeBase] = field(default_factory=dict[str, KnowledgeBase])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 

@@ -8,9 +8,11 @@ from psycopg.types.json import Jsonb
 from lightwell.domain.access import Reader, Tags
 from lightwell.domain.documents import (
     Document,
+    DocumentFilter,
     DocumentState,
     NewDocument,
     estimate_chunks,
+    parse_cursor,
 )
 from lightwell.domain.entity_refs import author_ref
 from lightwell.domain.errors import NotFound
@@ -117,13 +119,16 @@ WHERE source_documents.document_id = gone.document_id
 _COLUMNS = """
 document_id, global_ref, source_url, title, format, author, topic_tag, language, acl_tags, class_id, status,
 error_message, content_hash, file_size, chunk_count, created_at, updated_at, ingested_at,
-coalesce(author_ref, ''), metadata, coalesce(raw_payload, '{}'), omitted_chunks
+coalesce(author_ref, ''), metadata, coalesce(raw_payload, '{}'), omitted_chunks, source_system, source_type
 """
 
 _LIST = f"""
 SELECT {_COLUMNS} FROM source_documents
-WHERE class_id = ANY(%(classes)s) AND NOT is_deleted AND source_url > %(after)s
-ORDER BY source_url LIMIT %(limit)s
+WHERE class_id = ANY(%(classes)s) AND NOT is_deleted AND (source_url, document_id) > (%(after)s, %(after_id)s)
+  AND (%(state)s = '' OR status = %(state)s) AND (%(system)s = '' OR source_system = %(system)s)
+  AND (%(kind)s = '' OR source_type = %(kind)s) AND (%(tag)s = '' OR %(tag)s = ANY(acl_tags))
+  AND (%(title)s = '' OR strpos(lower(title), lower(%(title)s)) > 0)
+ORDER BY source_url, document_id LIMIT %(limit)s
 """  # noqa: S608 - only our own column names
 
 _SHOW = f"""
@@ -290,10 +295,26 @@ async def tombstone(
 
 
 async def list_page(
-    database: Database, reader: Reader, *, after: str, limit: int
+    database: Database,
+    reader: Reader,
+    wanted: DocumentFilter,
+    *,
+    after: str,
+    limit: int,
 ) -> list[Document]:
-    """Return the reader's documents by URL, those after the URL `after`."""
-    parameters = {"classes": list(reader.classes), "after": after, "limit": limit}
+    """Return the reader's documents by URL, those after the URL or cursor `after`."""
+    url, document_id = parse_cursor(after)
+    parameters = {
+        "classes": list(reader.classes),
+        "after": url,
+        "after_id": document_id,
+        "limit": limit,
+        "state": wanted.state.value if wanted.state else "",
+        "system": wanted.system,
+        "kind": wanted.kind,
+        "tag": wanted.tag,
+        "title": wanted.title,
+    }
     return [_document(row) for row in await database.rows(_LIST, parameters)]
 
 
@@ -369,4 +390,6 @@ def _document(row: Row) -> Document:
         metadata=row[19],
         raw_payload=row[20],
         omitted_chunks=row[21],
+        system=row[22],
+        kind=row[23],
     )

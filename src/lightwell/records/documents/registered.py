@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from lightwell.domain.documents import NewDocument
+from lightwell.domain.documents import WEB, NewDocument
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId, global_ref
 from lightwell.records.database import Connection
@@ -13,7 +13,8 @@ MAX_URL_BYTES = 2000
 
 _FIND = """
 SELECT document_id, source_url, global_ref, source_system, is_deleted FROM source_documents
-WHERE project_id = %(project_id)s AND (source_url = ANY(%(urls)s) OR global_ref = ANY(%(refs)s))
+WHERE project_id = %(project_id)s
+  AND ((source_url = ANY(%(urls)s) AND source_system <> 'web') OR global_ref = ANY(%(refs)s))
 """
 
 
@@ -27,10 +28,10 @@ class RegisteredDocument:
 async def find_registered(
     connection: Connection, project_id: ProjectId, documents: Sequence[NewDocument]
 ) -> dict[str, RegisteredDocument]:
-    """Return those of the documents that are registered, by URL and by reference."""
+    """Return those of the documents that are registered, by URL and by reference; pages of the web by reference only."""
     names = {
         "project_id": project_id,
-        "urls": [document.url for document in documents],
+        "urls": [document.url for document in documents if document.system != WEB],
         "refs": [document_ref(document) for document in documents],
     }
     rows = await (await connection.execute(_FIND, names)).fetchall()

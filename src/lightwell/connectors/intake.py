@@ -1,0 +1,98 @@
+"""What clients of a server hand in: the content of files, URLs, and paths below the folders that are open to them."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from lightwell.connectors.single_document import (
+    Origin,
+    RequestedDocument,
+    make_document,
+    upload_origin,
+)
+from lightwell.connectors.web import Page, WebFetcher, modified_at
+from lightwell.domain.documents import WEB, NewDocument
+from lightwell.domain.errors import Invalid, NotFound, Unreadable
+from lightwell.domain.requests import IngestRequest
+from lightwell.domain.texts import require_text
+from lightwell.ports import ChangedDocument, UnreadableDocument
+
+__all__ = ["Intake", "Origin", "upload_origin"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """Reads documents that clients name or send. `roots` are the folders whose files they may name."""
+
+    max_bytes: int
+    roots: tuple[Path, ...]
+    fetcher: WebFetcher
+
+    def read_upload(self, request: IngestRequest, origin: Origin, content: bytes) -> NewDocument:
+        """Return an uploaded document; raise `Unreadable` or `Invalid`."""
+        return make_document(request, origin, content, self.max_bytes)
+
+    async def read(self, request: IngestRequest) -> NewDocument:
+        """Return the document of the request's URL or path; raise `Invalid`, `NotFound`, `Unreadable` or `SourceFailed`."""
+        if urlsplit(request.document_url).scheme in ("http", "https"):
+            page = await self.fetcher.fetch(request.document_url)
+            return await asyncio.to_thread(self._read_page, request, page)
+        path = find_below(request.document_url, self.roots)
+        source = RequestedDocument(
+            replace(request, document_url=str(path)), max_bytes=self.max_bytes
+        )
+        async for change in source.changes({}):
+            match change:
+                case ChangedDocument(document=document):
+                    return document
+                case UnreadableDocument(reason=reason, message=message):
+                    raise Unreadable(reason, message)
+                case _:
+                    pass
+        raise NotFound("Document not found")
+
+    def _read_page(self, request: IngestRequest, page: Page) -> NewDocument:
+        # The source id is chosen when the document is registered, since only then it is known who has it already.
+        origin = Origin(system=WEB, kind="page", source_id="", url=page.url, name=page.name)
+        document = make_document(request, origin, page.content, self.max_bytes)
+        payload = {
+            "fetchedUrl": page.final_url,
+            "contentType": page.content_type,
+            "bytes": len(page.content),
+            "modifiedAt": modified_at(page) or None,
+        }
+        return replace(document, raw_payload=payload)
+
+
+def find_below(name: str, roots: Sequence[Path]) -> Path:
+    """Return the file of a path or `file:` URL below one of the roots; raise `Invalid` for another place, else `NotFound`.
+
+    Links are followed first. What is outside is refused whether or not it exists, and hidden files do not exist.
+    """
+    text = require_text(name, "documentUrl").strip()
+    parts = urlsplit(text)
+    if not text or (parts.scheme not in ("", "file")):
+        raise Invalid("documentUrl must be an http or https URL, or the path of a file")
+    if not roots:
+        raise Invalid(
+            "This server reads no paths: upload the file. LIGHTWELL_INGEST_ROOTS opens folders"
+        )
+    path = Path(unquote(parts.path) if parts.scheme else text)
+    try:
+        found = path.resolve()
+        root = next(
+            (each for each in (root.resolve() for root in roots) if found.is_relative_to(each)),
+            None,
+        )
+        if root is None or not path.is_absolute():
+            raise Invalid("The path is not below a folder that this server may read")
+        if (
+            any(part.startswith(".") for part in found.relative_to(root).parts)
+            or not found.is_file()
+        ):
+            raise NotFound("Document not found")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise NotFound("Document not found") from error
+    return found

@@ -1,0 +1,116 @@
+"""Documents: list, read, change who sees them, delete. `uploads` takes new ones."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.ids import ChunkId
+from lightwell.entrypoints.http.authentication import Caller, Curating, Deleting, Reading
+from lightwell.entrypoints.http.problems import Forbidden
+from lightwell.entrypoints.http.usage import add_usage_headers
+from lightwell.entrypoints.schemas.documents import (
+    AccessBody,
+    DeletionBody,
+    DeletionSchema,
+    DocumentPage,
+    DocumentQuery,
+    DocumentSchema,
+    TextQuery,
+    TextSchema,
+    deletion_schema,
+    document_page,
+    document_schema,
+    parse_given_tags,
+    text_schema,
+)
+from lightwell.metering import record_usage
+
+router = APIRouter(prefix="/v1/documents", tags=["documents"])
+
+DocumentName = Annotated[
+    str,
+    Path(
+        max_length=2000,
+        pattern=r"^[^\x00]+$",
+        description="The document's id or reference.",
+        examples=["019f0000-0000-7000-8000-000000000000"],
+    ),
+]
+
+
+@router.get("")
+async def list_documents(query: Annotated[DocumentQuery, Query()], caller: Reading) -> DocumentPage:
+    """List documents by URL."""
+    found = await caller.knowledge_base.catalog.list(
+        caller.reader, query.to_filter(), after=query.after, limit=query.limit + 1
+    )
+    return document_page(found, query)
+
+
+@router.post("/delete")
+async def delete_documents(
+    body: DeletionBody, caller: Deleting, response: Response
+) -> DeletionSchema:
+    """Delete documents together; what is derived from them is rebuilt once. With `hard` it needs the scope `admin`."""
+    return await _delete(caller, body, response)
+
+
+@router.get("/{document}")
+async def get_document(document: DocumentName, caller: Reading) -> DocumentSchema:
+    """Return a document without its text."""
+    return document_schema(await caller.knowledge_base.document(caller.reader, document))
+
+
+@router.get("/{document}/text")
+async def get_text(
+    document: DocumentName, query: Annotated[TextQuery, Query()], caller: Reading
+) -> TextSchema:
+    """Return a document's text. A citation's `chunkId`, or its locator's `start` and `end`, mark the passage."""
+    shown = await caller.knowledge_base.catalog.text(
+        caller.reader,
+        document,
+        span=query.span(),
+        chunk=ChunkId(query.chunk_id) if query.chunk_id else None,
+    )
+    return text_schema(shown)
+
+
+@router.put("/{document}/access")
+async def change_access(
+    document: DocumentName, body: AccessBody, caller: Curating, response: Response
+) -> DocumentSchema:
+    """Give a document other access tags; every read follows at once.
+
+    A caller adds and removes only tags that it has, and keeps one of them; with the scope `admin`, any. The next sync of
+    the document's source gives it the tags that the source says.
+    """
+    with record_usage() as log:
+        changed = await caller.knowledge_base.catalog.change_access(
+            caller.reader, caller.authority, document, parse_given_tags(body.acl_tags)
+        )
+    add_usage_headers(response, log.summary)
+    return document_schema(changed)
+
+
+@router.delete("/{document}")
+async def delete_document(
+    document: DocumentName,
+    caller: Deleting,
+    response: Response,
+    hard: Annotated[  # noqa: FBT002 - a query parameter
+        bool, Query(description="Leave no tombstone, so that not even its name remains.")
+    ] = False,
+) -> DeletionSchema:
+    """Delete a document and everything extracted from it. With `hard` it needs the scope `admin`."""
+    return await _delete(caller, DeletionBody(document_ids=[document], hard=hard), response)
+
+
+async def _delete(caller: Caller, body: DeletionBody, response: Response) -> DeletionSchema:
+    if body.hard and not caller.allows(Scope.ADMIN):
+        raise Forbidden("A hard deletion needs a key with the scope admin")
+    kb = caller.knowledge_base
+    with record_usage() as log:
+        deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
+    add_usage_headers(response, log.summary)
+    return deletion_schema(deleted)

@@ -1,0 +1,109 @@
+"""Methods for a project's documents: list and read them, hand them in, change who sees them."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+
+from lightwell.domain.access import Reader, TagAuthority, Tags
+from lightwell.domain.documents import Chunk, Document, DocumentFilter
+from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.ids import ChunkId
+from lightwell.domain.requests import IdempotencyKey, IngestResponse
+from lightwell.ingest import submission
+from lightwell.ingest.context import IngestContext, apply_pending_changes, finish_derived
+from lightwell.ingest.submission import Submission
+from lightwell.records import search
+from lightwell.records.documents import documents, published_chunks
+
+LARGEST_PAGE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentText:
+    """A document's published text; `text[start:end]` of `passage` is what was asked for, `chunk` the chunk if it is one."""
+
+    document: Document
+    text: str
+    passage: tuple[int, int] | None = None
+    chunk: Chunk | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """One project's documents, as far as a reader sees them."""
+
+    context: IngestContext
+
+    async def list(
+        self, reader: Reader, wanted: DocumentFilter, *, after: str = "", limit: int = 100
+    ) -> list[Document]:
+        """Return up to `limit` documents by URL, those after the URL or `Document.cursor` given."""
+        database = self.context.database
+        return await documents.list_page(database, reader, wanted, after=after, limit=limit)
+
+    async def iterate(
+        self, reader: Reader, *, after: str, limit: int
+    ) -> AsyncGenerator[Document, None]:
+        """Yield up to `limit` documents as `list` does, a page at a time."""
+        while limit > 0:
+            size = min(limit, LARGEST_PAGE)
+            page = await self.list(reader, DocumentFilter(), after=after, limit=size)
+            for document in page:
+                yield document
+            if len(page) < size:
+                return
+            after, limit = page[-1].cursor, limit - len(page)
+
+    async def chunks(self, reader: Reader, name: str, *, after: int, limit: int) -> Sequence[Chunk]:
+        """Return a document's passages by index, without the first `after`; raise `NotFound`."""
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        wanted = await published_chunks.list_by_document(
+            database, reader, document.id, after=after, limit=min(limit, LARGEST_PAGE)
+        )
+        held = await search.get_chunks(database, reader, wanted)
+        return [held[each] for each in wanted if each in held]
+
+    async def text(
+        self, reader: Reader, name: str, *, span: tuple[int, int] | None, chunk: ChunkId | None
+    ) -> DocumentText:
+        """Return a document's text with the passage that is asked for; raise `NotFound`, `Invalid`."""
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        text = await documents.get_text(database, reader, document.id)
+        if chunk is not None:
+            found = (await search.get_chunks(database, reader, [chunk])).get(chunk)
+            if found is None or found.document_id != document.id:
+                raise NotFound(f"There is no passage {chunk} in this document")
+            place = found.locator
+            span = (place.start, place.end)
+            return DocumentText(document=document, text=text, passage=span, chunk=found)
+        if span is not None and not 0 <= span[0] <= span[1] <= len(text):
+            raise Invalid(f"The text has {len(text):,} characters: start and end must lie within")
+        return DocumentText(document=document, text=text, passage=span)
+
+    async def submit(self, handed_in: Submission) -> tuple[IngestResponse, ...]:
+        """Register documents that somebody hands in: all or none, and durable when this returns; workers ingest them.
+
+        Raises `Invalid`, `NotFound` and `KeyReused` as `ingest.submission` says.
+        """
+        return await submission.submit(self.context.database, handed_in)
+
+    async def find_earlier(
+        self, reader: Reader, key: IdempotencyKey
+    ) -> tuple[IngestResponse, ...] | None:
+        """Return what the submission with this key got, None where it is new; raise `KeyReused`."""
+        return await submission.find_earlier(self.context.database, reader, key)
+
+    async def change_access(
+        self, reader: Reader, authority: TagAuthority, name: str, tags: Tags
+    ) -> Document:
+        """Give a document other access tags, and return it; every read follows at once. Raises `NotFound`, `Invalid`.
+
+        The next sync of a document's source gives it the tags that the source says.
+        """
+        database = self.context.database
+        document = await documents.get(database, reader, name)
+        await submission.change_access(database, reader, authority, document.id, tags)
+        await apply_pending_changes(self.context)
+        await finish_derived(self.context)
+        return replace(document, acl_tags=tags)

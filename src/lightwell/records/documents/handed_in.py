@@ -1,0 +1,63 @@
+"""Documents that someone hands in, and the access tags that someone changes: what the store holds already."""
+
+from collections.abc import Sequence
+
+from lightwell.domain.access import Reader, Tags
+from lightwell.domain.errors import NotFound
+from lightwell.domain.ids import DocumentId, ProjectId
+from lightwell.records import access_classes
+from lightwell.records.database import Connection
+
+# Deleted ones, too: a page that is handed in again with the same access tags is the same document.
+_PAGE = """
+SELECT source_id FROM source_documents
+WHERE project_id = %(project_id)s AND source_system = 'web' AND source_url = %(url)s
+  AND class_id = ANY(%(classes)s)
+ORDER BY document_id LIMIT 1
+"""
+
+_FILE = """
+SELECT class_id = ANY(%(classes)s), acl_tags FROM source_documents
+WHERE project_id = %(project_id)s AND source_url = %(url)s AND NOT is_deleted
+"""
+
+_TAGS = """
+SELECT document_id, acl_tags FROM source_documents
+WHERE project_id = %(project_id)s AND document_id = ANY(%(documents)s) AND class_id = ANY(%(classes)s)
+  AND NOT is_deleted
+ORDER BY document_id FOR NO KEY UPDATE
+"""
+
+
+async def find_page(
+    connection: Connection, project_id: ProjectId, url: str, tags: Tags
+) -> str | None:
+    """Return the source id of the page of the web with this URL and exactly these tags, None where there is none."""
+    class_id = await access_classes.get_or_create_class(connection, project_id, tags)
+    names = {"project_id": project_id, "url": url, "classes": [class_id]}
+    row = await (await connection.execute(_PAGE, names)).fetchone()
+    return None if row is None else str(row[0])
+
+
+async def find_file_tags(connection: Connection, reader: Reader, url: str) -> Tags | None:
+    """Return the tags of the file's document, None where there is none; raise `NotFound` where the reader may not see it."""
+    names = {"project_id": reader.project_id, "url": url, "classes": list(reader.classes)}
+    row = await (await connection.execute(_FILE, names)).fetchone()
+    if row is None:
+        return None
+    if not row[0]:
+        raise NotFound("Document not found")
+    return frozenset(row[1])
+
+
+async def lock_tags(
+    connection: Connection, reader: Reader, documents: Sequence[DocumentId]
+) -> dict[DocumentId, Tags]:
+    """Lock those of the documents that the reader sees, and return their tags."""
+    names = {
+        "project_id": reader.project_id,
+        "documents": list(documents),
+        "classes": list(reader.classes),
+    }
+    rows = await (await connection.execute(_TAGS, names)).fetchall()
+    return {DocumentId(row[0]): frozenset(row[1]) for row in rows}

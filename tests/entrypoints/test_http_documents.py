@@ -1,0 +1,667 @@
+"""Documents and jobs over HTTP: what is handed in is ingested and durable, and what one may not see is not there."""
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import NotFound
+from lightwell.entrypoints.http.app import create_app
+from lightwell.entrypoints.http.authentication import Caller
+from lightwell.entrypoints.http.jobs import follow_job, render_error
+from lightwell.entrypoints.http.problems import CONTENT_TYPE
+from lightwell.knowledge_base import KnowledgeBase
+from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.records.database import connect
+from lightwell.settings import Settings
+from tests.conftest import Databases
+from tests.entrypoints.test_http import serving
+from tests.patience import PATIENCE
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+ALL = (Scope.READ, Scope.INGEST, Scope.DELETE, Scope.CURATE)
+LARGEST = 200_000
+_HOLD = """
+UPDATE ingestion_jobs SET status = 'embedding', leased_until = now() + interval '1 hour'
+WHERE document_id::text = %(id)s RETURNING id
+"""
+OFFER = b"# Offer\n\nNordwind receives a discount of 18 percent on all items."
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client of the server with one key."""
+
+    http: httpx.AsyncClient
+    token: str
+
+    async def __call__(self, method: str, path: str, **more: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.token}", **more.pop("headers", {})}
+        return await self.http.request(method, f"/v1{path}", headers=headers, **more)
+
+    async def upload(self, *files: tuple[str, bytes], **more: Any) -> httpx.Response:
+        given = [("files", file) for file in files]
+        return await self("POST", "/documents", files=given, **more)
+
+    async def finished(self, job: str) -> dict[str, Any]:
+        """Return the job when it has ended."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                found = (await self("GET", f"/jobs/{job}")).json()
+                if found["jobState"] in ("complete", "failed", "cancelled"):
+                    return found
+                await asyncio.sleep(0.05)
+
+    async def ingested(self, name: str, content: bytes, **fields: Any) -> dict[str, Any]:
+        """Upload a file and return its job when it has ended."""
+        reply = await self.upload((name, content), data=fields)
+        assert reply.status_code == 202, reply.text
+        return await self.finished(reply.json()["documents"][0]["jobId"])
+
+
+@dataclass(frozen=True)
+class Site:
+    http: httpx.AsyncClient
+    keys: ApiKeys
+    folder: Path
+    database_url: str
+    kb: KnowledgeBase
+
+    async def client(self, *tags: str, scopes: tuple[str, ...] = ALL) -> Client:
+        _, token = await self.keys.create("default", "test", scopes=scopes, tags=tags)
+        return Client(self.http, token.text)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def site(
+    databases: Databases, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Site]:
+    """A server in this process, whose worker ingests; each test has tags of its own."""
+    folder = tmp_path_factory.mktemp("open")
+    with databases.lent() as url:
+        settings = Settings(
+            database_url=url,  # pyright: ignore[reportArgumentType]
+            max_file_bytes=LARGEST,
+            http_upload_bytes=3 * LARGEST,
+            ingest_roots=str(folder),
+            web_allowed_networks="127.0.0.1/32",
+        )
+        app = create_app(settings)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(
+                transport=httpx.ASGITransport(app), base_url="http://localhost"
+            ) as http,
+            connect(url) as database,
+        ):
+            kb = await app.state.projects.open("default")
+            yield Site(http, ApiKeys(database=database, tenant="default"), folder, url, kb)
+
+
+@pytest.fixture
+def tag() -> str:
+    return f"team:{uuid4().hex}"
+
+
+async def test_s3_7_an_uploaded_file_is_ingested_and_answers(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    reply = await client.upload(("offer.md", OFFER))
+    assert reply.status_code == 202
+    (given,) = reply.json()["documents"]
+    assert given.keys() == {"fileName", "jobId", "documentId", "status", "estimatedChunks"}
+    assert (given["status"], given["estimatedChunks"], given["fileName"]) == (
+        "queued",
+        1,
+        "offer.md",
+    )
+    assert reply.headers["location"] == f"/v1/jobs/{given['jobId']}"
+    job = await client.finished(given["jobId"])
+    assert (job["status"], job["progress"], job["documentId"]) == (
+        "complete",
+        100,
+        given["documentId"],
+    )
+    assert (job["totalChunks"], job["processedChunks"]) == (1, 1)
+    document = (await client("GET", f"/documents/{given['documentId']}")).json()
+    assert (document["title"], document["format"], document["aclTags"]) == (
+        "Offer",
+        "markdown",
+        [tag],
+    )
+    answer = (
+        await client("POST", "/query", json={"query": "What discount does Nordwind receive?"})
+    ).json()
+    cited = answer["citations"][0]
+    text = await client(
+        "GET", f"/documents/{given['documentId']}/text", params={"chunkId": cited["chunkId"]}
+    )
+    place = cited["locator"]
+    assert text.json()["text"][place["start"] : place["end"]] == cited["snippet"]
+    assert cited["snippet"] in text.json()["passage"]["text"]
+
+
+async def test_s3_6_several_files_come_together_or_not_at_all(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    png = ("b.md", b"\x89PNG\r\n\x1a\n" + bytes(100))
+    reply = await client.upload(("a.txt", b"One."), png, ("c.exe", b"Three."))
+    assert reply.status_code == 422
+    assert "b.md: the content is a PNG picture" in reply.json()["detail"]
+    assert "c.exe" in reply.json()["detail"]
+    assert (await client("GET", "/documents")).json() == {"documents": [], "nextAfter": None}
+    reply = await client.upload(("a.txt", b"One."), ("../../etc/a.txt", b"Two."))
+    assert [each["fileName"] for each in reply.json()["documents"]] == ["a.txt", "a.txt"]
+    assert "location" not in reply.headers
+    assert len({each["documentId"] for each in reply.json()["documents"]}) == 2
+
+
+async def test_s3_6_a_file_that_is_too_large_is_refused_while_it_arrives(
+    site: Site, tag: str
+) -> None:
+    client = await site.client(tag)
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+        for _ in range(1000):
+            sent += 10_000
+            yield b"a" * 10_000
+
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    reply = await client("POST", "/documents", content=endless(), headers=headers)
+    assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
+    assert reply.headers["content-type"] == CONTENT_TYPE
+    several = [(f"{n}.txt", b"a" * (LARGEST - 1)) for n in range(4)]
+    reply = await client.upload(*several)
+    assert (reply.status_code, reply.json()["code"]) == (413, "too_large")
+    assert (await client("GET", "/documents")).json()["documents"] == []
+
+
+async def test_s3_6_what_is_wrong_with_an_upload_is_named(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"data": {"aclTag": tag}}, "Unknown field 'aclTag'"),
+        ({"data": {"format": "doc"}}, "markdown, pdf"),
+        ({"data": {"metadata": "[1]"}}, "JSON object"),
+        ({"data": {"aclTags": "team sales"}}, "not an access tag"),
+        ({"data": {"title": "\0"}}, "NUL"),
+    ]
+    for more, said in wrong:
+        reply = await client.upload(("a.txt", b"One."), **more)
+        assert reply.status_code == 422, said
+        assert said in reply.json()["detail"]
+    no_files = await client("POST", "/documents", data={"title": "x"})
+    assert (no_files.status_code, no_files.json()["code"]) == (422, "invalid_request")
+    broken = await client(
+        "POST",
+        "/documents",
+        content=b"--x\r\nbroken",
+        headers={"Content-Type": "multipart/form-data; boundary=x"},
+    )
+    assert broken.status_code == 422
+    two = await client.upload(("a.txt", b"One."), ("b.txt", b"Two."), data={"title": "Both"})
+    assert "single file" in two.json()["detail"]
+
+
+async def test_nobody_gives_tags_that_they_do_not_have(site: Site, tag: str) -> None:
+    client = await site.client(tag, f"{tag}:b")
+    for tags in ([], [f"{tag}:c"], [tag, f"{tag}:c"]):
+        reply = await client.upload(("a.txt", b"One."), data={"aclTags": tags})
+        assert reply.status_code == 422, tags
+    own = f"---\nacl_tags: [{tag}:c]\n---\n\nOne.".encode()
+    reply = await client.upload(("a.md", own), data={"aclTags": tag})
+    assert f"not {tag}:c" in reply.json()["detail"]
+    narrower = f"---\nacl_tags: [{tag}:b]\ntitle: Own\n---\n\nOne.".encode()
+    job = await client.ingested("a.md", narrower, aclTags=tag)
+    document = (await client("GET", f"/documents/{job['documentId']}")).json()
+    assert (document["aclTags"], document["title"]) == ([f"{tag}:b"], "Own")
+    admin = await site.client(tag, scopes=(Scope.ADMIN,))
+    reply = await admin.upload(("a.txt", b"One."), data={"aclTags": f"{tag}:c"})
+    assert reply.status_code == 202
+    job_id = reply.json()["documents"][0]["jobId"]
+    assert (await admin("GET", f"/jobs/{job_id}")).status_code == 404
+
+
+async def test_access_tags_change_within_what_the_caller_has(site: Site, tag: str) -> None:
+    client = await site.client(tag, f"{tag}:b")
+    other = await site.client(f"{tag}:b")
+    job = await client.ingested("a.txt", b"The pump stands in the valley.", aclTags=tag)
+    path = f"/documents/{job['documentId']}"
+    assert (await other("GET", path)).status_code == 404
+    reply = await client("PUT", f"{path}/access", json={"aclTags": [tag, f"{tag}:b"]})
+    assert reply.json()["aclTags"] == [tag, f"{tag}:b"]
+    assert (await other("GET", f"{path}/text")).json()["text"] == "The pump stands in the valley."
+    asked = {"query": "Where does the pump stand?"}
+    assert "valley" in (await other("POST", "/query", json=asked)).json()["answer"]
+    refused: list[tuple[Client, list[str]]] = [
+        (client, [f"{tag}:c"]),  # not its own
+        (client, []),
+        (other, [f"{tag}:b"]),  # takes away what others see by
+    ]
+    for who, tags in refused:
+        assert (await who("PUT", f"{path}/access", json={"aclTags": tags})).status_code == 422
+    reader = await site.client(tag, scopes=(Scope.READ, Scope.INGEST))
+    assert (await reader("PUT", f"{path}/access", json={"aclTags": [tag]})).status_code == 403
+    admin = await site.client(tag, scopes=(Scope.ADMIN,))
+    assert (await admin("PUT", f"{path}/access", json={"aclTags": [f"{tag}:c"]})).status_code == 200
+    for who in (client, other, admin):
+        gone = await who("PUT", f"{path}/access", json={"aclTags": [tag]})
+        assert (gone.status_code, gone.json()["code"]) == (404, "not_found")
+
+
+async def test_s1_3_a_deletion_needs_the_scope_and_reports_what_it_removed(
+    site: Site, tag: str
+) -> None:
+    client = await site.client(tag)
+    jobs = [await client.ingested(f"{n}.txt", f"Pump {n} of Nordwind.".encode()) for n in range(3)]
+    ids = [job["documentId"] for job in jobs]
+    reader = await site.client(tag, scopes=(Scope.READ, Scope.INGEST, Scope.CURATE))
+    assert (await reader("DELETE", f"/documents/{ids[0]}")).status_code == 403
+    missing = str(uuid4())
+    batch = {"documentIds": [ids[0], missing]}
+    assert (await client("POST", "/documents/delete", json=batch)).status_code == 404
+    assert (await client("GET", f"/documents/{ids[0]}")).status_code == 200
+    reply = await client("POST", "/documents/delete", json={"documentIds": ids[:2]})
+    assert reply.status_code == 200
+    assert reply.json()["documentIds"] == ids[:2]
+    assert reply.json()["removed"]["chunks"] == 2
+    assert reply.json()["errors"] == []
+    assert (await client("DELETE", f"/documents/{ids[2]}")).json()["documentIds"] == [ids[2]]
+    assert (await client("GET", "/documents")).json()["documents"] == []
+    assert (await client("GET", f"/jobs/{jobs[0]['jobId']}")).status_code == 404
+
+
+async def test_s2_9_only_an_administrator_deletes_without_a_tombstone(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    document = (await client.ingested("secret-name.txt", b"One."))["documentId"]
+    path = f"/documents/{document}"
+    for refused in (
+        await client("DELETE", path, params={"hard": "true"}),
+        await client("POST", "/documents/delete", json={"documentIds": [document], "hard": True}),
+    ):
+        assert (refused.status_code, refused.json()["code"]) == (403, "missing_scope")
+    admin = await site.client(tag, scopes=(Scope.ADMIN,))
+    assert (await admin("DELETE", path, params={"hard": "true"})).status_code == 200
+    async with connect(site.database_url) as database:
+        rows = await database.rows(
+            "SELECT count(*) FROM source_documents WHERE document_id::text = %(id)s",
+            {"id": document},
+        )
+    assert rows == [(0,)]
+
+
+async def test_documents_are_listed_by_filter_and_page(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    for name in ("Dam notes", "Pump notes", "100% true"):
+        await client.ingested("a.txt", name.encode() * 10, title=name)
+
+    async def titles(**query: str) -> set[str]:
+        reply = await client("GET", "/documents", params=query)
+        assert reply.status_code == 200, reply.text
+        return {each["title"] for each in reply.json()["documents"]}
+
+    everything = {"Dam notes", "Pump notes", "100% true"}
+    assert await titles() == everything
+    assert await titles(title="NOTES") == {"Dam notes", "Pump notes"}
+    assert await titles(title="0%") == {"100% true"}
+    assert await titles(status="active", system="upload", type="document", tag=tag) == everything
+    assert await titles(status="failed") == set()
+    assert await titles(system="web") == await titles(tag=f"{tag}:b") == set()
+    seen: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = (await client("GET", "/documents", params={"limit": "2", "after": after})).json()
+        seen += [each["title"] for each in page["documents"]]
+        after = page["nextAfter"]
+    assert sorted(seen) == sorted(everything)
+    for wrong in ({"states": "x"}, {"status": "gone"}, {"limit": "0"}, {"title": "\0"}):
+        assert (await client("GET", "/documents", params=wrong)).status_code == 422, wrong
+
+
+async def test_a_passage_of_the_text_is_shown_by_its_place(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    path = (
+        f"/documents/{(await client.ingested('a.txt', b'The dam holds water.'))['documentId']}/text"
+    )
+    whole = (await client("GET", path)).json()
+    assert (whole["text"], whole["passage"]) == ("The dam holds water.", None)
+    part = (await client("GET", path, params={"start": 4, "end": 7})).json()["passage"]
+    assert part == {"start": 4, "end": 7, "text": "dam", "chunkId": None, "locator": None}
+    for wrong in ({"start": 4}, {"start": 5, "end": 4}, {"start": 0, "end": 999}, {"chunk": "x"}):
+        assert (await client("GET", path, params=wrong)).status_code == 422, wrong
+    assert (await client("GET", path, params={"chunkId": str(uuid4())})).status_code == 404
+
+
+async def test_the_same_request_with_one_key_has_one_effect(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    key = {"Idempotency-Key": str(uuid4())}
+    first, again = await asyncio.gather(
+        *(client.upload(("a.txt", b"One."), headers=key) for _ in range(2))
+    )
+    assert first.json() == again.json()
+    assert first.headers["location"] == again.headers["location"]
+    assert len((await client("GET", "/documents")).json()["documents"]) == 1
+    for changed in (("a.txt", b"Two."), ("b.txt", b"One.")):
+        reply = await client.upload(changed, headers=key)
+        assert (reply.status_code, reply.json()["code"]) == (422, "idempotency_key_reused")
+    other = await site.client(tag)
+    assert (await other.upload(("b.txt", b"One."), headers=key)).status_code == 202
+    for wrong in ("", "ü", "x" * 256):
+        reply = await client.upload(("a.txt", b"1"), headers={"Idempotency-Key": wrong.encode()})
+        assert reply.status_code == 422
+
+
+async def test_s3_8_a_job_is_shown_with_its_progress_and_as_events(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    text = "\n\n".join(f"Pump {n} moves {n} litres of water. " * 40 for n in range(20))
+    reply = await client.upload(("a.txt", text.encode()))
+    job_id = reply.json()["documents"][0]["jobId"]
+    events = await client("GET", f"/jobs/{job_id}/events")
+    assert events.headers["content-type"].startswith("text/event-stream")
+    kinds = re.findall(r"^event: (\w+)$", events.text, re.M)
+    assert kinds[-1] == "done"
+    assert set(kinds[:-1]) <= {"progress"}
+    shown = [json.loads(line) for line in re.findall(r"^data: (.*)$", events.text, re.M)]
+    assert [each["progress"] for each in shown] == sorted(each["progress"] for each in shown)
+    job = (await client("GET", f"/jobs/{job_id}")).json()
+    assert shown[-1] == job
+    needed = {
+        "jobId",
+        "documentId",
+        "status",
+        "progress",
+        "totalChunks",
+        "processedChunks",
+        "errorMessage",
+    }
+    assert needed < job.keys()
+    assert job["totalChunks"] == job["processedChunks"] > 1
+    listed = (await client("GET", "/jobs", params={"document": job["documentId"]})).json()
+    assert listed == {"jobs": [job], "nextAfter": None}
+
+
+async def test_jobs_fail_are_retried_and_cannot_be_cancelled_twice(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    job = await client.ingested("a.pdf", b"%PDF-1.4 nothing")
+    assert (job["status"], job["errorCode"]) == ("failed", "unreadable_document")
+    path = f"/jobs/{job['jobId']}"
+    assert (await client("POST", f"{path}/cancel")).status_code == 422
+    assert (await client("POST", f"{path}/retry")).json()["status"] == "queued"
+    assert (await client.finished(job["jobId"]))["status"] == "failed"
+    listed = (await client("GET", "/jobs", params={"state": "failed", "limit": 1})).json()
+    assert [each["jobId"] for each in listed["jobs"]] == [job["jobId"]]
+    assert (await client("GET", "/jobs", params={"after": "x"})).status_code == 422
+    reader = await site.client(tag, scopes=(Scope.READ,))
+    assert (await reader("GET", path)).status_code == 403
+
+
+async def test_what_one_may_not_see_is_answered_like_what_does_not_exist(
+    site: Site, tag: str
+) -> None:
+    """The same lists and the same 404, before a document of others exists and afterwards."""
+    client, stranger = await site.client(tag), await site.client(f"{tag}:other")
+    await stranger.ingested("own.txt", b"The valley of the stranger.")
+
+    async def replies(document: str, job: str) -> list[tuple[int, str]]:
+        asked = [
+            await stranger("GET", "/documents"),
+            await stranger("GET", "/jobs"),
+            await stranger("GET", "/documents", params={"title": "dam"}),
+            await stranger("GET", f"/documents/{document}"),
+            await stranger("GET", f"/documents/{document}/text"),
+            await stranger("DELETE", f"/documents/{document}"),
+            await stranger(
+                "PUT", f"/documents/{document}/access", json={"aclTags": [f"{tag}:other"]}
+            ),
+            await stranger("POST", "/documents/delete", json={"documentIds": [document]}),
+            await stranger("GET", "/jobs", params={"document": document}),
+            await stranger("GET", f"/jobs/{job}"),
+            await stranger("GET", f"/jobs/{job}/events"),
+            await stranger("POST", f"/jobs/{job}/cancel"),
+            await stranger("POST", f"/jobs/{job}/retry"),
+        ]
+        return [
+            (
+                each.status_code,
+                re.sub(r'"requestId":"\w+"', "", each.text)
+                .replace(document, "D")
+                .replace(job, "J"),
+            )
+            for each in asked
+        ]
+
+    before = await replies(str(uuid4()), str(uuid4()))
+    assert [status for status, _ in before] == [200] * 3 + [404] * 10
+    job = await client.ingested("a.txt", b"The dam holds water.", title="The dam")
+    assert await replies(job["documentId"], job["jobId"]) == before
+    assert (await client("GET", f"/documents/{job['documentId']}")).status_code == 200
+
+
+async def serve_once(answers: list[bytes]) -> tuple[asyncio.Server, int, list[str]]:
+    """Serve these raw HTTP responses, one for each connection, and return the paths that were asked for."""
+    asked: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        asked.append(head.split()[1])
+        writer.write(answers[len(asked) - 1])
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    return server, server.sockets[0].getsockname()[1], asked
+
+
+def response(body: bytes, kind: str = "text/html", status: str = "200 OK") -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return head.encode() + body
+
+
+async def test_s3_6_a_page_is_fetched_once_for_each_set_of_tags(site: Site, tag: str) -> None:
+    client, other = await site.client(tag), await site.client(f"{tag}:b")
+    pages = [response(f"<p>The dam has {n} gates.</p>".encode()) for n in (1, 2, 3)]
+    server, port, _ = await serve_once(pages)
+    async with server:
+        url = f"http://127.0.0.1:{port}/dam?x=1"
+        asked = {
+            "documentUrl": url,
+            "title": "The dam",
+            "metadata": {"customer": "Nordwind", "n": 3},
+        }
+        first = await client("POST", "/documents/ingest", json=asked)
+        assert (first.status_code, first.json()["status"]) == (202, "queued"), first.text
+        assert first.headers["location"] == f"/v1/jobs/{first.json()['jobId']}"
+        await client.finished(first.json()["jobId"])
+        theirs = await other("POST", "/documents/ingest", json=asked)
+        again = await client("POST", "/documents/ingest", json=asked)
+        await client.finished(again.json()["jobId"])
+        await other.finished(theirs.json()["jobId"])
+    assert again.json()["documentId"] == first.json()["documentId"] != theirs.json()["documentId"]
+    documents = (await client("GET", "/documents")).json()["documents"]
+    assert [(each["documentUrl"], each["sourceSystem"], each["format"]) for each in documents] == [
+        (url, "web", "html")
+    ]
+    assert documents[0]["metadata"] == {"customer": "Nordwind", "n": "3"}
+    text = await client("GET", f"/documents/{first.json()['documentId']}/text")
+    assert text.json()["text"] == "The dam has 3 gates."
+    both = await site.client(tag, f"{tag}:b")
+    pages_of_both = [(await both("GET", "/documents", params={"limit": "1"})).json()]
+    pages_of_both.append(
+        (await both("GET", "/documents", params={"after": pages_of_both[0]["nextAfter"]})).json()
+    )
+    found = [each["documentId"] for page in pages_of_both for each in page["documents"]]
+    assert sorted(found) == sorted({first.json()["documentId"], theirs.json()["documentId"]})
+
+
+async def test_s3_6_a_path_is_read_below_open_folders_only(
+    site: Site, tag: str, tmp_path: Path
+) -> None:
+    client = await site.client(tag)
+    folder = site.folder / tag.replace(":", "-")
+    folder.mkdir()
+    (folder / "dam.md").write_text("The dam was built in 1931.")
+    (folder / "theirs.md").write_text("---\nacl_tags: [team:others]\n---\n\nSecret.")
+    (folder / ".hidden.md").write_text("Hidden.")
+    (tmp_path / "outside.md").write_text("Outside.")
+    (folder / "link.md").symlink_to(tmp_path / "outside.md")
+
+    async def ingest(path: object) -> httpx.Response:
+        return await client("POST", "/documents/ingest", json={"documentUrl": str(path)})
+
+    reply = await ingest(folder / "dam.md")
+    assert reply.status_code == 202, reply.text
+    await client.finished(reply.json()["jobId"])
+    again = await ingest((folder / "dam.md").as_uri())
+    assert again.json()["documentId"] == reply.json()["documentId"]
+    for missing in ("nothing.md", ".hidden.md", "."):
+        assert (await ingest(folder / missing)).status_code == 404, missing
+    outside = [
+        await ingest(each)
+        for each in (
+            tmp_path / "outside.md",
+            tmp_path / "nothing.md",
+            folder / "link.md",
+            folder / ".." / ".." / "x",
+            "/etc/passwd",
+            "dam.md",
+            "file:///etc/passwd",
+        )
+    ]
+    assert {(each.status_code, each.json()["detail"]) for each in outside} == {
+        (422, "The path is not below a folder that this server may read")
+    }
+    assert "team:others" in (await ingest(folder / "theirs.md")).json()["detail"]
+    stranger = await site.client(f"{tag}:b")
+    asked = {"documentUrl": str(folder / "dam.md")}
+    theirs = await stranger("POST", "/documents/ingest", json=asked)
+    assert (theirs.status_code, theirs.json()["code"]) == (404, "not_found")
+
+
+async def test_s3_6_a_request_with_one_key_fetches_once(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    server, port, asked = await serve_once([response(b"<p>One.</p>")])
+    async with server:
+        body = {"documentUrl": f"http://127.0.0.1:{port}/a"}
+        key = {"Idempotency-Key": "a key"}
+        first = await client("POST", "/documents/ingest", json=body, headers=key)
+        again = await client("POST", "/documents/ingest", json=body, headers=key)
+    assert first.json() == again.json()
+    assert asked == ["/a"]
+    body["title"] = "Other"
+    assert (await client("POST", "/documents/ingest", json=body, headers=key)).status_code == 422
+
+
+async def test_s3_6_what_cannot_be_fetched_is_refused(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    for url in (
+        "ftp://example.org/a",
+        "http://127.0.0.2:1/",
+        "http://user:x@example.org/",
+        "http://[::1]/",
+        " ",
+    ):
+        reply = await client("POST", "/documents/ingest", json={"documentUrl": url})
+        assert reply.status_code == 422, url
+    server, port, _ = await serve_once(
+        [
+            response(b"no", status="404 Not Found"),
+            response(b"a" * (LARGEST + 1)),
+            response(b"\x7fELF1234"),
+        ]
+    )
+    async with server:
+        body = {"documentUrl": f"http://127.0.0.1:{port}/a"}
+        statuses = [
+            (await client("POST", "/documents/ingest", json=body)).status_code for _ in range(3)
+        ]
+    assert statuses == [502, 413, 422]
+    assert (await client("GET", "/documents")).json()["documents"] == []
+
+
+async def test_every_operation_declares_its_errors(site: Site) -> None:
+    described = (await site.http.get("/openapi.json")).json()
+    paths = {
+        path: each
+        for path, each in described["paths"].items()
+        if "documents" in path or "jobs" in path
+    }
+    assert len(paths) == 11
+    assert "413" in paths["/v1/documents"]["post"]["responses"]
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            assert operation["security"], (method, path)
+            assert {"401", "403", "404", "422"} <= operation["responses"].keys()
+
+
+async def test_a_job_that_disappears_ends_its_events(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    document = (await client.ingested("a.txt", b"One."))["documentId"]
+    async with connect(site.database_url) as database:
+        ((job_id,),) = await database.rows(_HOLD, {"id": document})
+    caller = Caller(
+        principal=cast("Any", None),
+        knowledge_base=site.kb,
+        reader=await site.kb.reader([tag]),
+    )
+    events = follow_job(caller, job_id)
+    assert (await anext(events)).startswith(b"event: progress\n")
+    assert (await client("DELETE", f"/documents/{document}")).status_code == 200
+    with pytest.raises(NotFound) as gone:
+        await anext(events)
+    assert b"event: error\n" in render_error(gone.value)
+
+
+async def test_kill_minus_9_during_uploads_loses_nothing_that_was_acknowledged(
+    site: Site, tag: str, tmp_path: Path
+) -> None:
+    """Each upload has a key of its own, so the rest can be sent again to another server, and nothing comes twice."""
+    client = await site.client(tag)
+    acknowledged: dict[int, str] = {}
+    enough = asyncio.Event()
+
+    async def upload(to: Client, n: int) -> None:
+        reply = await to.upload(
+            (f"{n}.txt", f"Pump {n} stands in valley {n}.".encode()),
+            headers={"Idempotency-Key": f"{tag} {n}"},
+        )
+        assert reply.status_code == 202
+        acknowledged[n] = reply.text
+        if len(acknowledged) == 4:
+            enough.set()
+
+    async def upload_all(to: Client, start: int) -> None:
+        for n in range(start, 16, 4):
+            await upload(to, n)
+
+    with serving(tmp_path, site.database_url) as (process, url):
+        async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as http:
+            victim = Client(http, client.token)
+            uploads = [asyncio.create_task(upload_all(victim, start)) for start in range(4)]
+            async with asyncio.timeout(PATIENCE):
+                await enough.wait()
+            process.kill()
+            ends = await asyncio.gather(*uploads, return_exceptions=True)
+    assert any(isinstance(each, httpx.TransportError) for each in ends)
+    before = dict(acknowledged)
+    async with connect(site.database_url) as database:
+        await database.execute(
+            "UPDATE ingestion_jobs SET leased_until = now() WHERE leased_by LIKE %(worker)s AND leased_until > now()",
+            {"worker": f"%%:{process.pid}:%%"},
+        )
+    for n in range(16):
+        await upload(client, n)
+    assert {n: acknowledged[n] for n in before} == before
+    jobs = [json.loads(each)["documents"][0]["jobId"] for each in acknowledged.values()]
+    assert {(await client.finished(job))["status"] for job in jobs} == {"complete"}
+    listed = (await client("GET", "/documents")).json()["documents"]
+    assert sorted(each["title"] for each in listed) == sorted(str(n) for n in range(16))
