@@ -19,6 +19,8 @@ SOURCE = Path(lightwell.__file__).parent
 MAX_PUMPS = 40
 WALKS = frozenset(("finditer", "findall", "sub", "subn", "split"))
 ONCE = frozenset(("match", "fullmatch", "search"))
+CALL = re.compile(rf"(?<![\w.])([^\W\d]\w*)\s*\.\s*({'|'.join(sorted(WALKS | ONCE))})\b")
+"""A use of a method. Syntax trees of the whole package would take each worker three seconds when it collects."""
 MADE_AT_RUN_TIME = {
     "answer.brief.cues._definition_score_for": "an entity's name between words of the text; in `test_long_texts.py`",
     "answer.brief.related.is_proper": "one word of a text; in `test_long_texts.py`",
@@ -63,37 +65,38 @@ def _held(value: object, place: str, depth: int) -> Iterator[tuple[str, AnyPatte
     if isinstance(value, re.Pattern):
         yield place, value
         return
-    inner: list[tuple[object, object]] = []
+    inner: Iterable[tuple[object, object]] = ()
     if depth and isinstance(value, Mapping):
         pairs = list(cast("Mapping[object, object]", value).items())
         inner = [*pairs, *((f"key {key!r}", key) for key, _ in pairs)]
     elif depth and isinstance(value, tuple | list | set | frozenset):
-        inner = list(enumerate(cast("Iterable[object]", value)))
+        inner = enumerate(cast("Iterable[object]", value))
     elif depth and dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = dataclasses.fields(value)
         inner = [(each.name, getattr(value, each.name, None)) for each in fields]
     for key, each in inner:
-        yield from _held(each, f"{place}[{key!r}]", depth - 1)
+        if not isinstance(each, str | int | float):  # vocabularies are long
+            yield from _held(each, f"{place}[{key!r}]", depth - 1)
 
 
 def methods_called() -> dict[tuple[str, str], set[str]]:
     """Return by module and name which methods of a pattern the module calls on something of that name."""
     found: dict[tuple[str, str], set[str]] = {}
-    for module, tree in _modules():
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.value, ast.Name)
-                and node.attr in WALKS | ONCE
-            ):
-                found.setdefault((f"lightwell.{module}", node.value.id), set()).add(node.attr)
+    for module, text in _sources():
+        for name, method in CALL.findall(text):
+            found.setdefault((f"lightwell.{module}", name), set()).add(method)
     return found
 
 
-def _modules() -> Iterator[tuple[str, ast.Module]]:
+def _sources() -> Iterator[tuple[str, str]]:
     for path in sorted(SOURCE.rglob("*.py")):
         name = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
-        yield name.removesuffix(".__init__"), ast.parse(path.read_text("utf-8"))
+        yield name.removesuffix(".__init__"), path.read_text("utf-8")
+
+
+def _modules() -> Iterator[tuple[str, ast.Module]]:
+    for module, text in _sources():
+        yield module, ast.parse(text)
 
 
 def uses() -> list[tuple[str, AnyPattern, str]]:

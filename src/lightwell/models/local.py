@@ -115,8 +115,13 @@ def load_tokenizer() -> BertWordPieceTokenizer:
     return BertWordPieceTokenizer(str(_VOCABULARY), lowercase=True)
 
 
+@cache
 def open_session(weights: Path, sha256: str) -> onnxruntime.InferenceSession:
-    """Return a network that computes on the CPU with one thread for each run; raise `ModelFailed` as `read_verified`."""
+    """Return a network that computes on the CPU with one thread for each run; raise `ModelFailed` as `read_verified`.
+
+    It is the same for each caller in a process: to open one takes a quarter of a second, and it may run in several
+    threads at once.
+    """
     content = read_verified(weights, sha256)
     options = cast("_Options", onnxruntime.SessionOptions())
     options.intra_op_num_threads = 1
