@@ -17,6 +17,7 @@ from psycopg import conninfo, sql
 from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 from tests import generation
+from tests.parsers import lending
 
 # Without compiled files each worker, command and parser compiles all that it imports: seconds of the processor each.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -34,6 +35,16 @@ def logging_of_the_process() -> Iterator[None]:
     structlog.reset_defaults()
     root.setLevel(level)
     root.handlers[:] = [each for each in root.handlers if each in handlers]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parsers() -> Iterator[None]:
+    """Knowledge bases, commands and servers in this process share parser processes.
+
+    A test of what becomes of the processes makes a `Parser` of its own, or runs a program.
+    """
+    with lending():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -136,7 +147,7 @@ class Databases:
         name = f"lightwell_{uuid4().hex[:8]}"
         with psycopg.connect(self.server, autocommit=True) as connection:
             connection.execute(
-                sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy").format(
                     sql.Identifier(name), sql.Identifier(self.template)
                 )
             )

@@ -1,21 +1,19 @@
 """A project on a fresh database, with the free embedder and extractor."""
 
-import atexit
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.ingest.context import IngestContext
-from lightwell.ingest.parser import Parser
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import access_classes
 from lightwell.records.database import Database
 from lightwell.testing.models import HashEmbedder
 from lightwell.wiring import make_retriever, rule_ingest_context
+from tests.parsers import lent_parsers
 
 
 @dataclass(frozen=True)
@@ -51,18 +49,10 @@ class Project:
     embedder: CountingEmbedder
 
 
-@cache
-def shared_parser() -> Parser:
-    """One parser for all tests of a process: its child processes take a second to start, and end with it."""
-    parser = Parser()
-    atexit.register(parser.close)
-    return parser
-
-
 async def project_on(database: Database, name: str = "project") -> Project:
     embedder = CountingEmbedder()
     project_id = await access_classes.get_or_create_project(database, "tenant", name)
-    context = await rule_ingest_context(database, project_id, embedder, shared_parser())
+    context = await rule_ingest_context(database, project_id, embedder, lent_parsers()())
     answers = AnswerGenerator(model=None)
     kb = KnowledgeBase(context, make_retriever(context), answers)
     return Project(kb=kb, context=context, database=database, embedder=embedder)

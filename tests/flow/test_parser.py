@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from lightwell.domain.documents import DocumentState, Format
 from lightwell.domain.errors import LimitExceeded, ParserFailed, Unreadable
@@ -21,7 +22,9 @@ from lightwell.ingest import worker
 from lightwell.ingest.context import Outcome
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ChunkedDocument, ParserLimits
+from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import open_resources, resources
 from tests.patience import PATIENCE
 
 from .conftest import Project
@@ -266,3 +269,13 @@ def test_a_closed_parser_says_so(parser: Parser) -> None:
     assert gone(pid)
     with pytest.raises((ParserFailed, RuntimeError)):
         parse(parser, SENTENCE)
+
+
+async def test_a_knowledge_base_ends_its_processes(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "Parser", Parser)  # not one that tests share
+    async with open_resources(Settings(database_url=SecretStr(database_url))) as opened:
+        await opened.parser.parse(SENTENCE, Format.TEXT, name="a.txt")
+        (pid,) = opened.parser.process_ids
+    assert gone(pid)

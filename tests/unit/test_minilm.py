@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lightwell.domain.errors import ModelFailed
-from lightwell.models.local import WINDOW, MiniLM, read_verified, windows
+from lightwell.models.cross_encoder import WEIGHTS, WEIGHTS_SHA256
+from lightwell.models.local import WINDOW, MiniLM, open_session, read_verified, windows
 
 LONG = " ".join(f"The lease of room {number} ends in winter." for number in range(120))
 
@@ -85,6 +86,12 @@ async def test_the_vectors_are_those_of_the_published_model(minilm: MiniLM) -> N
         ["This is an example sentence", "Each sentence is converted"]
     )
     assert vectors[0][:3] == pytest.approx([0.0677, 0.0635, 0.0487], abs=0.02)  # pyright: ignore[reportUnknownMemberType]
+
+
+def test_a_process_opens_a_network_once() -> None:
+    """Commands, knowledge bases and servers in one process share its weights."""
+    opened = [open_session(WEIGHTS, WEIGHTS_SHA256) for _ in range(2)]
+    assert opened[0] is opened[1]
 
 
 async def test_foreign_weights_are_refused(tmp_path: Path) -> None:
