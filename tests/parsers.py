@@ -26,14 +26,15 @@ class LentParser(Parser):
 class LentParsers:
     """Lends one parser for each set of limits; a call is what `Parser` is to `open_resources`."""
 
-    by_limits: dict[ParserLimits, LentParser] = field(default_factory=dict[ParserLimits, LentParser])
+    by_limits: dict[ParserLimits, LentParser] = field(
+        default_factory=dict[ParserLimits, LentParser]
+    )
 
     def __call__(self, limits: ParserLimits | None = None) -> Parser:
         wanted = limits or ParserLimits()
         if wanted not in self.by_limits:
             self.by_limits[wanted] = LentParser(wanted)
         return self.by_limits[wanted]
-
 
     def end(self) -> None:
         for parser in self.by_limits.values():

@@ -1,6 +1,7 @@
 """The example company, read by the real local model and asked by its three people."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
 
 import pytest
 import pytest_asyncio
@@ -10,6 +11,8 @@ from lightwell.domain.answers import Confidence
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE
 from lightwell.evaluation.caching_embedder import CachingEmbedder
 from lightwell.evaluation.correctness import is_right
+from lightwell.models import cross_encoder
+from lightwell.models.local import MiniLM
 from lightwell.testing.perfect_reader import PerfectReader, serving
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, QUESTIONS, Question
 
@@ -19,11 +22,20 @@ PERSONS = sorted(PEOPLE)
 ANSWERED_FLOOR, REFUSED_FLOOR, READ_FLOOR = 0.75, 0.9, 0.75
 
 
+@pytest.fixture(scope="module")
+def embedder() -> Iterator[CachingEmbedder]:
+    """The local embedder, and a cross-encoder, that read each text once: three people and a model ask the same."""
+    network = cross_encoder._Network  # pyright: ignore[reportPrivateUsage]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(network, "logit", cache(network.logit))
+        yield CachingEmbedder(MiniLM())
+
+
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def world(server: str) -> AsyncIterator[KnowledgeBase]:
-    """The world in a project of its own on the run's server; three people ask the same, so texts are embedded once."""
+async def world(server: str, embedder: CachingEmbedder) -> AsyncIterator[KnowledgeBase]:
+    """The world in a project of its own on the run's server."""
     settings = Settings(database_url=server, project="example world")  # pyright: ignore[reportArgumentType]
-    async with open_knowledge_base(settings, around=CachingEmbedder) as kb:
+    async with open_knowledge_base(settings, around=lambda _: embedder) as kb:
         done = await kb.ingest(files(DOCUMENTS, frozenset(), settings))
         assert done.problems == ()
         yield kb
@@ -53,7 +65,9 @@ async def test_whoever_may_know_is_answered(answers: dict[tuple[str, str], Answe
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def read(server: str, world: KnowledgeBase) -> AsyncIterator[KnowledgeBase]:
+async def read(
+    server: str, world: KnowledgeBase, embedder: CachingEmbedder
+) -> AsyncIterator[KnowledgeBase]:
     """The same world with a chat model that finds whatever it is shown."""
     assert world
     reader = PerfectReader({one.text: [(one.answer,)] if one.answer else [] for one in QUESTIONS})
@@ -66,7 +80,7 @@ async def read(server: str, world: KnowledgeBase) -> AsyncIterator[KnowledgeBase
                 "chat_model": reader.model,
             }
         )
-        async with open_knowledge_base(settings, around=CachingEmbedder) as kb:
+        async with open_knowledge_base(settings, around=lambda _: embedder) as kb:
             yield kb
 
 

@@ -417,12 +417,12 @@ async def test_what_ends_in_the_middle_leaves_nothing_behind(
 
 # ── what it costs ─────────────────────────────────────────────────────────────────────────────────────
 
-MANY, LENGTH = 20_000, 2_000
+MANY, LENGTH = 2_000, 20_000
 
 
 @pytest.fixture
 async def large(project: Project) -> Project:
-    """Twenty thousand entities, each with 2,000 letters said of it: 40 MB of text."""
+    """Two thousand entities, each with 20,000 letters said of it: 40 MB of text."""
     await project.kb.ingest(
         InMemorySource(documents=(make_document("open.md", OPEN_WORDS, ["team:a"]),))
     )
@@ -459,7 +459,7 @@ async def large(project: Project) -> Project:
 async def test_memory_does_not_grow_with_what_is_exported(
     large: Project, tmp_path: Path, form: ExportFormat
 ) -> None:
-    """A batch of 500 rows is 1 MB of text; all rows are 40 MB, and would show.
+    """A batch of 50 rows is 1 MB of text; all rows are 40 MB, and would show.
 
     Python's own memory is traced. The database library keeps a result outside of it, so the size of the whole
     process is looked at too: a cursor that is not the server's brings all rows at once.
@@ -471,7 +471,7 @@ async def test_memory_does_not_grow_with_what_is_exported(
     try:
         result: Exported = await large.kb.export(
             reader,
-            everything(tmp_path / f"g.{form}", batch_size=500),
+            everything(tmp_path / f"g.{form}", batch_size=50),
             on_progress=lambda progress: sizes.append(resident()),
         )
         _, peak = tracemalloc.get_traced_memory()
