@@ -12,7 +12,7 @@ help:
 	@echo "make demo    set everything up, read the example documents, answer three questions"
 	@echo "make serve   serve the example company over HTTP, with API keys to try it"
 	@echo "make test    the whole test suite, in parallel (WORKERS=1 for one after the other)"
-	@echo "make test-long  the suite with ten times as many generated examples, and five minutes of load"
+	@echo "make test-long  the suite with twenty times as many generated examples, and five minutes of load"
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, floors"

@@ -6,7 +6,7 @@
 
 from hypothesis import HealthCheck, settings
 
-_THOROUGH_FACTOR = 10
+_THOROUGH_FACTOR = 20
 
 
 def register_profiles() -> None:
@@ -15,11 +15,11 @@ def register_profiles() -> None:
     ignored = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture)
     common = settings(deadline=None, suppress_health_check=ignored)
     settings.register_profile("suite", common, derandomize=True)
-    settings.register_profile("thorough", common, max_examples=100 * _THOROUGH_FACTOR)
+    settings.register_profile("thorough", common, max_examples=1000)
     settings.load_profile("suite")
 
 
 def examples(few: int) -> settings:
-    """Decorate a test to try `few` examples, and ten times as many in the thorough profile."""
+    """Decorate a test to try `few` examples, and twenty times as many in the thorough profile."""
     is_thorough = settings.get_current_profile_name() == "thorough"
     return settings(max_examples=few * _THOROUGH_FACTOR if is_thorough else few)

@@ -229,7 +229,7 @@ async def test_a_new_name_for_others_does_not_tell_the_old_one(database: Databas
             await store.kb.graph.entity(other, name)
 
 
-@examples(10)
+@examples(6)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["Acme Corp", "Nordwind", "Tarn"]), st.booleans()), max_size=5

@@ -82,7 +82,7 @@ def table(file: Path) -> list[dict[str, str]]:
 # ── who sees what ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@examples(12)
+@examples(7)
 @given(corpora(), st.sets(st.sampled_from(TAGS)), st.sampled_from(ExportFormat))
 async def test_an_export_is_that_of_a_store_without_what_is_invisible(
     database: Database,

@@ -289,7 +289,7 @@ changes: st.SearchStrategy[Change] = st.one_of(
     st.builds(Unmerge, st.sampled_from(NAMES)),
 )
 
-on_one_database = examples(12)
+on_one_database = examples(7)
 
 
 @on_one_database

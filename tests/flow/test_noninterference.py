@@ -1,5 +1,6 @@
 """The law: a reader's view of the full store is the view of a store that holds only that reader's documents."""
 
+import asyncio
 import csv
 import json
 import random
@@ -30,12 +31,13 @@ from lightwell.ingest import sync as following
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Message
-from lightwell.records.database import Database
+from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.models import ScriptedCrossEncoder, ScriptedModel
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring import make_retriever
+from tests.conftest import Databases
 from tests.generation import examples
 
 from .conftest import Project, project_on
@@ -181,7 +183,7 @@ async def store(database: Database, documents: Sequence[NewDocument]) -> Project
     return project
 
 
-@examples(25)
+@examples(12)
 @given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=3))
 async def test_nothing_invisible_is_felt(
     database: Database,
@@ -250,7 +252,7 @@ async def analytics(project: Project, reader: Reader) -> object:
     )
 
 
-@examples(5)
+@examples(4)
 @given(corpora(), st.lists(questions(), min_size=1, max_size=3))
 async def test_s3_4_sessions_metrics_and_feedback_feel_nothing_invisible(
     database: Database, other_database: Database, corpus: list[NewDocument], asked: list[str]
@@ -284,7 +286,7 @@ def _quoting_reply(messages: Sequence[Message]) -> str:
     return json.dumps({"answerable": True, "sentences": [sentence]})
 
 
-@examples(4)
+@examples(3)
 @given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=2))
 async def test_what_a_model_judges_and_is_sent_feels_nothing_invisible(
     database: Database,
@@ -425,7 +427,7 @@ async def near(
     return found
 
 
-@examples(15)
+@examples(8)
 @given(notes(), st.sets(st.sampled_from(TAGS[:3]), min_size=1, max_size=2), st.integers(0, 12))
 async def test_what_is_near_is_what_the_reader_s_own_documents_say(
     database: Database,
@@ -486,7 +488,7 @@ async def sourced(
     return found
 
 
-@examples(8)
+@examples(5)
 @given(notes(), st.sets(st.sampled_from(TAGS[:3]), min_size=1, max_size=2))
 async def test_s1_7_passages_entities_and_relations_by_source_are_the_reader_s_own(
     database: Database, other_database: Database, corpus: list[NewDocument], tags: set[str]
@@ -540,7 +542,7 @@ def dated(corpus: Sequence[NewDocument]) -> list[NewDocument]:
     ]
 
 
-@examples(8)
+@examples(5)
 @given(corpora(), st.sets(st.sampled_from(TAGS)), st.lists(questions(), min_size=1, max_size=3))
 async def test_briefs_candidates_and_conversations_feel_nothing_invisible(
     database: Database,
@@ -602,7 +604,7 @@ PRAISE = "Merlin is the code name of the talks with Osprey; Jane Smith leads the
 BLAME = "Merlin is the code name of the debt of Nordwind; Ana Brook leads it."
 
 
-@examples(5)
+@examples(4)
 @given(
     st.lists(st.tuples(st.sampled_from([PRAISE, BLAME]), st.booleans()), min_size=1, max_size=3),
     st.sampled_from(["by hand", "in a document"]),
@@ -687,7 +689,7 @@ ASKED_FOR = (
 )
 
 
-@examples(10)
+@examples(6)
 @given(st.lists(st.tuples(st.sampled_from(NAMESAKES), st.booleans()), min_size=3, max_size=9))
 @example([(NAMESAKES[2], True)] * 2 + [(NAMESAKES[3], True)] + [(NAMESAKES[3], False)] * 3)
 @example([(NAMESAKES[2], True)] + [(NAMESAKES[3], True)] * 2 + [(NAMESAKES[2], False)] * 3)
@@ -805,11 +807,9 @@ CORRECTIONS: dict[str, Correction] = {
 }
 
 
-async def _two_stores(database: Database, other: Database) -> tuple[Noted, Noted]:
-    """Return a store with invisible documents and one without, under one key for ids; the invisible ones came first."""
-    full, own = await noted(database), await noted(other)
-    for each in (database, other):
-        await each.execute("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
+async def _full_store(database: Database) -> Noted:
+    """Return a store with invisible documents, which came first, and visible ones."""
+    full = await _store_with_one_key(database)
     await full.put(
         "h",
         SECRET,
@@ -821,19 +821,35 @@ async def _two_stores(database: Database, other: Database) -> tuple[Noted, Noted
         "Zeta -> Project Falcon [USES]: leads",
         "Acme Corp -> Zeta [USES]: pays",
     )
-    for store in (full, own):
-        await store.put(
-            "v",
-            OWN,
-            "Acme Corp (organization, domain=acme.example): sells pumps",
-            "Acme Corporation (organization, domain=acme.example): sells valves",
-            "Jane Smith (person): signs",
-            "Osprey (place): is a plant",
-            "Acme Corp -> Osprey [USES]: daily",
-            "Acme Corporation -> Osprey [USES]: weekly",
-            "Jane Smith -> Acme Corp [PART_OF]: since March",
-        )
+    await _put_visible(full)
+    return full
+
+
+async def _two_stores(database: Database, other: Database) -> tuple[Noted, Noted]:
+    """Return a store with invisible documents and one without, under one key for ids."""
+    full, own = await _full_store(database), await _store_with_one_key(other)
+    await _put_visible(own)
     return full, own
+
+
+async def _store_with_one_key(database: Database) -> Noted:
+    store = await noted(database)
+    await database.execute("UPDATE projects SET id_key = %(key)s", {"key": b"one key"})
+    return store
+
+
+async def _put_visible(store: Noted) -> None:
+    await store.put(
+        "v",
+        OWN,
+        "Acme Corp (organization, domain=acme.example): sells pumps",
+        "Acme Corporation (organization, domain=acme.example): sells valves",
+        "Jane Smith (person): signs",
+        "Osprey (place): is a plant",
+        "Acme Corp -> Osprey [USES]: daily",
+        "Acme Corporation -> Osprey [USES]: weekly",
+        "Jane Smith -> Acme Corp [PART_OF]: since March",
+    )
 
 
 async def _graph(store: Noted) -> object:
@@ -854,13 +870,27 @@ async def _graph(store: Noted) -> object:
     )
 
 
+@pytest.fixture(scope="module")
+def visible_graph(databases: Databases) -> object:
+    """The graph of a store with the visible documents alone, to which all corrections are compared."""
+
+    async def made(url: str) -> object:
+        async with connect(url) as database:
+            store = await _store_with_one_key(database)
+            await _put_visible(store)
+            return await _graph(store)
+
+    with databases.lent() as url:
+        return asyncio.run(made(url))
+
+
 @pytest.mark.parametrize("name", CORRECTIONS)
 async def test_what_people_correct_of_the_invisible_is_not_felt(
-    database: Database, other_database: Database, name: str
+    database: Database, visible_graph: object, name: str
 ) -> None:
-    full, own = await _two_stores(database, other_database)
+    full = await _full_store(database)
     await CORRECTIONS[name](full, await full.kb.reader(BOTH))
-    assert await _graph(full) == await _graph(own)
+    assert await _graph(full) == visible_graph
 
 
 async def test_the_graphs_view_would_feel_a_correction_of_the_visible(

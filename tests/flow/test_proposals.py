@@ -92,7 +92,7 @@ async def test_what_was_rejected_is_never_proposed_again(database: Database) -> 
         await store.kb.graph.reject(await store.kb.reader(["team:c"]), "Nordwind", "Nordwind AG")
 
 
-@examples(12)
+@examples(8)
 @given(
     st.lists(
         st.tuples(
