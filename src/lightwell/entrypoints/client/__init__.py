@@ -1,0 +1,21 @@
+"""A client of a Lightwell server, synchronous and asynchronous.
+
+    with Client("http://127.0.0.1:8000", api_key="lw_…") as client:
+        reply = client.query("How many days of leave are there?")
+        print(reply.answer, reply.citations)
+
+`AsyncClient` has the same methods, each to be awaited. Replies are values whose attributes are the server's keys in snake_case.
+
+| module | is |
+|---|---|
+| `calls` | what can be asked of a server: one function for each operation |
+| `event_parser` | server-sent events, line by line |
+| `clients` | sends calls over HTTP, retries what may be repeated, and resumes streams |
+| `failures` | a problem document as an error |
+"""
+
+from lightwell.entrypoints.client.clients import AsyncClient, Client
+from lightwell.entrypoints.client.event_parser import StreamEvent
+from lightwell.entrypoints.client.failures import ServerError
+
+__all__ = ["AsyncClient", "Client", "ServerError", "StreamEvent"]

@@ -1,0 +1,81 @@
+"""What a server refuses or fails at, as an error."""
+
+from http import HTTPStatus
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lightwell.domain.errors import LightwellError
+
+_REPEATABLE = frozenset(
+    {
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
+
+
+class ServerError(LightwellError):
+    """The server answered with a problem, or none could be reached: then `status` is 0.
+
+    `problem` is the server's stable code, `request_id` the id that its log has, "" where there is none. `retry_after` is how many
+    seconds the server asks to wait, None where it does not say.
+    """
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        status: int = 0,
+        problem: str = "unreachable",
+        request_id: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status, self.problem, self.request_id = status, problem, request_id
+        self.retry_after = retry_after
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in _REPEATABLE or not self.status
+
+
+class _Problem(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    detail: str
+    code: str
+    requestId: str = ""  # noqa: N815 - the key of the document
+
+
+def raise_for_problem(response: httpx.Response) -> None:
+    """Raise `ServerError` where this response, which has been read, is no success."""
+    if response.is_success:
+        return
+    try:
+        problem = _Problem.model_validate_json(response.content)
+    except ValidationError:
+        # A proxy answered, not Lightwell: its page is not shown.
+        problem = _Problem(
+            detail=f"The server answered {response.status_code} {response.reason_phrase}",
+            code="no_problem_document",
+        )
+    raise ServerError(
+        problem.detail,
+        status=response.status_code,
+        problem=problem.code,
+        request_id=problem.requestId,
+        retry_after=_seconds(response.headers.get("Retry-After", "")),
+    )
+
+
+def unreachable(error: httpx.TransportError, url: str) -> ServerError:
+    """Return the error for a server that cannot be reached, or that broke off."""
+    return ServerError(f"{url} cannot be reached: {str(error) or type(error).__name__}")
+
+
+def _seconds(text: str) -> float | None:
+    return float(text) if text.isascii() and text.isdigit() else None
