@@ -22,8 +22,9 @@ from lightwell.entrypoints.cli.console import clean, milliseconds_since
 from lightwell.entrypoints.cli.costs import costs_of, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import QuestionCommand, Work, command, single_command
-from lightwell.entrypoints.cli.options import As, Json, Question, Topic, Where
+from lightwell.entrypoints.cli.options import As, Json, Question, Server, Topic, Where
 from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.remote import ask_server, choose_server, stream_from_server
 from lightwell.entrypoints.cli.store import open_as
 
 ask = single_command()
@@ -94,6 +95,7 @@ class AskOptions:
     "ask",
     'lightwell ask "What discount does Nordwind receive?" --as team:sales',
     'lightwell ask "What discount does Nordwind receive?" --as team:sales --json',
+    'lightwell ask "What discount does Nordwind receive?" --server http://127.0.0.1:8000',
     'lightwell ask "Who works with Nordwind?" --as user:ada --mode local',
     'lightwell ask "What did we promise about deadlines?" --as user:ada --statements',
     cls=QuestionCommand,
@@ -102,6 +104,7 @@ def answer_question(  # noqa: PLR0913 - the options of a command are its argumen
     question: Question,
     *,
     who: As = None,
+    server: Server = None,
     topic: Topic = "",
     limit: Passages = None,
     mode: Where = Mode.MIX,
@@ -113,6 +116,8 @@ def answer_question(  # noqa: PLR0913 - the options of a command are its argumen
     """Answer a question with citations, or say that the evidence is insufficient (exit code 0 too)."""
     if statements and stream:
         raise typer.BadParameter("a list is not streamed; leave one out", param_hint="--stream")
+    if statements and server:
+        raise typer.BadParameter("a server is asked for answers only", param_hint="--statements")
     if statements and session:
         raise typer.BadParameter("a list belongs to no session", param_hint="--session")
     options = AskOptions(
@@ -125,8 +130,23 @@ def answer_question(  # noqa: PLR0913 - the options of a command are its argumen
     if statements:
         return _list_statements(options, who)
     if stream:
-        return _stream_answer(options, who, as_json=as_json)
-    return _answer(options, who)
+        return _stream(options, who, server, as_json=as_json)
+    return _ask(options, who, server)
+
+
+async def _ask(options: AskOptions, who: Sequence[str] | None, server: str | None) -> Report:
+    """Report the answer of a server, or of the store here."""
+    login = choose_server(server, who)
+    return await (ask_server(options.request, login) if login else _answer(options, who))
+
+
+async def _stream(
+    options: AskOptions, who: Sequence[str] | None, server: str | None, *, as_json: bool
+) -> Report:
+    """Print the answer of a server, or of the store here, sentence by sentence; raise `ModelFailed`."""
+    if login := choose_server(server, who):
+        return await stream_from_server(options.request, login, as_json=as_json)
+    return await _stream_answer(options, who, as_json=as_json)
 
 
 async def _answer(options: AskOptions, who: Sequence[str] | None) -> Report:

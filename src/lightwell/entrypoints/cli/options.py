@@ -16,6 +16,14 @@ As = Annotated[
         help="Who asks: an access tag, such as team:sales. Several by commas, or by repeating the option.",
     ),
 ]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        help="Ask this server instead of the store here; its API key says who asks (`lightwell login`).",
+    ),
+]
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document on stdout, for programs.")
 ]

@@ -9,8 +9,17 @@ from lightwell.entrypoints.cli.console import fields, milliseconds_since
 from lightwell.entrypoints.cli.costs import report_with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import QuestionCommand, command, single_command
-from lightwell.entrypoints.cli.options import As, Limit, Question, SearchMode, SearchWhere, Topic
+from lightwell.entrypoints.cli.options import (
+    As,
+    Limit,
+    Question,
+    SearchMode,
+    SearchWhere,
+    Server,
+    Topic,
+)
 from lightwell.entrypoints.cli.progress import question_meter
+from lightwell.entrypoints.cli.remote import choose_server, search_server
 from lightwell.entrypoints.cli.store import open_as, open_project, settings_of_store
 
 search = single_command()
@@ -28,12 +37,15 @@ async def search_passages(
     question: Question,
     *,
     who: As = None,
+    server: Server = None,
     topic: Topic = "",
     limit: Limit = 5,
     mode: SearchWhere = SearchMode.MIX,
 ) -> Report:
     """List the passages that are relevant to a question, best first."""
     require_retrieval_mode(make_question(question, topic=topic, limit=limit, mode=mode.mode))
+    if login := choose_server(server, who):
+        return await search_server(question, login, topic=topic, limit=limit, mode=mode.mode)
     meter = question_meter()
     async with open_as(who, meter) as (kb, reader):
         began = time.perf_counter()

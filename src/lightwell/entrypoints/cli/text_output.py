@@ -28,18 +28,18 @@ def describe_place(locator: Locator, title: str) -> str:
 
 def answer(answer: Answer) -> RenderableType:
     """Return an answer with its numbered citations, or the nearest passages if there is no answer."""
-    return Group(_answer_text(answer), citations_and_notes(answer))
+    return Group(highlight(answer.text, answer.highlights), citations_and_notes(answer))
 
 
-def _answer_text(answer: Answer) -> Text:
-    """Return an answer's text with its key sentences in bold."""
+def highlight(answer: str, spans: Sequence[tuple[int, int]]) -> Text:
+    """Return an answer's text with its key sentences, at these start and end characters, in bold."""
     text = Text()
     at = 0
-    for start, end in answer.highlights:
-        text.append(clean(answer.text[at:start]))
-        text.append(clean(answer.text[start:end]), style="bold")
+    for start, end in spans:
+        text.append(clean(answer[at:start]))
+        text.append(clean(answer[start:end]), style="bold")
         at = end
-    return text.append(clean(answer.text[at:]))
+    return text.append(clean(answer[at:]))
 
 
 def citations_and_notes(answer: Answer) -> RenderableType:

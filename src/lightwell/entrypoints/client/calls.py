@@ -7,7 +7,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 import httpx
-from pydantic import TypeAdapter
+from pydantic import BaseModel, TypeAdapter
 
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.schemas import Schema
@@ -42,6 +42,14 @@ class Call(Generic[T]):
         return self.body.model_dump_json(by_alias=True).encode() if self.body else None
 
 
+class _Model(BaseModel):
+    id: str
+
+
+class _Models(BaseModel):
+    data: tuple[_Model, ...]
+
+
 class ChatReply(NamedTuple):
     """A reply within a conversation, whose id continues it."""
 
@@ -62,6 +70,7 @@ _brief: TypeAdapter[BriefResponse | CandidatesResponse] = TypeAdapter(
     BriefResponse | CandidatesResponse
 )
 _read_brief = _reader(_brief)
+_read_models = _reader(TypeAdapter(_Models))
 _read_chat_response = _reader(TypeAdapter(ChatResponseSchema))
 
 
@@ -92,6 +101,15 @@ def query(
         session_id=session,
     )
     return Call(method="POST", path="/v1/query", body=body, read=_read_query)
+
+
+def models() -> Call[tuple[str, ...]]:
+    """List the models that a client of OpenAI may name: whether the key is valid."""
+
+    def read(reply: httpx.Response) -> tuple[str, ...]:
+        return tuple(each.id for each in _read_models(reply).data)
+
+    return Call(method="GET", path="/v1/models", read=read)
 
 
 def statements(

@@ -59,6 +59,7 @@ class Operation(Generic[P, T]):
 
 
 class _Operations:
+    models = Operation(calls.models)
     query = Operation(calls.query)
     statements = Operation(calls.statements)
     search = Operation(calls.search)

@@ -1,0 +1,129 @@
+"""Questions to a server, and the login to it: what `ask` and `search` do with `--server` or a saved login."""
+
+import json
+import sys
+from typing import Annotated
+
+import typer
+from pydantic import SecretStr
+from rich.console import Group
+from rich.text import Text
+
+from lightwell.domain.answers import StreamType
+from lightwell.domain.errors import Invalid, ModelFailed
+from lightwell.domain.questions import Mode, QueryRequest
+from lightwell.entrypoints.cli.console import clean
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.logins import (
+    Login,
+    find_login,
+    forget_login,
+    has_login,
+    parse_server_url,
+    save_login,
+)
+from lightwell.entrypoints.cli.store import settings
+
+login = single_command()
+logout = single_command()
+
+Url = Annotated[
+    str, typer.Argument(metavar="URL", help="The server, such as http://127.0.0.1:8000.")
+]
+
+
+@command(login, "login", "lightwell login http://127.0.0.1:8000")
+async def log_in(url: Url) -> Report:
+    """Save an API key for a server, for `ask` and `search` without --as.
+
+    The key is asked for, or read from stdin where that is no terminal. It is tried before it is saved.
+    """
+    from lightwell.entrypoints.client import AsyncClient
+
+    server = parse_server_url(url)
+    is_terminal = sys.stdin.isatty()
+    key = typer.prompt("API key", hide_input=True) if is_terminal else sys.stdin.readline()
+    made = Login(url=server, api_key=SecretStr(key.strip()))
+    async with AsyncClient(server, api_key=made.api_key.get_secret_value()) as client:
+        await client.models()
+    path = save_login(made)
+    return Report(
+        document={"server": server, "file": str(path)},
+        text=Text(f"Logged in to {clean(server)}. The key is in {clean(str(path))}."),
+    )
+
+
+@command(logout, "logout", "lightwell logout http://127.0.0.1:8000")
+async def log_out(url: Url) -> Report:
+    """Forget the API key of a server. The key itself stays valid: `lightwell keys revoke` ends it."""
+    server = parse_server_url(url)
+    forget_login(server)
+    return Report(document={"server": server}, text=Text(f"Logged out of {clean(server)}."))
+
+
+def choose_server(server: str | None, who: object) -> Login | None:
+    """Return the login of the server to ask, None for the store here, which `--as` asks; raise `Invalid` for both."""
+    if server and who:
+        raise Invalid(
+            "--as asks the store here, --server a server, whose key says who asks: leave one out"
+        )
+    if server is None and (who or not has_login()):
+        return None
+    return find_login(server, settings().api_key)
+
+
+async def ask_server(asked: QueryRequest, at: Login) -> Report:
+    """Report a server's answer."""
+    from lightwell.entrypoints.cli import server_output
+    from lightwell.entrypoints.client import AsyncClient
+
+    async with AsyncClient(at.url, api_key=at.api_key.get_secret_value()) as client:
+        reply = await client.query(
+            asked.query,
+            top_k=asked.top_k,
+            mode=asked.mode,
+            topic=asked.topic_filter,
+            session=asked.session_id,
+        )
+    return Report(
+        document=reply.model_dump(mode="json", by_alias=True), text=server_output.answer(reply)
+    )
+
+
+async def stream_from_server(asked: QueryRequest, at: Login, *, as_json: bool) -> Report:
+    """Print a server's answer sentence by sentence, then report its citations; raise `ModelFailed`."""
+    from lightwell.entrypoints.cli import server_output
+    from lightwell.entrypoints.client import AsyncClient, StreamEvent
+
+    events: list[StreamEvent] = []
+    async with AsyncClient(at.url, api_key=at.api_key.get_secret_value()) as client:
+        async for event in client.stream(
+            asked.query, top_k=asked.top_k, mode=asked.mode, topic=asked.topic_filter
+        ):
+            events.append(event)
+            if as_json:
+                sent = event.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+                typer.echo(json.dumps(sent))
+            else:
+                sys.stdout.write(clean(event.content))
+            sys.stdout.flush()
+    last = events[-1]
+    if last.type is StreamType.ERROR:
+        raise ModelFailed(last.error)
+    citations = [event.citation for event in events if event.citation]
+    confidence = next((each.metadata.confidence for each in events if each.metadata), "")
+    text = Group(Text("\n"), server_output.below(citations, last.nearest, last.notes, confidence))
+    return Report(document={}, text=text, printed=as_json)
+
+
+async def search_server(question: str, at: Login, *, topic: str, limit: int, mode: Mode) -> Report:
+    """Report the passages that a server finds."""
+    from lightwell.entrypoints.cli import server_output
+    from lightwell.entrypoints.client import AsyncClient
+
+    async with AsyncClient(at.url, api_key=at.api_key.get_secret_value()) as client:
+        reply = await client.search(question, top_k=limit, mode=mode, topic=topic)
+    return Report(
+        document=reply.model_dump(mode="json", by_alias=True), text=server_output.passages(reply)
+    )

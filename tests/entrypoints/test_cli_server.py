@@ -1,0 +1,132 @@
+"""`ask`, `search` and `login` against a server on a socket."""
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from lightwell.testing.sources import InMemorySource, make_document
+from tests.conftest import Databases
+from tests.entrypoints.http_site import open_site
+from tests.entrypoints.program import Ended, run
+
+DISCOUNT = "Nordwind Energie receives a discount of 18 percent on all items."
+QUESTION = "What discount does Nordwind Energie receive?"
+
+
+@dataclass(frozen=True)
+class Running:
+    url: str
+    key: str
+    other_key: str
+
+
+@pytest.fixture(scope="module")
+def running(databases: Databases) -> Iterator[Running]:
+    """A server in a thread of its own, since the program has the main thread's event loop."""
+    started, stop = threading.Event(), threading.Event()
+    made: list[Running] = []
+
+    async def serve(database_url: str, listening: socket.socket) -> None:
+        async with open_site(database_url) as site:
+            document = make_document("contract.md", DISCOUNT, ["team:sales"], title="Contract")
+            await site.kb.ingest(InMemorySource(documents=(document,)))
+            url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+            keys = [await site.key("team:sales"), await site.key("team:support")]
+            made.append(Running(url, *keys))
+            own = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
+            serving = asyncio.create_task(own.serve(sockets=[listening]))
+            started.set()
+            await asyncio.to_thread(stop.wait)
+            own.should_exit = True
+            await serving
+
+    with databases.lent() as url, socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=lambda: asyncio.run(serve(url, listening)))
+        thread.start()
+        started.wait(120)
+        yield made[0]
+        stop.set()
+        thread.join()
+
+
+def ask(home: Path, running: Running, key: str, *more: str) -> Ended:
+    return run(home, "ask", QUESTION, "--server", running.url, *more, LIGHTWELL_API_KEY=key)
+
+
+def test_a_server_gives_the_cited_answer_that_its_key_may_see(
+    running: Running, tmp_path: Path
+) -> None:
+    answered = ask(tmp_path, running, running.key)
+    assert answered.returncode == 0, answered.stderr
+    assert DISCOUNT in answered.stdout
+    assert "[1] Contract" in answered.stdout
+    assert "confidence: " in answered.stdout
+    document = json.loads(ask(tmp_path, running, running.key, "--json").stdout)
+    assert document["citations"][0]["snippet"] == DISCOUNT
+    refused = ask(tmp_path, running, running.other_key)
+    assert refused.stdout.startswith("Insufficient evidence")
+    assert "Nordwind" not in refused.stdout
+
+
+def test_a_server_streams(running: Running, tmp_path: Path) -> None:
+    streamed = ask(tmp_path, running, running.key, "--stream")
+    assert streamed.stdout.startswith(DISCOUNT)
+    assert "[1] Contract" in streamed.stdout
+    lines = ask(tmp_path, running, running.key, "--stream", "--json").stdout.splitlines()
+    assert [json.loads(line)["type"] for line in lines][-1] == "done"
+
+
+def test_after_a_login_neither_server_nor_key_is_named(running: Running, tmp_path: Path) -> None:
+    done = run(tmp_path, "login", f"{running.url}/", stdin=f"{running.key}\n")
+    assert done.returncode == 0, done.stderr
+    assert running.key not in done.stdout + done.stderr
+    saved = tmp_path / "config" / "lightwell" / "logins.json"
+    assert saved.stat().st_mode & 0o777 == 0o600
+    assert DISCOUNT in run(tmp_path, "ask", QUESTION).stdout
+    found = run(tmp_path, "search", QUESTION)
+    assert "Contract" in found.stdout
+    # Whoever names a reader means the store here, which there is none of.
+    assert "no Lightwell store" in run(tmp_path, "ask", QUESTION, "--as", "team:sales").stderr
+    assert run(tmp_path, "logout", running.url).returncode == 0
+    assert "Name who asks" in run(tmp_path, "ask", QUESTION).stderr
+    assert run(tmp_path, "logout", running.url).returncode == 3
+
+
+def test_a_wrong_key_is_not_saved(running: Running, tmp_path: Path) -> None:
+    refused = run(tmp_path, "login", running.url, stdin="lw_wrong\n")
+    assert refused.returncode != 0
+    assert "valid API key" in refused.stderr
+    assert not (tmp_path / "config").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--server", "ftp://x"), "begins with http://"),
+        (("--server", "http://x", "--as", "team:us"), "leave one out"),
+        (("--server", "http://127.0.0.1:9"), "lightwell login http://127.0.0.1:9"),
+    ],
+)
+def test_a_server_that_cannot_be_asked_is_explained(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    ended = run(tmp_path, "ask", QUESTION, *arguments)
+    assert ended.returncode in (2, 3)
+    assert message in " ".join(ended.stderr.split())
+
+
+def test_a_file_of_logins_that_cannot_be_read_shows_no_key(tmp_path: Path) -> None:
+    path = tmp_path / "config" / "lightwell" / "logins.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"keys": {"http://x": "lw_secret", }')
+    ended = run(tmp_path, "ask", QUESTION)
+    assert ended.returncode == 2
+    assert "logins.json" in ended.stderr
+    assert "secret" not in ended.stderr
