@@ -85,7 +85,7 @@ class Settings(ServerSettings):
     )
     api_key: SecretStr | None = Field(
         default=None,
-        description="API key whose access `lightwell mcp` has, instead of the access tags of `--as`.",
+        description="API key whose access `lightwell mcp` has, instead of the access tags of `--as`; also the key that `ask` and `search` show to a server, instead of a saved one.",
     )
     http_worker: bool = Field(
         default=True,

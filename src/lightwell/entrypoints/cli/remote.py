@@ -56,7 +56,10 @@ async def log_in(url: Url) -> Report:
 
 @command(logout, "logout", "lightwell logout http://127.0.0.1:8000")
 async def log_out(url: Url) -> Report:
-    """Forget the API key of a server. The key itself stays valid: `lightwell keys revoke` ends it."""
+    """Forget the API key of a server.
+
+    The key itself stays valid: `lightwell keys revoke` ends it.
+    """
     server = parse_server_url(url)
     forget_login(server)
     return Report(document={"server": server}, text=Text(f"Logged out of {clean(server)}."))
