@@ -284,6 +284,25 @@ ADMINISTRATION = [
 ]
 
 
+async def test_what_is_no_text_is_refused_and_fails_nothing(site: Site) -> None:
+    admin = await site.key(scopes=("admin",))
+    requests: list[tuple[str, str, object]] = [
+        ("POST", "/v1/admin/keys", {"name": "a\0"}),
+        ("POST", "/v1/admin/keys", {"name": "a", "person": "telegram:\0"}),
+        ("POST", "/v1/admin/people", {"email": "a\0@halden.example"}),
+        ("POST", "/v1/admin/people", {"displayName": "\0", "externalIds": {"x\0": "1"}}),
+        ("POST", "/v1/admin/projects", {"name": "\0"}),
+        ("DELETE", "/v1/admin/projects/%00?confirm=%00", None),
+        ("PUT", "/v1/admin/groups/%00", {"aclTags": []}),
+        ("GET", "/v1/admin/people?group=%00", None),
+        ("GET", "/v1/admin/people/%00", None),
+        ("GET", "/v1/admin/access/explain?document=%00&person=a@b", None),
+    ]
+    for method, path, body in requests:
+        reply = await site.send(method, path, admin, body)
+        assert reply.status_code == 422, (path, reply.text)
+
+
 @pytest.mark.parametrize(("method", "path", "body"), ADMINISTRATION)
 async def test_s2_3_only_an_administrator_administers(
     site: Site, method: str, path: str, body: object
@@ -486,6 +505,26 @@ async def test_a_token_s_project_is_found_and_never_made(site: Site, issuer: Loc
         assert await site.status(token(issuer, lightwell="nowhere")) == 401
         assert await site.status(token(issuer)) == 401
     assert "nowhere" not in [name for name, _ in await site.keys.list_projects()]
+
+
+async def test_a_client_of_mcp_finds_the_issuer_by_the_answer_without_a_token(
+    site: Site, issuer: LocalIssuer
+) -> None:
+    assert (await site.client.get("/.well-known/oauth-protected-resource/mcp")).status_code == 404
+    async with trusting(site, issuer):
+        reply = await site.client.post("/mcp", json={})
+        challenge = reply.headers["www-authenticate"]
+        where = re.fullmatch(r'Bearer resource_metadata="(.*)"', challenge)
+        assert where is not None
+        assert (await site.client.get(where[1])).json() == {
+            "resource": "http://localhost/mcp",
+            "authorization_servers": [issuer.url],
+            "bearer_methods_supported": ["header"],
+            "scopes_supported": ["openid"],
+        }
+        plain = (await site.client.get("/v1/models")).headers["www-authenticate"]
+        described = await site.client.get(plain.split('"')[1])
+        assert described.json()["resource"] == "http://localhost/"
 
 
 # ── rate limits ──────────────────────────────────────────────────────────────────────────────────────────────

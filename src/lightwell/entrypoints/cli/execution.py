@@ -27,29 +27,42 @@ class Report:
     printed: bool = False
 
 
-def run(command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool) -> None:
+def run(
+    command: Coroutine[None, None, Report], *, as_json: bool, verbose: bool, audited: str = ""
+) -> None:
     """Run a command, print its report on stdout, and exit with its exit code.
 
-    SIGTERM stops a command as Ctrl-C does: the command closes what it opened.
+    SIGTERM stops a command as Ctrl-C does: the command closes what it opened. `audited` is the name under which the audit
+    log has a line of the command, "" for none.
     """
     _log(logging.INFO if verbose else logging.WARNING)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    try:
-        report = asyncio.run(_execute(command))
-    except LightwellError as error:
-        raise typer.Exit(report_error(error, as_json=as_json)) from error
-    except (KeyboardInterrupt, asyncio.CancelledError) as error:
-        raise typer.Exit(Exit.INTERRUPTED) from error
-    if report.printed:
-        raise typer.Exit(report.code)
+    report, code = _end(command, as_json=as_json)
+    if audited:
+        from lightwell.entrypoints.cli.audit import write_audit_line
+
+        write_audit_line(audited, {} if report is None else report.document, code)
+    if report is None or report.printed:
+        raise typer.Exit(code)
     if as_json:
         is_utf8 = sys.stdout.encoding.lower() == "utf-8"
         typer.echo(json.dumps(report.document, ensure_ascii=not is_utf8, indent=2))
     else:
         print_report(report.text)
-    raise typer.Exit(report.code)
+    raise typer.Exit(code)
+
+
+def _end(command: Coroutine[None, None, Report], *, as_json: bool) -> tuple[Report | None, Exit]:
+    """Run the command to its end; report an error on stderr, and return its exit code."""
+    try:
+        report = asyncio.run(_execute(command))
+    except LightwellError as error:
+        return None, report_error(error, as_json=as_json)
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        return None, Exit.INTERRUPTED
+    return report, report.code
 
 
 async def _execute(command: Coroutine[None, None, Report]) -> Report:

@@ -55,18 +55,23 @@ def single_command() -> typer.Typer:
 
 
 def command(
-    group: typer.Typer, name: str, *examples: str, cls: type[TyperCommand] = TyperCommand
+    group: typer.Typer,
+    name: str,
+    *examples: str,
+    cls: type[TyperCommand] = TyperCommand,
+    audited: str = "",
 ) -> Callable[[F], F]:
     """Return a decorator that makes a function the command `name` of the group.
 
     The function returns a coroutine that returns the report. Its docstring is the help text. `--json` and `--verbose`
-    are added to its options; it takes `as_json` where it needs to know.
+    are added to its options; it takes `as_json` where it needs to know. `audited` is its name in the audit log, "" where
+    it is not audited.
     """
 
     def register(function: F) -> F:
         group.command(
             name, cls=cls, epilog=_epilog(examples), short_help=_first_paragraph(function)
-        )(_callback(function))
+        )(_callback(function, audited))
         return function
 
     return register
@@ -84,7 +89,7 @@ def confirm(question: str, *, yes: bool) -> None:
     typer.confirm(question, abort=True, err=True)
 
 
-def _callback(function: Callable[..., Work]) -> Callable[..., None]:
+def _callback(function: Callable[..., Work], audited: str) -> Callable[..., None]:
     """Return what Typer calls: it runs the function with the parsed arguments, and prints its report."""
     declared = inspect.signature(function)
     takes_json = "as_json" in declared.parameters
@@ -94,7 +99,7 @@ def _callback(function: Callable[..., Work]) -> Callable[..., None]:
 
         if takes_json:
             arguments["as_json"] = as_json
-        run(function(**arguments), as_json=as_json, verbose=verbose)
+        run(function(**arguments), as_json=as_json, verbose=verbose, audited=audited)
 
     shared = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=option)

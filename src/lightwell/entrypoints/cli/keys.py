@@ -39,6 +39,7 @@ _ONCE = "The key is shown only this once."
     "create",
     'lightwell keys create "Ada\'s laptop" --acl team:sales,user:ada',
     "lightwell keys create importer --acl team:sales --scope read --scope ingest --days 30",
+    audited="keys create",
 )
 async def create_key(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What it is for.")],
@@ -105,6 +106,7 @@ async def list_keys() -> Report:
     "rotate",
     "lightwell keys rotate 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d",
     "lightwell keys rotate 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d --grace-hours 24",
+    audited="keys rotate",
 )
 async def rotate_key(
     key: Annotated[UUID, typer.Argument(metavar="ID", help="Its id, as `keys list` shows it.")],
@@ -126,7 +128,12 @@ async def rotate_key(
     return _once(rotated, token)
 
 
-@command(keys, "revoke", "lightwell keys revoke 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d")
+@command(
+    keys,
+    "revoke",
+    "lightwell keys revoke 0199b0c4-6f5e-7c31-9d55-3a1f0e1c2b4d",
+    audited="keys revoke",
+)
 async def revoke_key(
     key: Annotated[UUID, typer.Argument(metavar="ID", help="Its id, as `keys list` shows it.")],
 ) -> Report:

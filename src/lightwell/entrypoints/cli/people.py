@@ -69,6 +69,7 @@ ExternalIds = Annotated[
     people,
     "add",
     'lightwell people add ada@halden.example --name "Ada Lindqvist" --acl user:ada --external-id telegram:123',
+    audited="people add",
 )
 async def add_person(
     email: Annotated[str, typer.Argument(metavar="EMAIL", help="The e-mail address; '' for none.")],
@@ -119,6 +120,7 @@ async def show_person(person: PersonArgument) -> Report:
     "change",
     "lightwell people change ada@halden.example --acl user:ada,project:fjell",
     "lightwell people change telegram:123 --deactivate",
+    audited="people change",
 )
 async def change_person(
     person: PersonArgument,
@@ -149,14 +151,16 @@ async def change_person(
         return _report(await directory.change_person(person, change))
 
 
-@command(people, "delete", "lightwell people delete ada@halden.example --yes")
+@command(
+    people, "delete", "lightwell people delete ada@halden.example --yes", audited="people delete"
+)
 def delete_person(person: PersonArgument, *, yes: Yes = False) -> Work:
     """Delete a person with the person's API keys; `people change --deactivate` keeps the entry."""
     confirm(f"Delete {person} with this person's API keys?", yes=yes)
     return _delete_person(person)
 
 
-@command(groups, "save", "lightwell groups save sales --acl team:sales")
+@command(groups, "save", "lightwell groups save sales --acl team:sales", audited="groups save")
 async def save_group(group: GroupArgument, *, acl: Acl = None) -> Report:
     """Make a group, or set the access tags of the existing one."""
     async with open_directory() as directory:
@@ -173,21 +177,26 @@ async def list_groups() -> Report:
     )
 
 
-@command(groups, "join", "lightwell groups join sales ada@halden.example telegram:123")
+@command(
+    groups,
+    "join",
+    "lightwell groups join sales ada@halden.example telegram:123",
+    audited="groups join",
+)
 async def join_group(group: GroupArgument, person: People) -> Report:
     """Add people to a group."""
     async with open_directory() as directory:
         return _group_report(await directory.add_members(group, person))
 
 
-@command(groups, "leave", "lightwell groups leave sales ada@halden.example")
+@command(groups, "leave", "lightwell groups leave sales ada@halden.example", audited="groups leave")
 async def leave_group(group: GroupArgument, person: People) -> Report:
     """Remove people from a group; they lose its access tags at once."""
     async with open_directory() as directory:
         return _group_report(await directory.remove_members(group, person))
 
 
-@command(groups, "delete", "lightwell groups delete sales --yes")
+@command(groups, "delete", "lightwell groups delete sales --yes", audited="groups delete")
 def delete_group(group: GroupArgument, *, yes: Yes = False) -> Work:
     """Delete a group; its members lose its access tags at once."""
     confirm(f"Delete the group {group}?", yes=yes)

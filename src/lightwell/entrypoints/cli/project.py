@@ -14,7 +14,7 @@ from lightwell.entrypoints.cli.store import settings_of_store
 project = new_group("Delete a whole project.", "lightwell project delete trial --yes")
 
 
-@command(project, "delete", "lightwell project delete trial --yes")
+@command(project, "delete", "lightwell project delete trial --yes", audited="project delete")
 def delete_project(
     name: Annotated[
         str,

@@ -20,6 +20,7 @@ from lightwell.entrypoints.http import (
     health,
     jobs,
     mcp,
+    oauth_metadata,
     openai_api,
     query_streams,
     questions,
@@ -89,6 +90,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(openai_api.router)
     app.include_router(directory.router)
     app.include_router(administration.router)
+    app.include_router(oauth_metadata.router)
     for each in (documents, uploads, jobs):
         app.include_router(each.router)
     app.router.routes.append(mcp.make_route())

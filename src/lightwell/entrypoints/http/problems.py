@@ -32,6 +32,9 @@ CONTENT_TYPE = "application/problem+json"
 OPENAI_PATHS = frozenset({"/v1/models", "/v1/chat/completions"})
 """Here a problem also has `error`, where clients of OpenAI look for the message."""
 
+RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
+"""Where RFC 9728 has clients look for the issuer of a server's tokens."""
+
 _log = logger(__name__)
 
 _STATUSES: tuple[tuple[type[LightwellError], HTTPStatus], ...] = (
@@ -96,8 +99,18 @@ def problem_response(request: Request, status: HTTPStatus, code: str, detail: st
         document,
         status_code=status,
         media_type=CONTENT_TYPE,
-        headers={"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else None,
+        headers=_challenge(request) if status is HTTPStatus.UNAUTHORIZED else None,
     )
+
+
+def _challenge(request: Request) -> dict[str, str]:
+    """Return how to authenticate; where the server accepts an issuer's tokens, also where that issuer is named."""
+    credentials = getattr(request.app.state, "credentials", None)
+    if credentials is None or credentials.oidc is None:
+        return {"WWW-Authenticate": "Bearer"}
+    path = "/mcp" if request.url.path == "/mcp" else ""
+    where = f"{str(request.base_url).rstrip('/')}{RESOURCE_METADATA}{path}"
+    return {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}
 
 
 def add_error_handlers(app: FastAPI) -> None:
