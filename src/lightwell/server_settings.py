@@ -27,7 +27,7 @@ class ServerSettings(BaseSettings):
     )
     audit_log: str = Field(
         default="",
-        description="File to which the HTTP server appends a line of JSON for each request, readable only by its owner; `-` is stdout. Without it, nothing is written.",
+        description="File to which the HTTP server appends a line of JSON for each request, and commands that administer one each; readable only by its owner. `-` is stdout. Without it, nothing is written.",
     )
     oidc_issuer: str = Field(
         default="",

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 QUESTION = {"query": "What discount does Nordwind receive?"}
 DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
-SALARY = "Every salary rises by 4 percent in July."
+SALARY = "Every salary rises by 4 percent in July. Zyntrix GmbH pays all salaries of the company."
 NUMBERS = count()
 
 
@@ -639,36 +639,51 @@ async def test_the_audit_log_is_its_owner_s_and_is_made_anew_when_it_was_moved(
 # ── what nobody may learn ────────────────────────────────────────────────────────────────────────────────────
 
 
+async def hidden_things(site: Site, key: str) -> dict[str, str]:
+    """Return, by the names of parameters, things that exist and that only this key sees."""
+    entities = (await site.send("GET", "/v1/graph/entities", key)).json()["entities"]
+    session = await site.send("POST", "/v1/sessions", key, {})
+    kb = await site.app.state.projects.open("default")
+    turn = await kb.chat("Which salary rises?", await kb.reader(["team:payroll"]))
+    asked = {**QUESTION, "sessionId": session.json()["sessionId"]}
+    return {
+        "name": next(each["entityName"] for each in entities if "Zyntrix" in each["entityName"]),
+        "session_id": asked["sessionId"],
+        "query_id": (await site.send("POST", "/v1/query", key, asked)).json()["queryId"],
+        "conversation_id": str(turn.conversation_id),
+    }
+
+
 async def test_what_one_may_not_see_and_what_does_not_exist_give_the_same_document(
     site: Site,
 ) -> None:
-    """For each route below `/v1` that names a thing which access tags protect."""
-    seller = await site.key("team:sales", scopes=tuple(e for e in Scope if e is not Scope.ADMIN))
+    """For each route that names a thing, without a body; what is not in the table is asked for by a hidden document's id."""
+    payroll = await site.key("team:payroll")
+    things = await hidden_things(site, payroll)
     kb = await site.app.state.projects.open("default")
-    hidden = await kb.document(await kb.reader(["team:payroll"]), "file:///shelf/salaries.md")
-    turn = await kb.chat("Which salary rises?", await kb.reader(["team:payroll"]))
-    things = {
-        "document": str(hidden.id),
-        "conversation": str(turn.conversation_id),
-        "job": str(hidden.id),
-    }
-    compared = 0
+    seen = await kb.document(await kb.reader(["team:payroll"]), "file:///shelf/salaries.md")
+    key = await site.key("team:sales", scopes=tuple(e for e in Scope if e is not Scope.ADMIN))
+    compared: set[str] = set()
     for path, operations in site.app.openapi()["paths"].items():
-        named = [part for part in things if f"{{{part}" in path]
-        if not named or path.startswith("/v1/admin") or path.count("{") > 1:
+        parameter = re.search(r"\{(\w+)", path)
+        if parameter is None or path.startswith("/v1/admin"):
             continue
-        for method in operations:
+        asked = (things.get(parameter[1], str(seen.id)), str(uuid4()))
+        for method in set(operations) & {"get", "delete", "post"}:
             replies = [
-                await site.send(method.upper(), re.sub(r"\{[^}]*\}", each, path), seller, {})
-                for each in (things[named[0]], str(uuid4()))
+                await site.send(method.upper(), re.sub(r"\{[^}]*\}", each, path), key)
+                for each in asked
             ]
-            if replies[0].status_code == 422:
-                continue  # the route needs a body
-            compared += 1
-            said = [re.sub(r"[0-9a-f]{32}|[0-9a-f-]{36}", "ID", each.text) for each in replies]
+            if [each.status_code for each in replies] == [422, 422]:
+                continue
+            said = [
+                reply.text.replace(each, "IT").replace(reply.headers["x-request-id"], "ID")
+                for reply, each in zip(replies, asked, strict=True)
+            ]
             assert [each.status_code for each in replies] == [404, 404], (method, path)
             assert said[0] == said[1]
-    assert compared >= 2
+            compared.add(parameter[1])
+    assert compared >= things.keys()
 
 
 # ── browsers ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,6 @@ from lightwell.domain.access import Tags
 from lightwell.domain.directory import PersonId
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import new_id
-from lightwell.domain.texts import require_text
 
 KeyId = NewType("KeyId", UUID)
 
@@ -108,7 +107,7 @@ def parse_scopes(words: Iterable[str]) -> frozenset[Scope]:
 
 def parse_key_name(text: str) -> str:
     """Return the name of a key, trimmed; raise `Invalid` where it is empty or too long."""
-    name = " ".join(require_text(text, "The name of a key").split())
+    name = " ".join(text.split())
     if not 1 <= len(name) <= _MAX_NAME_LENGTH:
         raise Invalid(f"The name of a key has 1 to {_MAX_NAME_LENGTH} characters")
     return name

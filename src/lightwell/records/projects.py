@@ -7,7 +7,6 @@ from datetime import datetime
 
 from lightwell.domain.errors import NotFound
 from lightwell.domain.ids import ProjectId, SpaceId
-from lightwell.domain.texts import require_text
 from lightwell.records.database import Database, repeatable
 from lightwell.records.locks import PUBLISHING_LOCK
 
@@ -58,8 +57,7 @@ DELETE FROM tenants WHERE name = %(tenant)s
 
 
 async def find(database: Database, tenant: str, name: str) -> ProjectId:
-    """Return the id of an existing project; raise `NotFound`, `Invalid` for what is no text."""
-    require_text(name, "The name of a project")
+    """Return the id of an existing project; raise `NotFound`."""
     rows = await database.rows(_FIND, {"tenant": tenant, "name": name})
     if not rows:
         raise NotFound(f"There is no project {name!r} of the tenant {tenant!r}")

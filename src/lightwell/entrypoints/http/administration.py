@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import Invalid
-from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Administering, projects_of
 from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.projects import Projects
@@ -53,7 +52,6 @@ async def list_projects(projects: Opened) -> ProjectList:
 @router.post("/projects", status_code=201, dependencies=[Depends(_require_home)])
 async def create_project(body: ProjectBody, projects: Opened) -> NewProjectSchema:
     """Make a project, and its first key, which administers it."""
-    require_text(body.name, "The name of a project")
     if body.name in [name for name, _ in await projects.keys.list_projects()]:
         raise Invalid(f"There is a project {body.name!r} already")
     key, token = await projects.keys.create(
