@@ -73,3 +73,14 @@ def test_what_is_wrong_is_named_and_audited(audit: Path) -> None:
     assert "one external id" in run(*wrong, code=Exit.INVALID)["detail"]
     assert "no such" not in audit.read_text()
     assert [json.loads(each)["exitCode"] for each in audit.read_text().splitlines()] == [2, 0, 2]
+
+
+def test_without_its_audit_log_a_command_changes_nothing(
+    audit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("keys", "create", "x", "--acl", "team:sales")
+    monkeypatch.setenv("LIGHTWELL_AUDIT_LOG", str(audit.parent / "missing" / "audit"))
+    assert "AUDIT_LOG" in run("people", "add", "a@b", code=Exit.INVALID)["detail"]
+    monkeypatch.setenv("LIGHTWELL_AUDIT_LOG", "-")
+    assert run("people", "list")["people"] == []
+    assert run("people", "add", "a@b")["email"] == "a@b"  # stdout has one document

@@ -1,30 +1,42 @@
 """A line of the audit log for each command that administers."""
 
 import getpass
-from collections.abc import Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from uuid import UUID
 
-from lightwell.entrypoints.audit_log import AuditLog
+from lightwell.entrypoints.audit_log import STDOUT, AuditLog
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.store import settings
 
 _IDS = ("keyId", "personId", "groupId", "revoked")
 
+Write = Callable[[Mapping[str, object], Exit], None]
 
-def write_audit_line(command: str, document: Mapping[str, object], code: Exit) -> None:
-    """Write who ran the command, on which project, and how it ended; of its result only ids. Raises `Invalid`."""
+
+@contextmanager
+def open_audit(command: str) -> Generator[Write]:
+    """Open the audit log, and yield what writes how the command ended: who ran it, on which project; of its result only ids.
+
+    Nothing is written to stdout, which belongs to the report. Raises `Invalid` where the log cannot be written.
+    """
     chosen = settings()
-    entry = {
+    with AuditLog("" if chosen.audit_log == STDOUT else chosen.audit_log) as log:
+        yield lambda document, code: log.write(_entry(command, chosen.project, document, code))
+
+
+def _entry(
+    name: str, project: str, document: Mapping[str, object], code: Exit
+) -> dict[str, object]:
+    return {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "command": command,
+        "command": name,
         "account": getpass.getuser(),
-        "project": chosen.project,
-        "ids": {name: document[name] for name in _IDS if _is_id(document.get(name))},
+        "project": project,
+        "ids": {each: document[each] for each in _IDS if _is_id(document.get(each))},
         "exitCode": code.value,
     }
-    with AuditLog(chosen.audit_log) as log:
-        log.write(entry)
 
 
 def _is_id(value: object) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import typer
 from rich.console import RenderableType
 
-from lightwell.domain.errors import LightwellError
+from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.entrypoints.cli.console import print_report
 from lightwell.entrypoints.cli.errors import Exit, report_error
 
@@ -39,11 +39,7 @@ def run(
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    report, code = _end(command, as_json=as_json)
-    if audited:
-        from lightwell.entrypoints.cli.audit import write_audit_line
-
-        write_audit_line(audited, {} if report is None else report.document, code)
+    report, code = _end(command, as_json=as_json, audited=audited)
     if report is None or report.printed:
         raise typer.Exit(code)
     if as_json:
@@ -54,8 +50,26 @@ def run(
     raise typer.Exit(code)
 
 
-def _end(command: Coroutine[None, None, Report], *, as_json: bool) -> tuple[Report | None, Exit]:
-    """Run the command to its end; report an error on stderr, and return its exit code."""
+def _end(
+    command: Coroutine[None, None, Report], *, as_json: bool, audited: str
+) -> tuple[Report | None, Exit]:
+    """Run the command to its end, if its audit log can be written; report an error on stderr, and return its exit code."""
+    if not audited:
+        return _work(command, as_json=as_json)
+    from lightwell.entrypoints.cli.audit import open_audit
+
+    try:
+        with open_audit(audited) as write:
+            report, code = _work(command, as_json=as_json)
+            write({} if report is None else report.document, code)
+    except Invalid as error:
+        return None, report_error(error, as_json=as_json)
+    finally:
+        command.close()  # it has not run where there is no log
+    return report, code
+
+
+def _work(command: Coroutine[None, None, Report], *, as_json: bool) -> tuple[Report | None, Exit]:
     try:
         report = asyncio.run(_execute(command))
     except LightwellError as error:
