@@ -43,6 +43,25 @@ from lightwell.wiring import (
     open_resources,
 )
 
+_ROUTES = (
+    health,
+    questions,
+    query_streams,
+    conversations,
+    feedback,
+    graph,
+    corrections,
+    exports,
+    openai_api,
+    directory,
+    administration,
+    oauth_metadata,
+    documents,
+    uploads,
+    jobs,
+)
+"""The modules with routes, in the order of the interface's description."""
+
 
 def create_app(settings: Settings) -> FastAPI:
     """Return the application; it opens the database and the models when it starts, and closes them when it stops."""
@@ -79,19 +98,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     add_error_handlers(app)
     guard_browsers(app, settings)
-    app.include_router(health.router)
-    app.include_router(questions.router)
-    app.include_router(query_streams.router)
-    app.include_router(conversations.router)
-    app.include_router(feedback.router)
-    app.include_router(graph.router)
-    app.include_router(corrections.router)
-    app.include_router(exports.router)
-    app.include_router(openai_api.router)
-    app.include_router(directory.router)
-    app.include_router(administration.router)
-    app.include_router(oauth_metadata.router)
-    for each in (documents, uploads, jobs):
-        app.include_router(each.router)
+    for module in _ROUTES:
+        app.include_router(module.router)
     app.router.routes.append(mcp.make_route())
     return app
