@@ -665,3 +665,36 @@ async def test_kill_minus_9_during_uploads_loses_nothing_that_was_acknowledged(
     assert {(await client.finished(job))["status"] for job in jobs} == {"complete"}
     listed = (await client("GET", "/documents")).json()["documents"]
     assert sorted(each["title"] for each in listed) == sorted(str(n) for n in range(16))
+
+
+async def test_no_request_makes_the_server_fail(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+    strange: list[tuple[str, str, dict[str, Any]]] = [
+        ("GET", "/documents/%00", {}),
+        ("GET", "/documents/a%2Fb/text", {}),
+        ("GET", "/documents", {"params": {"after": "\0"}}),
+        ("GET", "/documents/x/text", {"params": {"chunkId": "x"}}),
+        ("GET", "/jobs", {"params": {"document": "\0"}}),
+        ("GET", "/jobs/x/events", {}),
+        ("POST", "/documents/delete", {"json": {"documentIds": ["\0"]}}),
+        ("POST", "/documents/delete", {"json": {"documentIds": []}}),
+        ("PUT", "/documents/x/access", {"json": {"aclTags": ["\0"]}}),
+        ("PUT", "/documents/x/access", {"json": {"aclTags": ["a b"]}}),
+        ("POST", "/documents/ingest", {"json": {"documentUrl": "http://[::1"}}),
+        ("POST", "/documents/ingest", {"json": {"documentUrl": "file://[::1"}}),
+        ("POST", "/documents/ingest", {"json": {"documentUrl": "//["}}),
+        ("POST", "/documents/ingest", {"json": {"documentUrl": "/\0"}}),
+        ("POST", "/documents/ingest", {"json": {"documentUrl": "/x" * 999}}),
+        ("POST", "/documents/ingest", {"json": {"documentUrl": "x", "metadata": {"": 1}}}),
+        ("POST", "/documents/ingest", {"content": b'{"documentUrl": "\\ud800"}'}),
+        ("POST", "/documents", {"json": {}}),
+        (
+            "POST",
+            "/documents",
+            {"content": b"", "headers": {"Content-Type": "multipart/form-data"}},
+        ),
+    ]
+    for method, path, more in strange:
+        reply = await client(method, path, **more)
+        assert reply.status_code in (404, 422), (method, path, more, reply.text)
+        assert reply.headers["content-type"] == CONTENT_TYPE

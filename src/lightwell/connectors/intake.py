@@ -36,7 +36,7 @@ class Intake:
 
     async def read(self, request: IngestRequest) -> NewDocument:
         """Return the document of the request's URL or path; raise `Invalid`, `NotFound`, `Unreadable` or `SourceFailed`."""
-        if urlsplit(request.document_url).scheme in ("http", "https"):
+        if is_web_url(request.document_url):
             page = await self.fetcher.fetch(request.document_url)
             return await asyncio.to_thread(self._read_page, request, page)
         path = find_below(request.document_url, self.roots)
@@ -66,21 +66,26 @@ class Intake:
         return replace(document, raw_payload=payload)
 
 
+def is_web_url(text: str) -> bool:
+    """Return whether the text is meant as an HTTP or HTTPS URL."""
+    return text.strip().lower().startswith(("http://", "https://"))
+
+
 def find_below(name: str, roots: Sequence[Path]) -> Path:
     """Return the file of a path or `file:` URL below one of the roots; raise `Invalid` for another place, else `NotFound`.
 
     Links are followed first. What is outside is refused whether or not it exists, and hidden files do not exist.
     """
     text = require_text(name, "documentUrl").strip()
-    parts = urlsplit(text)
-    if not text or (parts.scheme not in ("", "file")):
+    scheme = text.partition(":")[0].lower() if ":" in text else ""
+    if not text or (not text.startswith("/") and scheme not in ("", "file")):
         raise Invalid("documentUrl must be an http or https URL, or the path of a file")
     if not roots:
         raise Invalid(
             "This server reads no paths: upload the file. LIGHTWELL_INGEST_ROOTS opens folders"
         )
-    path = Path(unquote(parts.path) if parts.scheme else text)
     try:
+        path = Path(unquote(urlsplit(text).path) if scheme == "file" else text)
         found = path.resolve()
         root = next(
             (each for each in (root.resolve() for root in roots) if found.is_relative_to(each)),

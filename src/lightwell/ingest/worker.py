@@ -285,6 +285,8 @@ async def _heartbeat(context: IngestContext) -> None:
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:
     try:
-        await asyncio.wait_for(stop.wait(), seconds)
+        # Not `wait_for`: in Python 3.11 it forgets a cancellation that comes together with the event.
+        async with asyncio.timeout(seconds):
+            await stop.wait()
     except TimeoutError:
         return

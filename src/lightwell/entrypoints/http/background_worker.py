@@ -99,7 +99,9 @@ class BackgroundWorker:
     async def _wait(self) -> None:
         """Wait until there may be something to do."""
         try:
-            await asyncio.wait_for(self.projects.has_work.wait(), _POLL_SECONDS)
+            # Not `wait_for`: in Python 3.11 it forgets a cancellation that comes together with the event.
+            async with asyncio.timeout(_POLL_SECONDS):
+                await self.projects.has_work.wait()
         except TimeoutError:
             return
 

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.ids import ChunkId
+from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Caller, Curating, Deleting, Reading
 from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.entrypoints.http.usage import add_usage_headers
@@ -110,6 +111,8 @@ async def _delete(caller: Caller, body: DeletionBody, response: Response) -> Del
     if body.hard and not caller.allows(Scope.ADMIN):
         raise Forbidden("A hard deletion needs a key with the scope admin")
     kb = caller.knowledge_base
+    for each in body.document_ids:
+        require_text(each, "The document's id")
     with record_usage() as log:
         deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
     add_usage_headers(response, log.summary)

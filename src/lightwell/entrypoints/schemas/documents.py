@@ -128,7 +128,8 @@ class DeletionBody(Schema):
     """Documents to delete: all of them, or none where one does not exist."""
 
     document_ids: Annotated[
-        list[Annotated[str, Field(max_length=2000)]], Field(min_length=1, max_length=1000)
+        list[Annotated[str, Field(max_length=2000)]],
+        Field(min_length=1, max_length=1000, examples=[["019f0000-0000-7000-8000-000000000000"]]),
     ]
     hard: Annotated[
         bool, Field(description="Leave no tombstone, so that not even names remain.")

@@ -135,6 +135,7 @@ _SHOW = f"""
 SELECT {_COLUMNS} FROM source_documents
 WHERE class_id = ANY(%(classes)s) AND NOT is_deleted
   AND (document_id::text = %(name)s OR global_ref = %(name)s OR source_url = %(name)s)
+ORDER BY document_id LIMIT 1
 """  # noqa: S608 - only our own column names
 
 _PUBLISHED = """
