@@ -83,6 +83,10 @@ class Settings(ServerSettings):
         default="",
         description="More names by which clients reach the server, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; other names are refused by `/mcp`, and by a server that listens on this machine only.",
     )
+    metrics_token: SecretStr | None = Field(
+        default=None,
+        description="Bearer token with which monitoring reads `/metrics`; an API key with the scope `admin` may read it, too.",
+    )
     api_key: SecretStr | None = Field(
         default=None,
         description="API key whose access `lightwell mcp` has, instead of the access tags of `--as`; also the key that `ask` and `search` show to a server, instead of a saved one.",

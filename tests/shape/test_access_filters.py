@@ -45,6 +45,7 @@ UNFILTERED = {
     "records/documents/chunks.py:_SAME_HASH": "ingestion reuses the vector of equal text; a vector is a function of the text",
     "records/documents/chunks.py:_PUBLISHED_VECTORS": "ingestion hands vectors to the index, with their classes",
     "records/documents/chunks.py:_CHANGES": "the index follows chunks whose class changed",
+    "records/operations.py:_JOBS": "the server's monitoring counts jobs by state, over all projects",
     "records/answer_streams.py:_FIND": "a stream belongs to one key and its tags, which it compares; all its classes must be visible",
     "records/conversations.py:_OWN": "a conversation belongs to exactly these tags, which it compares",
     "records/conversations.py:cursor": "a conversation belongs to exactly these tags, which it compares",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lightwell.domain.errors import BudgetSpent, ModelRefused
+from lightwell.domain.operations import ModelCalls
 from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summarize_usage
 from lightwell.metering import current_operation, note_usage
 from lightwell.ports import ChatModel, Message, Reply
@@ -20,13 +21,19 @@ _OF_QUESTIONS = frozenset(
 class Meter:
     """Collects the usage of one command's calls; belongs to one event loop. A `budget` of 0 means no budget.
 
-    For each call, `waiting` is entered from the request to the first part of the reply.
+    `totals` counts every call; `usages` lists the first `max_listed`, because a server never ends. For each call, `waiting` is entered from the request to the first part of the reply.
     """
 
     def __init__(
-        self, budget: int = 0, *, waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+        self,
+        budget: int = 0,
+        *,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+        max_listed: int = 1_000_000,
     ) -> None:
         self.usages: list[TokenUsage] = []
+        self.totals: dict[OperationType, ModelCalls] = {}
+        self._max_listed = max_listed
         self.waiting = waiting
         self._budget = budget
         self._reserved = 0
@@ -63,7 +70,10 @@ class Meter:
             output_tokens=output_tokens,
             timestamp=datetime.now(UTC),
         )
-        self.usages.append(usage)
+        one = ModelCalls(calls=1, input_tokens=input_tokens, output_tokens=output_tokens)
+        self.totals[operation] = self.totals.get(operation, ModelCalls()) + one
+        if len(self.usages) < self._max_listed:
+            self.usages.append(usage)
         note_usage(usage)
 
     @asynccontextmanager

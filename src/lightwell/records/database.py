@@ -29,6 +29,7 @@ from psycopg.types.array import ListDumper
 from psycopg_pool import AsyncConnectionPool
 
 from lightwell.domain.errors import Invalid, StoreConflict, StoreFailed
+from lightwell.domain.operations import PoolFigures
 from lightwell.logs import logger
 from lightwell.records.errors import translate_errors
 
@@ -125,6 +126,15 @@ class Database:
         async with self._snapshots, self.session() as connection, connection.transaction():
             await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield connection
+
+    def pool_figures(self) -> PoolFigures:
+        """Return how many connections are open and idle, and how many callers wait for one."""
+        stats = self._pool.get_stats()
+        return PoolFigures(
+            size=stats.get("pool_size", 0),
+            idle=stats.get("pool_available", 0),
+            waiting=stats.get("requests_waiting", 0),
+        )
 
     @asynccontextmanager
     async def _lent(self) -> AsyncGenerator[Connection, None]:
@@ -249,6 +259,12 @@ async def list_pending_migrations(conninfo: str) -> list[str]:
         ) as connection:
             known = await _applied_migrations(connection)
     return [name for name, _ in list_migrations() if name not in known]
+
+
+async def count_pending_migrations(database: Database) -> int:
+    """Return how many migrations an open database lacks: one that was restored meanwhile, for instance."""
+    known = {name for (name,) in await database.rows("SELECT name FROM migrations", {})}
+    return sum(name not in known for name, _ in list_migrations())
 
 
 async def _configure(connection: Connection) -> None:

@@ -35,7 +35,7 @@ def run(
     SIGTERM stops a command as Ctrl-C does: the command closes what it opened. `audited` is the name under which the audit
     log has a line of the command, "" for none.
     """
-    _log(logging.INFO if verbose else logging.WARNING)
+    configure_logging(logging.INFO if verbose else logging.WARNING)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -85,7 +85,8 @@ async def _execute(command: Coroutine[None, None, Report]) -> Report:
     return await task
 
 
-def _log(level: int) -> None:
+def configure_logging(level: int = logging.WARNING) -> None:
+    """Write the log to stderr."""
     import structlog
 
     logging.basicConfig(level=level, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")

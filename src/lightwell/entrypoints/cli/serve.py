@@ -49,13 +49,34 @@ WithDemo = Annotated[
 ]
 
 
-@command(serve, "serve", "lightwell serve", "lightwell serve --port 9000", "lightwell serve --demo")
-async def serve_http(*, host: Host = None, port: Port = None, demo: WithDemo = False) -> Report:
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        max=64,
+        help="Number of processes that share the work; about one for each processor core.",
+    ),
+]
+
+
+@command(
+    serve,
+    "serve",
+    "lightwell serve",
+    "lightwell serve --port 9000 --workers 4",
+    "lightwell serve --demo",
+)
+async def serve_http(
+    *, host: Host = None, port: Port = None, demo: WithDemo = False, workers: Workers = 1
+) -> Report:
     """Serve questions over HTTP until SIGINT (Ctrl-C) or SIGTERM.
 
     Every request needs an API key: `lightwell keys create`. The server listens on this machine only, unless --host or
     LIGHTWELL_HTTP_HOST names another address. `/docs` describes the interface.
     """
+    from lightwell.entrypoints.cli.serve_workers import serve_in_workers
     from lightwell.entrypoints.http import serving as http_server
     from lightwell.entrypoints.http.app import create_app
     from lightwell.entrypoints.http.browsers import LOOPBACK
@@ -69,10 +90,17 @@ async def serve_http(*, host: Host = None, port: Port = None, demo: WithDemo = F
         url = "http://{}:{}".format(*listening.getsockname()[:2])
         if demo:
             await _prepare_demo(chosen, url)
-        errors_console().print(Text(f"Listening on {url}; Ctrl-C stops."))
-        if chosen.http_host not in LOOPBACK:
-            errors_console().print(Text(_UNENCRYPTED))
-        await http_server.serve(create_app(chosen), listening)
+
+        def announce() -> None:
+            errors_console().print(Text(f"Listening on {url}; Ctrl-C stops."))
+            if chosen.http_host not in LOOPBACK:
+                errors_console().print(Text(_UNENCRYPTED))
+
+        if workers > 1:
+            await serve_in_workers(chosen, listening, workers, announce)
+        else:
+            announce()
+            await http_server.serve(create_app(chosen), listening)
     return Report(document={"stopped": True}, text=Text("Stopped."))
 
 

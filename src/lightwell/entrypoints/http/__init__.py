@@ -18,8 +18,10 @@
 | `jobs` | jobs and their progress |
 | `background_worker` | the worker in this process |
 | `projects` | the projects of a process, each opened once |
+| `request_ids` | the id of each request, in its response and its log lines |
 | `serving` | serves the application until a signal |
 | `openai_api` | what clients of OpenAI need: models and chat completions |
 | `mcp` | the tools of the Model Context Protocol at `/mcp` |
+| `metrics` | figures for Prometheus, summed over all processes |
 | `health` | is the process alive, and can it answer? |
 """

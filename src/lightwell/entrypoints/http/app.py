@@ -20,6 +20,7 @@ from lightwell.entrypoints.http import (
     health,
     jobs,
     mcp,
+    metrics,
     oauth_metadata,
     openai_api,
     query_streams,
@@ -34,6 +35,7 @@ from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import (
     delete_project_of,
@@ -45,6 +47,7 @@ from lightwell.wiring import (
 
 _ROUTES = (
     health,
+    metrics,
     questions,
     query_streams,
     conversations,
@@ -68,7 +71,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
-        async with open_resources(settings) as resources:
+        meter = Meter(settings.token_budget, max_listed=0)
+        async with open_resources(settings, meter) as resources:
             app.state.projects = Projects(
                 keys=ApiKeys(database=resources.database, tenant=settings.tenant),
                 home=settings.project,
@@ -76,6 +80,7 @@ def create_app(settings: Settings) -> FastAPI:
                 delete_by_name=partial(delete_project_of, resources),
                 list_waiting=partial(list_waiting_projects, resources),
             )
+            app.state.readiness = health.ReadinessCheck(resources)
             app.state.intake = make_intake(settings)
             app.state.upload_limits = UploadLimits(
                 request_bytes=settings.http_upload_bytes, file_bytes=settings.max_file_bytes
@@ -85,6 +90,9 @@ def create_app(settings: Settings) -> FastAPI:
                 app.state.mcp = await stack.enter_async_context(mcp.open_manager(settings))
                 app.state.credentials = await stack.enter_async_context(
                     open_credentials(settings, resources.database)
+                )
+                app.state.reporter = await stack.enter_async_context(
+                    metrics.open_reporter(resources)
                 )
                 if settings.http_worker:
                     await stack.enter_async_context(work_in_background(app.state.projects))

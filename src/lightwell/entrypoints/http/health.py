@@ -1,19 +1,26 @@
 """Whether the process is alive, and whether it can answer. Neither needs a key, and neither tells of documents."""
 
+import asyncio
+from dataclasses import dataclass, field
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 
-from lightwell.domain.errors import StoreFailed
-from lightwell.entrypoints.http.authentication import projects_of
-from lightwell.entrypoints.http.projects import Projects
+from lightwell.domain.errors import ModelFailed, StoreFailed
+from lightwell.records.database import count_pending_migrations
+from lightwell.records.disk import full_disk_message, log_size
+from lightwell.wiring import Resources
 
 router = APIRouter(prefix="/health", tags=["health"])
 
+_OK, _FAILED = "ok", "failed"
+_MODEL_SECONDS = 30.0
+"""How long the last check of the embedding model holds: an endpoint may cost money."""
+
 
 class Liveness(BaseModel):
-    status: str = "ok"
+    status: str = _OK
 
 
 class Readiness(BaseModel):
@@ -21,6 +28,64 @@ class Readiness(BaseModel):
 
     status: str
     components: dict[str, str]
+
+
+@dataclass(slots=True)
+class ReadinessCheck:
+    """Checks the components of a process; the embedding model at most every thirty seconds."""
+
+    resources: Resources
+    checked_at: float = field(default=float("-inf"))
+    embedder: str = _OK
+    logged: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.logged = log_size(self.resources.settings.data)
+
+    async def components(self) -> dict[str, str]:
+        """Return each component with `ok`, `failed`, or what is wrong in two words."""
+        return {
+            "database": await self._database(),
+            "migrations": await self._migrations(),
+            "embedder": await self._embedder(),
+            "disk": await asyncio.to_thread(self._disk),
+        }
+
+    async def _database(self) -> str:
+        try:
+            await self.resources.database.now()
+        except StoreFailed:
+            return _FAILED
+        return _OK
+
+    async def _migrations(self) -> str:
+        try:
+            pending = await count_pending_migrations(self.resources.database)
+        except StoreFailed:
+            return _FAILED
+        return f"{pending} pending" if pending else _OK
+
+    async def _embedder(self) -> str:
+        now = asyncio.get_running_loop().time()
+        if now - self.checked_at > _MODEL_SECONDS:
+            self.checked_at = now
+            try:
+                await self.resources.embedder.embed_query("ready")
+                self.embedder = _OK
+            except ModelFailed:
+                self.embedder = _FAILED
+        return self.embedder
+
+    def _disk(self) -> str:
+        settings = self.resources.settings
+        if settings.database_url is not None:
+            return _OK
+        return "full" if full_disk_message(settings.data, self.logged) else _OK
+
+
+def check_of(request: Request) -> ReadinessCheck:
+    """Return the check of this process."""
+    return request.app.state.readiness
 
 
 @router.get("/live")
@@ -31,12 +96,11 @@ async def live() -> Liveness:
 
 @router.get("/ready", responses={503: {"model": Readiness}})
 async def ready(
-    response: Response, projects: Annotated[Projects, Depends(projects_of)]
+    response: Response, check: Annotated[ReadinessCheck, Depends(check_of)]
 ) -> Readiness:
-    """Say whether questions can be answered; 503 where they cannot."""
-    try:
-        await projects.keys.database.now()
-    except StoreFailed:
+    """Say whether questions can be answered, and which component fails; 503 where they cannot."""
+    components = await check.components()
+    working = all(state == _OK for state in components.values())
+    if not working:
         response.status_code = 503
-        return Readiness(status="unavailable", components={"database": "failed"})
-    return Readiness(status="ok", components={"database": "ok"})
+    return Readiness(status=_OK if working else "unavailable", components=components)

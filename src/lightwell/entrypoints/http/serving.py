@@ -13,6 +13,9 @@ GRACE_SECONDS = 10
 """How long requests under way may take to end after the first signal."""
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
 class _Server(uvicorn.Server):
     """A server that leaves signals to `serve`: its own handlers would run beside those of the event loop."""
 
@@ -23,6 +26,31 @@ class _Server(uvicorn.Server):
 
 async def serve(app: FastAPI, listening: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; requests under way are answered first. A second signal ends it at once."""
+    server = _make_server(app)
+    for each in _SIGNALS:
+        asyncio.get_running_loop().add_signal_handler(each, _stop, server)
+    await _run(server, app, listening)
+
+
+async def serve_worker(app: FastAPI, listening: socket.socket, orphaned: int | None) -> None:
+    """Serve until SIGTERM, or until the parent process ends, whose file descriptor `orphaned` is then readable."""
+    server, loop = _make_server(app), asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, _stop, server)
+    if orphaned is not None:
+        loop.add_reader(orphaned, _stop_as_orphan, server, orphaned)
+    await _run(server, app, listening)
+
+
+@contextmanager
+def stop_signals() -> Generator[asyncio.Event, None, None]:
+    """Yield an event that the first SIGINT or SIGTERM sets."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for each in _SIGNALS:
+        loop.add_signal_handler(each, stop.set)
+    yield stop
+
+
+def _make_server(app: FastAPI) -> _Server:
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -31,14 +59,20 @@ async def serve(app: FastAPI, listening: socket.socket) -> None:
         timeout_graceful_shutdown=GRACE_SECONDS,
         lifespan="off",
     )
-    server = _Server(config)
+    return _Server(config)
 
-    def stop() -> None:
-        server.force_exit = server.should_exit
-        server.should_exit = True
 
-    for each in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(each, stop)
+async def _run(server: _Server, app: FastAPI, listening: socket.socket) -> None:
     # Not by uvicorn, which would answer an error of ours with a traceback.
     async with app.router.lifespan_context(app):
         await server.serve(sockets=[listening])
+
+
+def _stop(server: _Server) -> None:
+    server.force_exit = server.should_exit
+    server.should_exit = True
+
+
+def _stop_as_orphan(server: _Server, orphaned: int) -> None:
+    asyncio.get_running_loop().remove_reader(orphaned)
+    server.should_exit = True

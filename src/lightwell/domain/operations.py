@@ -1,0 +1,56 @@
+"""Figures about a server at work, for those who operate it. They hold no text, no names and no access tags."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lightwell.domain.jobs import JobState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalls:
+    """Calls of models for one kind of work, with their tokens."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def __add__(self, other: "ModelCalls") -> "ModelCalls":
+        return ModelCalls(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolFigures:
+    """Connections to the database: open ones, idle ones among them, and callers that wait for one."""
+
+    size: int = 0
+    idle: int = 0
+    waiting: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessFigures:
+    """What processes counted since they started: model calls by operation, and their pools now."""
+
+    model_calls: Mapping[str, ModelCalls]
+    pool: PoolFigures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionFigures:
+    """Questions of the last minutes: with and without citations, and the seconds that the steps of retrieval took in sum."""
+
+    cited: int
+    uncited: int
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueFigures:
+    """Jobs by state, finished ones of the last day only, and how long the oldest queued job has waited, in seconds."""
+
+    jobs: Mapping[JobState, int]
+    oldest_seconds: float

@@ -1,0 +1,170 @@
+"""`/metrics` in the text form of Prometheus: sums over all processes that share the database, so that any may be asked.
+
+Labels are operations, states and steps, never a text, a name or an access tag.
+"""
+
+import asyncio
+import hmac
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.security import HTTPAuthorizationCredentials
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import StoreFailed
+from lightwell.domain.ids import new_id
+from lightwell.domain.operations import ProcessFigures, QuestionFigures, QueueFigures
+from lightwell.entrypoints.http.authentication import (
+    authenticate,
+    bearer_credentials,
+    credentials_of,
+    projects_of,
+)
+from lightwell.entrypoints.http.problems import Forbidden
+from lightwell.logs import logger
+from lightwell.records import operations
+from lightwell.wiring import Resources
+
+_SECONDS = 15.0
+_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+_log = logger(__name__)
+
+router = APIRouter(tags=["operations"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessReporter:
+    """Writes what this process has counted to the database, where any process finds it."""
+
+    resources: Resources
+    process: UUID
+
+    async def write(self) -> None:
+        resources = self.resources
+        figures = ProcessFigures(
+            model_calls={each.value: calls for each, calls in resources.meter.totals.items()},
+            pool=resources.database.pool_figures(),
+        )
+        await operations.write_process(resources.database, self.process, figures)
+
+    async def run(self) -> None:
+        """Write every few seconds; a failure is reported and tried again."""
+        while True:
+            await asyncio.sleep(_SECONDS)
+            try:
+                await self.write()
+            except StoreFailed as error:
+                _log.warning("the figures of this process were not stored", error=error.code)
+
+
+@asynccontextmanager
+async def open_reporter(resources: Resources) -> AsyncGenerator[ProcessReporter]:
+    """Report this process's figures until the block ends."""
+    reporter = ProcessReporter(resources=resources, process=new_id())
+    running = asyncio.create_task(reporter.run())
+    try:
+        yield reporter
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def require_monitoring(
+    request: Request,
+    shown: Annotated[HTTPAuthorizationCredentials | None, Depends(bearer_credentials)],
+) -> None:
+    """Let the monitoring token in, and administrators of the server's own project; raise `Unauthenticated`, `Forbidden`."""
+    projects = projects_of(request)
+    token = request.app.state.reporter.resources.settings.metrics_token
+    if token is not None and shown is not None:
+        given, known = shown.credentials.encode(), token.get_secret_value().encode()
+        if hmac.compare_digest(given, known):
+            return
+    principal = await authenticate(request, credentials_of(request), shown)
+    if not principal.allows(Scope.ADMIN) or principal.project != projects.home:
+        raise Forbidden(
+            f"This needs LIGHTWELL_METRICS_TOKEN, or a key of the project {projects.home!r} with the scope admin"
+        )
+
+
+@router.get(
+    "/metrics", dependencies=[Depends(require_monitoring)], response_class=Response, status_code=200
+)
+async def show_metrics(request: Request) -> Response:
+    """Return figures for Prometheus: questions, model calls and tokens, jobs, the queue and connections."""
+    reporter: ProcessReporter = request.app.state.reporter
+    database = reporter.resources.database
+    await reporter.write()
+    families = [
+        *_question_metrics(await operations.recent_questions(database)),
+        *_queue_metrics(await operations.queue(database)),
+        *_process_metrics(await operations.sum_processes(database)),
+    ]
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Families(families))
+    return Response(generate_latest(registry), media_type=_CONTENT_TYPE)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Families:
+    """What Prometheus's library collects."""
+
+    families: Sequence[Metric]
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self.families
+
+
+def _question_metrics(found: QuestionFigures) -> list[Metric]:
+    questions = GaugeMetricFamily(
+        "lightwell_recent_questions", "Questions of the last five minutes.", labels=["outcome"]
+    )
+    questions.add_metric(["cited"], found.cited)
+    questions.add_metric(["uncited"], found.uncited)
+    seconds = GaugeMetricFamily(
+        "lightwell_recent_question_seconds",
+        "Seconds that the questions of the last five minutes took in sum, by step.",
+        labels=["step"],
+    )
+    for step, took in found.seconds.items():
+        seconds.add_metric([step], took)
+    return [questions, seconds]
+
+
+def _queue_metrics(found: QueueFigures) -> list[Metric]:
+    jobs = GaugeMetricFamily(
+        "lightwell_jobs", "Jobs by state; finished ones of the last day.", labels=["state"]
+    )
+    for state, count in found.jobs.items():
+        jobs.add_metric([state.value], count)
+    oldest = GaugeMetricFamily(
+        "lightwell_queue_age_seconds", "How long the oldest queued job has waited."
+    )
+    oldest.add_metric([], found.oldest_seconds)
+    return [jobs, oldest]
+
+
+def _process_metrics(found: ProcessFigures) -> list[Metric]:
+    calls = CounterMetricFamily("lightwell_model_calls", "Calls of models.", labels=["operation"])
+    tokens = CounterMetricFamily(
+        "lightwell_model_tokens", "Tokens of models.", labels=["operation", "direction"]
+    )
+    for operation, each in found.model_calls.items():
+        calls.add_metric([operation], each.calls)
+        tokens.add_metric([operation, "input"], each.input_tokens)
+        tokens.add_metric([operation, "output"], each.output_tokens)
+    pool = GaugeMetricFamily(
+        "lightwell_database_connections", "Connections of the pools.", labels=["state"]
+    )
+    pool.add_metric(["idle"], found.pool.idle)
+    pool.add_metric(["used"], found.pool.size - found.pool.idle)
+    waiting = GaugeMetricFamily("lightwell_database_waiting", "Callers that wait for a connection.")
+    waiting.add_metric([], found.pool.waiting)
+    return [calls, tokens, pool, waiting]

@@ -1,0 +1,189 @@
+"""Operating a server: metrics, readiness, request ids in the log, several processes."""
+
+import asyncio
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+import pytest_asyncio
+import structlog
+from fastapi import FastAPI
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import ModelFailed
+from lightwell.entrypoints.http.app import create_app
+from lightwell.entrypoints.http.health import ReadinessCheck
+from lightwell.knowledge_base.principals import Principals
+from lightwell.logs import logger
+from lightwell.settings import Settings
+from lightwell.testing.endpoint import FakeEndpoint
+from lightwell.testing.sources import InMemorySource, make_document
+from tests.conftest import Databases
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
+QUESTION = {"query": "What discount does Nordwind receive?"}
+TOKEN = "monitoring-token"  # noqa: S105
+
+
+@dataclass(frozen=True)
+class Site:
+    app: FastAPI
+    url: str
+    client: httpx.AsyncClient
+
+    async def headers(self, scope: Scope, project: str = "default") -> dict[str, str]:
+        keys = self.app.state.projects.keys
+        _, token = await keys.create(project, "test", scopes=(scope,), tags=("team:sales",))
+        return {"Authorization": f"Bearer {token.text}"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(databases: Databases) -> AsyncIterator[Site]:
+    model = FakeEndpoint()
+    with databases.lent() as url, model.running() as endpoint:
+        settings = Settings(
+            database_url=url,  # pyright: ignore[reportArgumentType]
+            metrics_token=TOKEN,  # pyright: ignore[reportArgumentType]
+            chat_url=endpoint.base_url,
+            chat_model="fake",
+        )
+        app = create_app(settings)
+        source = InMemorySource(documents=(make_document("contract.md", DISCOUNT, ["team:sales"]),))
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+        ):
+            await (await app.state.projects.open("default")).ingest(source)
+            yield Site(app=app, url=url, client=client)
+
+
+async def test_metrics_count_and_name_nothing(site: Site) -> None:
+    reading = await site.headers(Scope.READ)
+    assert (await site.client.post("/v1/query", json=QUESTION, headers=reading)).status_code == 200
+    reply = await site.client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert reply.headers["content-type"].startswith("text/plain")
+    found = dict(re.findall(r"^(\w+(?:\{.*\})?) (\S+)$", reply.text, re.M))
+    assert float(found['lightwell_recent_questions{outcome="cited"}']) == 1
+    assert float(found['lightwell_recent_question_seconds{step="total"}']) > 0
+    assert float(found['lightwell_model_calls_total{operation="QUERY"}']) >= 1
+    assert float(found['lightwell_jobs{state="complete"}']) == 1
+    assert float(found["lightwell_queue_age_seconds"]) == 0
+    assert float(found['lightwell_database_connections{state="idle"}']) >= 1
+    assert not re.search("Nordwind|sales|contract|default|test", reply.text)
+
+
+async def test_metrics_are_for_administrators_of_the_server_and_its_monitoring(site: Site) -> None:
+    cases = [
+        ({}, 401),
+        ({"Authorization": f"Bearer {TOKEN}x"}, 401),
+        (await site.headers(Scope.READ), 403),
+        (await site.headers(Scope.ADMIN, "other"), 403),
+        (await site.headers(Scope.ADMIN), 200),
+    ]
+    for headers, status in cases:
+        assert (await site.client.get("/metrics", headers=headers)).status_code == status
+
+
+async def test_readiness_names_the_component_that_fails(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    works = {"database": "ok", "migrations": "ok", "embedder": "ok", "disk": "ok"}
+    reply = await site.client.get("/health/ready")
+    assert (reply.status_code, reply.json()["components"]) == (200, works)
+    check: ReadinessCheck = site.app.state.readiness
+
+    async def refuse(_embedder: object, _text: str) -> None:
+        raise ModelFailed("no")
+
+    monkeypatch.setattr(type(check.resources.embedder), "embed_query", refuse)
+    monkeypatch.setattr(check, "checked_at", float("-inf"))
+    with psycopg.connect(site.url, autocommit=True) as connection:
+        connection.execute("UPDATE migrations SET name = 'x' WHERE name = '0030_api_keys'")
+        reply = await site.client.get("/health/ready")
+        connection.execute("UPDATE migrations SET name = '0030_api_keys' WHERE name = 'x'")
+    monkeypatch.setattr(check, "embedder", "ok")
+    assert reply.status_code == 503
+    assert reply.json()["components"] == works | {"migrations": "1 pending", "embedder": "failed"}
+
+
+async def test_every_log_line_of_a_request_has_its_id(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.StringIO()
+    structlog.configure(logger_factory=lambda *_: structlog.PrintLogger(written))
+
+    async def noting(_principals: object, _text: str) -> None:
+        logger("test").warning("noted")
+
+    monkeypatch.setattr(Principals, "of_key", noting)
+    headers = {"Authorization": "Bearer lw_x"}
+    replies = [await site.client.get("/v1/models", headers=headers) for _ in range(2)]
+    ids = [each.headers["x-request-id"] for each in replies]
+    lines = written.getvalue().splitlines()
+    assert len(set(ids)) == len(lines) == 2
+    assert all(own in line for own, line in zip(ids, lines, strict=True))
+
+
+@contextmanager
+def serving(home: Path, url: str) -> Generator[tuple[subprocess.Popen[str], str]]:
+    """Run `lightwell serve` with two workers and yield it with its URL."""
+    program = [sys.executable, "-c", "from lightwell.entrypoints.cli import main; main()"]
+    with subprocess.Popen(
+        [*program, "serve", "--port", "0", "--workers", "2"],
+        cwd=home,
+        env={"LIGHTWELL_DATABASE_URL": url, "PATH": os.environ["PATH"]},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            match = re.search(r"http://\S+:\d+", process.stderr.readline())
+            assert match
+            yield process, match[0]
+        finally:
+            process.kill()
+
+
+def children(process: int) -> set[int]:
+    """Return the server processes that this process has started."""
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return {
+        int(each) for each in listed if b"spawn_main" in Path(f"/proc/{each}/cmdline").read_bytes()
+    }
+
+
+async def test_two_workers_share_a_socket_replace_a_dead_one_and_end_with_their_parent(
+    site: Site, tmp_path: Path
+) -> None:
+    headers = await site.headers(Scope.READ)
+    with serving(tmp_path, site.url) as (process, url):
+        async with httpx.AsyncClient(timeout=60) as client:
+            reply = await client.post(f"{url}/v1/query", json=QUESTION, headers=headers)
+            assert DISCOUNT in reply.json()["answer"]
+            first = children(process.pid)
+            assert len(first) == 2
+            killed = min(first)
+            os.kill(killed, signal.SIGKILL)
+            while len(now := children(process.pid) - {killed}) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
+            assert (await client.get(f"{url}/health/live")).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        _, said = await asyncio.to_thread(process.communicate, timeout=60)
+        assert process.returncode == 0
+        assert "is replaced" in said
+        for each in now:
+            with pytest.raises(ProcessLookupError):
+                os.kill(each, 0)
