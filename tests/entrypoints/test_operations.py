@@ -63,7 +63,9 @@ async def site(databases: Databases) -> AsyncIterator[Site]:
         source = InMemorySource(documents=(make_document("contract.md", DISCOUNT, ["team:sales"]),))
         async with (
             app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client,
+            httpx.AsyncClient(
+                transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8000"
+            ) as client,
         ):
             await (await app.state.projects.open("default")).ingest(source)
             yield Site(app=app, url=url, client=client)
