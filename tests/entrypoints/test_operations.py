@@ -87,7 +87,7 @@ async def test_metrics_count_and_name_nothing(site: Site) -> None:
 
 
 async def test_metrics_are_for_administrators_of_the_server_and_its_monitoring(site: Site) -> None:
-    cases = [
+    cases: list[tuple[dict[str, str], int]] = [
         ({}, 401),
         ({"Authorization": f"Bearer {TOKEN}x"}, 401),
         (await site.headers(Scope.READ), 403),
