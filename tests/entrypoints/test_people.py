@@ -1,4 +1,4 @@
-"""`people`, `groups` and `keys` on the command line: row S2.3."""
+"""`people`, `groups` and `keys` on the command line: row S2.3; and a server with wrong settings about identity."""
 
 import json
 from pathlib import Path
@@ -84,3 +84,13 @@ def test_without_its_audit_log_a_command_changes_nothing(
     monkeypatch.setenv("LIGHTWELL_AUDIT_LOG", "-")
     assert run("people", "list")["people"] == []
     assert run("people", "add", "a@b")["email"] == "a@b"  # stdout has one document
+
+
+def test_a_server_that_cannot_start_says_why_in_one_line(
+    audit: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIGHTWELL_OIDC_ISSUER", "https://login.halden.example")
+    result = CliRunner().invoke(app, ["serve", "--port", "0"])
+    assert result.exit_code == Exit.INVALID
+    *_, last = result.stderr.splitlines()
+    assert last == "Error: An OIDC issuer needs an audience: LIGHTWELL_OIDC_AUDIENCE"

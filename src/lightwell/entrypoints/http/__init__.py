@@ -1,9 +1,12 @@
-"""The HTTP server. A request goes: `authentication` (whose key?) → a route → the knowledge base → `schemas`.
+"""The HTTP server. A request goes: `authentication` (who asks?) → a route → the knowledge base → `schemas`.
 
 | module | what it holds |
 |---|---|
 | `app` | `create_app`: the routes on opened resources; what a process opens and closes |
-| `authentication` | from an API key to the caller: project, scopes, reader |
+| `authentication` | from what a client shows to the caller: project, scopes, reader |
+| `credentials` | which credentials are accepted, and how often: keys, tokens (`oidc`), limits (`failed_logins`) |
+| `audit` | a line of the audit log for each request |
+| `browsers` | which web pages may call, and which names the server has |
 | `problems` | every error as a problem document (RFC 9457) |
 | `openapi` | the OpenAPI document, with the problems of every operation |
 | `questions` | questions: an answer, statements, passages, keywords, briefs, candidates |
@@ -17,6 +20,8 @@
 | `documents`, `uploads` | documents: read, change who sees them, delete; take new ones (`multipart` reads forms) |
 | `jobs` | jobs and their progress |
 | `background_worker` | the worker in this process |
+| `administration`, `directory` | projects, keys, why somebody sees a document; people and groups |
+| `oauth_metadata` | where clients of MCP get a token |
 | `projects` | the projects of a process, each opened once |
 | `request_ids` | the id of each request, in its response and its log lines |
 | `serving` | serves the application until a signal |
