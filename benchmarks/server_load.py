@@ -1,0 +1,265 @@
+"""How many questions a second the HTTP server answers, and how long one waits, as clients become more.
+
+`python -m benchmarks server_load [--documents 800] [--seconds 15] [--clients 1,16,64] [--ingest 1000]`
+
+The server is a process of its own, `lightwell serve`; `wrk` sends questions over connections that stay open. A stand-in for the chat
+model replies at once, or after a second, with the first sentence that it is shown; `extracts` are answers without a model. Embeddings
+are the bundled model's, and so is what reranks. Then as many clients as streams are open at once, and questions while documents
+are ingested. `wrk`, the stand-in and the server share the machine's cores.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import httpx
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.growth import TAGS, document
+from lightwell.client import AsyncClient, ServerError
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.documents import NewDocument
+from lightwell.knowledge_base.api_keys import ApiKeys
+from lightwell.settings import Settings
+from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
+from lightwell.testing.sources import InMemorySource
+from lightwell.wiring import open_knowledge_base
+from lightwell.wiring.database import open_database
+
+QUESTIONS = 200
+STREAMS = 200
+
+_SCRIPT = """
+local questions = {}
+for line in io.lines(os.getenv("QUESTIONS")) do questions[#questions + 1] = line end
+local next = 0
+wrk.method = "POST"
+wrk.headers["Content-Type"] = "application/json"
+wrk.headers["Authorization"] = "Bearer " .. os.getenv("KEY")
+request = function()
+  next = next % #questions + 1
+  return wrk.format(nil, nil, nil, questions[next])
+end
+done = function(summary, latency, requests)
+  local failed = summary.errors.status + summary.errors.timeout + summary.errors.read + summary.errors.connect
+  io.write(string.format("RESULT %d %d %d %d %d\\n", summary.requests, summary.duration,
+    latency:percentile(50), latency:percentile(95), failed))
+end
+"""
+
+_PASSAGE = re.compile(r"^\[(\d+)\]\n(~{3,})\n(.*?)\n\2$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A running server: where it listens, a key for all documents, and its process."""
+
+    url: str
+    key: str
+    process: psutil.Process
+
+    @property
+    def megabytes(self) -> float:
+        """The resident memory of the server, without its database."""
+        return self.process.memory_info().rss / 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """What one run of `wrk` saw; times in milliseconds."""
+
+    per_second: float
+    p50: float
+    p95: float
+    failed: int
+
+
+def quote_first(body: Body) -> str:
+    """Reply with the first sentence of the first passage."""
+    sent = cast("Sequence[Mapping[str, str]]", body["messages"])[-1]["content"]
+    passage = _PASSAGE.search(sent)
+    if passage is None:
+        return json.dumps({"answerable": False, "sentences": []})
+    sentence = passage[3].strip().split(". ")[0].splitlines()[-1].rstrip(".") + "."
+    cited = {"text": sentence, "citations": [int(passage[1])]}
+    return json.dumps({"answerable": True, "sentences": [cited]})
+
+
+def questions(documents: Sequence[NewDocument]) -> list[str]:
+    """Return questions in words of the documents' sentences."""
+    source = random.Random(11)
+    asked: list[str] = []
+    for each in source.sample(list(documents), min(QUESTIONS, len(documents))):
+        text = each.content.decode()
+        words = source.choice(text.split(". ")).split()
+        asked.append(f"What about {' '.join(source.sample(words, min(4, len(words))))}?")
+    return asked
+
+
+@contextmanager
+def serving(settings: Settings, key: str, chat: FakeEndpoint | None) -> Generator[Served]:
+    """Run `lightwell serve` on these settings until the block ends."""
+    own = {
+        "LIGHTWELL_DATA": str(settings.data),
+        "LIGHTWELL_HTTP_PORT": "0",
+        "LIGHTWELL_KEY_REQUESTS_PER_MINUTE": "0",
+        "LIGHTWELL_TENANT_REQUESTS_PER_MINUTE": "0",
+    }
+    if chat is not None:
+        own |= {"LIGHTWELL_CHAT_URL": chat.base_url, "LIGHTWELL_CHAT_MODEL": "stand-in"}
+    command = [str(Path(sys.executable).with_name("lightwell")), "serve"]
+    with subprocess.Popen(
+        command, env=os.environ | own, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            url = ""
+            while not url:
+                line = process.stderr.readline()
+                if not line:
+                    raise SystemExit("the server did not start")
+                url = next(iter(re.findall(r"http://\S+?(?=;)", line)), "")
+            yield Served(url=url, key=key, process=psutil.Process(process.pid))
+        finally:
+            process.terminate()
+
+
+def measure(served: Served, folder: Path, *, clients: int, seconds: int) -> Load:
+    """Let `wrk` ask with so many clients at once."""
+    script = folder / "ask.lua"
+    script.write_text(_SCRIPT)
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds}s", "--timeout", "60s", "-s", str(script)]
+    ended = subprocess.run(
+        [*command, f"{served.url}/v1/query"],
+        env=os.environ | {"KEY": served.key, "QUESTIONS": str(folder / "questions.jsonl")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    found = re.search(r"RESULT (\d+) (\d+) (\d+) (\d+) (\d+)", ended.stdout)
+    if found is None:
+        raise SystemExit(f"wrk said: {ended.stdout}")
+    count, microseconds, p50, p95, failed = (int(each) for each in found.groups())
+    return Load(
+        per_second=count / microseconds * 1e6, p50=p50 / 1000, p95=p95 / 1000, failed=failed
+    )
+
+
+async def stream_at_once(served: Served, asked: Sequence[str], count: int) -> tuple[int, float]:
+    """Open so many streams at once; return how many were answered to the end, and the seconds that it took."""
+    http = httpx.AsyncClient(
+        timeout=300, limits=httpx.Limits(max_connections=count, max_keepalive_connections=count)
+    )
+
+    async def one(question: str) -> bool:
+        last = None
+        try:
+            async for event in client.stream(question):
+                last = event
+        except ServerError:
+            return False
+        return last is not None and last.type.value == "done"
+
+    began = time.perf_counter()
+    async with AsyncClient(served.url, api_key=served.key, http=http) as client:
+        done = await asyncio.gather(*(one(asked[at % len(asked)]) for at in range(count)))
+    return sum(done), time.perf_counter() - began
+
+
+async def prepare(settings: Settings, documents: Sequence[NewDocument]) -> str:
+    """Ingest the documents, and return a key that sees them all."""
+    async with open_knowledge_base(settings) as kb:
+        await kb.ingest(InMemorySource(documents=tuple(documents)))
+    async with open_database(settings) as database:
+        keys = ApiKeys(database=database, tenant=settings.tenant)
+        _, token = await keys.create("default", "load", scopes=(Scope.READ,), tags=TAGS)
+    return token.text
+
+
+async def ingest_more(settings: Settings, first: int, count: int) -> None:
+    """Ingest so many more documents."""
+    async with open_knowledge_base(settings) as kb:
+        known_and_new = tuple(document(number) for number in range(first + count))
+        await kb.ingest(InMemorySource(documents=known_and_new))
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks server_load", description=__doc__)
+    parser.add_argument("--documents", type=int, default=800)
+    parser.add_argument("--seconds", type=int, default=15)
+    parser.add_argument("--clients", default="1,16,64")
+    parser.add_argument("--ingest", type=int, default=1000, help="documents; 0 leaves it out")
+    given = parser.parse_args(arguments)
+    if shutil.which("wrk") is None:
+        sys.exit("this benchmark needs wrk: apt-get install wrk")
+    folder = Path(tempfile.mkdtemp(prefix="lightwell-load-"))
+    folder.chmod(0o711)
+    try:
+        _run(given, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _run(given: argparse.Namespace, folder: Path) -> None:
+    settings = Settings(data=folder / "data")
+    documents = [document(number) for number in range(given.documents)]
+    key = asyncio.run(prepare(settings, documents))
+    asked = questions(documents)
+    bodies = (json.dumps({"query": each}) for each in asked)
+    (folder / "questions.jsonl").write_text("\n".join(bodies) + "\n")
+    table = Table("answers by", "clients", "questions/s", "p50 ms", "p95 ms", "failed", "MB")
+    for name, latency in (("extracts", None), ("model, 0 s", 0.0), ("model, 1 s", 1.0)):
+        model = FakeEndpoint(quote_first, behaviour=Behaviour(latency=latency or 0.0))
+        with model.running(), serving(settings, key, None if latency is None else model) as served:
+            measure(served, folder, clients=2, seconds=3)  # models and pool are opened
+            for clients in (int(each) for each in given.clients.split(",")):
+                load = measure(served, folder, clients=clients, seconds=given.seconds)
+                figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}")
+                table.add_row(
+                    name, str(clients), *figures, str(load.failed), f"{served.megabytes:.0f}"
+                )
+            if latency == 0.0:
+                done, seconds = asyncio.run(stream_at_once(served, asked, STREAMS))
+                table.add_row(f"{STREAMS} streams", str(done), "", f"{seconds:.1f} s in all")
+                if given.ingest:
+                    _measure_ingestion(served, settings, given, folder, table)
+    Console(width=120).print(table)
+
+
+def _measure_ingestion(
+    served: Served, settings: Settings, given: argparse.Namespace, folder: Path, table: Table
+) -> None:
+    """Add questions of 16 clients while documents are ingested by a process of their own."""
+    code = (
+        "import asyncio, sys; from pathlib import Path; from benchmarks.server_load import ingest_more;"
+        "from lightwell.settings import Settings;"
+        "asyncio.run(ingest_more(Settings(data=Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])))"
+    )
+    numbers = (str(given.documents), str(given.ingest))
+    command = [sys.executable, "-c", code, str(settings.data), *numbers]
+    with subprocess.Popen(command) as ingesting:
+        load = measure(served, folder, clients=16, seconds=2 * given.seconds)
+        is_busy = ingesting.poll() is None
+        ingesting.terminate()
+    name = "model, 0 s, while ingesting" if is_busy else "... ingestion ended early"
+    figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}", str(load.failed))
+    table.add_row(name, "16", *figures, f"{served.megabytes:.0f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
