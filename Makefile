@@ -6,13 +6,14 @@ export UV_PYTHON_DOWNLOADS ?= never
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo serve test test-long quick test-model check format bench clean
+.PHONY: help demo serve test test-long fuzz quick test-model check format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents, answer three questions"
 	@echo "make serve   serve the example company over HTTP, with API keys to try it"
 	@echo "make test    the whole test suite, in parallel (WORKERS=1 for one after the other)"
 	@echo "make test-long  the suite with twenty times as many generated examples, and five minutes of load"
+	@echo "make fuzz    requests made from the OpenAPI document, many more than in make test"
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
 	@echo "make check   format, lint, types, floors"
@@ -49,6 +50,9 @@ test: .venv/.ready
 test-long: .venv/.ready
 	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough
 	$(RUN) python -m benchmarks load 5
+
+fuzz: .venv/.ready
+	$(RUN) pytest tests/entrypoints/test_http_fuzz.py --hypothesis-profile=thorough
 
 quick: .venv/.ready
 	$(RUN) pytest -q -n 2 tests/unit tests/shape

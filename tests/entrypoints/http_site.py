@@ -1,6 +1,6 @@
 """A server in this process, on a database of its own, and clients with keys."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,11 +46,13 @@ class Site:
         path: str,
         *tags: str,
         scopes: tuple[str, ...] = (Scope.READ,),
+        headers: Mapping[str, str] | None = None,
         **more: Any,
     ) -> httpx.Response:
         """Send a request with a key that has these tags and scopes."""
-        headers = {"Authorization": f"Bearer {await self.key(*tags, scopes=scopes)}"}
-        return await self.client.request(method, path, headers=headers, **more)
+        shown = f"Bearer {await self.key(*tags, scopes=scopes)}"
+        own = {"Authorization": shown, **(headers or {})}
+        return await self.client.request(method, path, headers=own, **more)
 
     async def get(self, path: str, *tags: str, **query: object) -> Any:
         """Return the JSON that a reader with these tags gets; only 200 is expected."""

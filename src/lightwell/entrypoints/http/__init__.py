@@ -8,7 +8,7 @@
 | `audit` | a line of the audit log for each request |
 | `browsers` | which web pages may call, and which names the server has |
 | `problems` | every error as a problem document (RFC 9457) |
-| `openapi` | the OpenAPI document, with the problems of every operation |
+| `openapi`, `examples` | the OpenAPI document, with an example and the problems of every operation |
 | `questions` | questions: an answer, statements, passages, keywords, briefs, candidates |
 | `conversations` | chat, and a person's own conversations |
 | `feedback` | feedback, sessions, logged questions; the figures of a project |

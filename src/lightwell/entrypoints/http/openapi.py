@@ -1,4 +1,4 @@
-"""The OpenAPI document: FastAPI's, with the problem documents that every operation may answer with."""
+"""The OpenAPI document: FastAPI's, with an example of each operation, and the problem documents that it may answer with."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from lightwell.entrypoints.http.audit import AuditTrail
+from lightwell.entrypoints.http.examples import add_examples
 from lightwell.entrypoints.http.problems import CONTENT_TYPE, Problem
 from lightwell.entrypoints.http.request_ids import RequestIds
 
@@ -21,6 +22,10 @@ _OF_PROTECTED_OPERATIONS: Mapping[str, str] = {
     "401": "No valid API key",
     "403": "The key has not the scope",
 }
+_OF_OPERATIONS_WITH_A_BODY: Mapping[str, str] = {
+    "400": "The body is not in the form that its type names",
+}
+_EVENTS = "text/event-stream"
 _SCHEMA = "Problem"
 
 
@@ -33,7 +38,9 @@ class Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            add_problems(super().openapi())
+            document = super().openapi()
+            add_problems(document)
+            add_examples(document)
         return super().openapi()
 
 
@@ -50,11 +57,17 @@ def add_problems(document: dict[str, Any]) -> None:
 
 def _add_to_operation(operation: dict[str, Any]) -> None:
     responses: dict[str, Any] = operation["responses"]
+    for (
+        response
+    ) in responses.values():  # OpenAPI 3.1 has no form for events; they are not one string
+        response.get("content", {}).get(_EVENTS, {}).pop("schema", None)
     if "HTTPValidationError" in str(responses.get("422")):
         del responses["422"]
     problems = dict(_OF_EVERY_OPERATION)
     if "security" in operation:
         problems.update(_OF_PROTECTED_OPERATIONS)
+    if "requestBody" in operation:
+        problems.update(_OF_OPERATIONS_WITH_A_BODY)
     for status, description in sorted(problems.items()):
         schema = {"$ref": f"#/components/schemas/{_SCHEMA}"}
         declared = {"description": description, "content": {CONTENT_TYPE: {"schema": schema}}}

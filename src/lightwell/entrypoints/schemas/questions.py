@@ -92,7 +92,7 @@ class LocatorSchema(Schema):
 class CitationSchema(Schema):
     """A quotation with its document. `id` is the mark in the answer; `highlight` the key sentence in `snippet`."""
 
-    id: str
+    id: Annotated[str, Field(examples=["[1]"])]
     chunk_id: str
     chunk_ref: str
     document_ref: str
@@ -103,7 +103,7 @@ class CitationSchema(Schema):
     source_type: str
     created_at: str
     snippet: str
-    highlight: list[int] | None
+    highlight: Annotated[list[int] | None, Field(examples=[[0, 51]])]
     score: float
     relevance_score: float
     locator: LocatorSchema
@@ -157,7 +157,7 @@ class QueryResponse(Schema):
     relevance: float
     threshold: float
     model: str
-    highlights: list[list[int]]
+    highlights: Annotated[list[list[int]], Field(examples=[[[0, 51]]])]
     citations: list[CitationSchema]
     nearest: list[CitationSchema]
     notes: list[str]

@@ -1,0 +1,422 @@
+"""The law, over HTTP: whatever a caller asks, the reply is that of a server without the documents that the caller may not see.
+
+One server replies to every case three times: before others put documents into it, with these documents and with what
+others made of them, and after they are erased. A route without a case fails `test_every_route_has_a_case`.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from lightwell.domain.access import Reader
+from lightwell.domain.analytics import FeedbackRequest
+from lightwell.domain.graph import ManualEdit
+from lightwell.testing.sources import InMemorySource, make_document
+from tests.conftest import Databases
+from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+OWN, QUIET, BOARD = ("team:a",), ("team:a", "user:quiet"), ("team:board",)
+BOTH = ("team:a", "team:board")
+VISIBLE = (
+    make_document(
+        "v1.md", "Acme Corp ordered pumps from Nordwind in March. Jane Smith signed.", OWN
+    ),
+    make_document("v2.md", "Nordwind AG sells valves in Tarn Valley. Jane Smith left.", OWN),
+    make_document("v3.md", "Jane Smith met Nordwind about ENG-42 and the pumps in Osprey.", OWN),
+)
+HIDDEN = (
+    make_document(
+        "h1.md", "Acme Corp owes money to Nordwind for the pumps of Project Falcon.", BOARD
+    ),
+    make_document("h2.md", "Jane Smith (jane.smith@tern.example) met Zeta in Osprey.", BOARD),
+    make_document("h3.md", "Jane Smith (jane.smith@kiel.example) sells nets to Zeta.", BOARD),
+    make_document("h4.md", "Acme Corp ordered pumps from Zeta in April. Nordwind knows.", BOARD),
+)
+QUESTIONS = ("Who ordered pumps?", "What does Jane Smith know of Project Falcon?")
+SECRET_NAMES = ("Project Falcon", "Zeta", "jane.smith@tern.example")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One request; `{name}` in it stands for an id that `Ids` knows."""
+
+    path: str
+    body: object = None
+    who: Sequence[str] = OWN
+    query: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+def tool(name: str, **arguments: object) -> Case:
+    """Return the call of a tool over MCP."""
+    call = {"name": name, "arguments": arguments}
+    return Case("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})
+
+
+def named(path: str, *names: str) -> list[Case]:
+    return [Case(path.replace("NAME", name)) for name in names]
+
+
+ENTITIES = ("Acme Corp", "Jane Smith", "Nordwind", "{entity}", *SECRET_NAMES, "{hidden_entity}")
+QUESTIONS_ASKED = [{"query": each} for each in QUESTIONS]
+
+CASES: dict[str, list[Case]] = {
+    "POST /v1/query": [Case("/v1/query", each) for each in QUESTIONS_ASKED],
+    "POST /v1/query/stream": [Case("/v1/query/stream", each) for each in QUESTIONS_ASKED],
+    "POST /v1/statements": [Case("/v1/statements", each) for each in QUESTIONS_ASKED],
+    "POST /v1/search": [
+        Case("/v1/search", {**each, "topK": 20, "mode": mode})
+        for each in QUESTIONS_ASKED
+        for mode in ("mix", "naive", "local", "global", "hybrid")
+    ],
+    "POST /v1/keywords": [Case("/v1/keywords", QUESTIONS_ASKED[1])],
+    "GET /v1/briefs/{name}": named("/v1/briefs/NAME", *ENTITIES),
+    "GET /v1/candidates": [Case("/v1/candidates", query={"name": each}) for each in ENTITIES],
+    "POST /v1/chat": [
+        *(Case("/v1/chat", {"message": each}) for each in QUESTIONS),
+        Case("/v1/chat", {"message": "And why?", "conversationId": "{hidden_conversation}"}),
+    ],
+    "GET /v1/conversations": [Case("/v1/conversations", who=QUIET)],
+    "GET /v1/conversations/{conversation_id}": [
+        Case("/v1/conversations/{conversation}", who=QUIET),
+        *named("/v1/conversations/NAME", "{conversation}", "{hidden_conversation}"),
+    ],
+    "DELETE /v1/conversations/{conversation_id}": [Case("/v1/conversations/{hidden_conversation}")],
+    "POST /v1/chat/completions": [
+        Case(
+            "/v1/chat/completions",
+            {"model": "lightwell", "messages": [{"role": "user", "content": each}]},
+        )
+        for each in QUESTIONS
+    ],
+    "GET /v1/feedback": [
+        Case("/v1/feedback", who=QUIET),
+        Case("/v1/feedback", query={"queryId": "{hidden_query}"}),
+    ],
+    "POST /v1/feedback": [Case("/v1/feedback", {"queryId": "{hidden_query}", "rating": 3})],
+    "GET /v1/sessions": [Case("/v1/sessions", who=QUIET)],
+    "GET /v1/sessions/{session_id}": [
+        Case("/v1/sessions/{session}", who=QUIET),
+        Case("/v1/sessions/{hidden_session}"),
+    ],
+    "POST /v1/sessions/{session_id}/end": [Case("/v1/sessions/{hidden_session}/end")],
+    "GET /v1/queries": [
+        Case("/v1/queries", who=QUIET),
+        Case("/v1/queries", query={"sessionId": "{hidden_session}"}),
+    ],
+    "GET /v1/queries/summary": [
+        Case("/v1/queries/summary", who=QUIET),
+        Case("/v1/queries/summary", query={"sessionId": "{hidden_session}"}),
+    ],
+    "GET /v1/queries/{query_id}": [
+        Case("/v1/queries/{own_query}", who=QUIET),
+        Case("/v1/queries/{hidden_query}"),
+    ],
+    "GET /v1/graph/entities": [
+        Case("/v1/graph/entities", query=each)
+        for each in (
+            {},
+            {"limit": 2},
+            {"order": "passages"},
+            {"kind": "organization"},
+            {"query": "jane"},
+            {"query": "falcon"},
+            {"passage": "{chunk}"},
+            {"passage": "{hidden_chunk}"},
+        )
+    ],
+    "GET /v1/graph/entities/{name}": named("/v1/graph/entities/NAME", *ENTITIES),
+    "GET /v1/graph/relations": [
+        Case("/v1/graph/relations", query=each)
+        for each in ({}, {"limit": 1}, {"passage": "{chunk}"}, {"passage": "{hidden_chunk}"})
+    ],
+    "GET /v1/graph/neighbourhood": [
+        Case("/v1/graph/neighbourhood", query={"entity": each, "depth": 3}) for each in ENTITIES
+    ],
+    "GET /v1/graph/merges": [Case("/v1/graph/merges")],
+    "GET /v1/graph/splits": [Case("/v1/graph/splits")],
+    "GET /v1/graph/proposals": [
+        Case("/v1/graph/proposals"),
+        *(Case("/v1/graph/proposals", query={"about": each}) for each in ENTITIES),
+    ],
+    "POST /v1/graph/merges": [
+        Case("/v1/graph/merges", {"sources": [one], "target": other})
+        for one, other in (("Acme Corp", "Project Falcon"), ("Zeta", "Acme Corp"))
+    ],
+    "DELETE /v1/graph/merges/{merge_id}": [Case("/v1/graph/merges/{hidden_merge}")],
+    "POST /v1/graph/proposals/confirm": [
+        Case("/v1/graph/proposals/confirm", {"one": "Acme Corp", "other": "Project Falcon"})
+    ],
+    "POST /v1/graph/proposals/reject": [
+        Case("/v1/graph/proposals/reject", {"one": "Acme Corp", "other": "Project Falcon"})
+    ],
+    "POST /v1/graph/splits": [
+        Case("/v1/graph/splits", {"entity": "Zeta", "into": "Zeta 2", "documents": ["{document}"]}),
+        Case(
+            "/v1/graph/splits",
+            {"entity": "Jane Smith", "into": "J", "documents": ["{hidden_document}"]},
+        ),
+    ],
+    "DELETE /v1/graph/splits/{split_id}": [Case("/v1/graph/splits/{hidden_split}")],
+    "PATCH /v1/graph/entities/{name}": [
+        Case(f"/v1/graph/entities/{each}", {"description": "x"})
+        for each in (*SECRET_NAMES, "{hidden_entity}")
+    ],
+    "DELETE /v1/graph/entities/{name}": named(
+        "/v1/graph/entities/NAME", *SECRET_NAMES, "{hidden_entity}"
+    ),
+    "POST /v1/graph/entities/delete": [
+        Case("/v1/graph/entities/delete", {"names": ["Acme Corp", "Zeta"]})
+    ],
+    "POST /v1/graph/entities/restore": [Case("/v1/graph/entities/restore", {"name": "Zeta"})],
+    "PUT /v1/graph/relations": [
+        Case("/v1/graph/relations", {"source": "Acme Corp", "target": "Project Falcon"})
+    ],
+    "POST /v1/graph/relations/delete": [
+        Case("/v1/graph/relations/delete", {"relations": ["Acme Corp RELATED_TO Zeta"]})
+    ],
+    "GET /v1/documents": [
+        Case("/v1/documents", query=each)
+        for each in ({}, {"limit": 1}, {"tag": "team:board"}, {"title": "h1"}, {"status": "active"})
+    ],
+    "GET /v1/documents/{document}": named(
+        "/v1/documents/NAME", "{document_id}", "{hidden_document}"
+    ),
+    "GET /v1/documents/{document}/text": [
+        Case("/v1/documents/{document_id}/text"),
+        Case("/v1/documents/{document_id}/text", query={"chunkId": "{hidden_chunk}"}),
+        Case("/v1/documents/{hidden_document}/text"),
+    ],
+    "PUT /v1/documents/{document}/access": [
+        Case("/v1/documents/{hidden_document}/access", {"aclTags": ["team:a"]})
+    ],
+    "DELETE /v1/documents/{document}": [Case("/v1/documents/{hidden_document}")],
+    "POST /v1/documents/delete": [
+        Case("/v1/documents/delete", {"documentIds": ["{document_id}", "{hidden_document}"]})
+    ],
+    "GET /v1/jobs": [
+        Case("/v1/jobs"),
+        Case("/v1/jobs", query={"document": "{hidden_document}"}),
+    ],
+    "GET /v1/jobs/{job_id}": named("/v1/jobs/NAME", "{job}", "{hidden_job}"),
+    "GET /v1/jobs/{job_id}/events": named("/v1/jobs/NAME/events", "{job}", "{hidden_job}"),
+    "POST /v1/jobs/{job_id}/cancel": named("/v1/jobs/NAME/cancel", "{job}", "{hidden_job}"),
+    "POST /v1/jobs/{job_id}/retry": [Case("/v1/jobs/{hidden_job}/retry")],
+    "POST /mcp": [
+        *(tool("search", query=each) for each in QUESTIONS),
+        *(tool("ask", question=each) for each in QUESTIONS),
+        *(tool("fetch", id=each) for each in ("{document}", "{hidden_document}")),
+        tool("fetch", id="file:///shelf/h1.md"),
+    ],
+    "GET /v1/exports": [
+        Case("/v1/exports", query={"format": each, "chunks": True, "vectors": each == "csv"})
+        for each in ("csv", "xlsx", "md", "txt")
+    ],
+}
+
+WITHOUT_A_CASE = {
+    "GET /openapi.json": "describes the routes",
+    "GET /docs": "shows the description",
+    "GET /docs/oauth2-redirect": "shows the description",
+    "GET /redoc": "shows the description",
+    "GET /health/live": "says only that the process runs",
+    "GET /health/ready": "says only whether the server's components work",
+    "GET /v1/models": "names one fixed model",
+    "POST /v1/sessions": "opens an empty session",
+    "POST /v1/documents": "makes a document of its own: test_http_documents.py",
+    "POST /v1/documents/ingest": "makes a document of its own: test_http_documents.py",
+    "POST /v1/graph/entities": "a guessed name confirms nothing: test_noninterference.py",
+}
+FOR_ADMINISTRATORS = ("/v1/admin/", "/v1/analytics/")
+"""They see people, keys, and the figures of all users. `test_administration_needs_the_scope` keeps others out."""
+
+
+@dataclass(frozen=True)
+class Ids:
+    """What cases name: own things, and those of others, which have random ids while they do not exist."""
+
+    own: Mapping[str, str]
+    hidden: Mapping[str, str]
+
+    def fill(self, text: str) -> str:
+        """Return the text with ids for their names."""
+        for name, known in (*self.own.items(), *self.hidden.items()):
+            text = text.replace(f"{{{name}}}", known)
+        return text
+
+
+VARYING = re.compile(
+    r'"(requestId|queryId|latencyMs|ms|totalDuration|created|\w+Ms)":\s*("[^"]*"|[\d.]+|null)'
+)
+OF_THE_REQUEST = frozenset(("x-request-id", "x-query-id", "x-conversation-id", "content-length"))
+
+
+async def reply_to(site: Site, route: str, case: Case, ids: Ids) -> object:
+    """Return all that the caller is told, without what differs from request to request."""
+    reply = await site.request(
+        route.partition(" ")[0],
+        ids.fill(case.path),
+        *case.who,
+        scopes=ALL_BUT_ADMIN,
+        headers={"Accept": "application/json, text/event-stream"},
+        params=json.loads(ids.fill(json.dumps({**case.query}))),
+        json=json.loads(ids.fill(json.dumps(case.body))),
+    )
+    if reply.headers["content-type"] == "application/zip":
+        packed = zipfile.ZipFile(io.BytesIO(reply.content))
+        text = "\n".join(packed.read(name).decode() for name in packed.namelist())
+    else:
+        text = reply.content.decode("latin-1")
+    for name, hidden in ids.hidden.items():
+        text = text.replace(hidden, name)
+    text = re.sub(r"chatcmpl-\w+|^id: \w+", "", VARYING.sub(r'"\1"', text), flags=re.MULTILINE)
+    headers = {name: each for name, each in reply.headers.items() if name not in OF_THE_REQUEST}
+    return reply.status_code, headers, text
+
+
+async def own_ids(site: Site) -> dict[str, str]:
+    """Return ids of what the caller has, and of what a quiet user of the same team asked."""
+    reader = await site.kb.reader(OWN)
+    quiet = await site.kb.reader(QUIET)
+    turn = await site.kb.chat(QUESTIONS[0], quiet)
+    session = await site.kb.analytics.begin_session(quiet)
+    rating = FeedbackRequest(query_id=turn.query_id, rating=4, comment="Right.")
+    await site.kb.analytics.give_feedback(quiet, rating)
+    document = await site.kb.document(reader, "file:///shelf/v1.md")
+    (chunk,) = await site.kb.chunks(reader, document.url)
+    entity = (await site.kb.graph.entity(reader, "Acme Corp")).entity
+    return {
+        "conversation": str(turn.conversation_id),
+        "own_query": str(turn.query_id),
+        "session": str(session.id),
+        "document": document.url,
+        "document_id": str(document.id),
+        "job": str(next(iter(await site.kb.jobs.list(reader, document=document.url))).id),
+        "chunk": chunk.ref,
+        "entity": str(entity.id),
+    }
+
+
+HIDDEN_IDS = (
+    "hidden_document hidden_chunk hidden_entity hidden_conversation hidden_query hidden_session "
+    "hidden_merge hidden_split hidden_job"
+).split()
+
+
+async def hidden_ids(site: Site, both: Reader) -> dict[str, str]:
+    """Let others ask, merge, split, reject and edit, and return the ids of what they have."""
+    board, graph = await site.kb.reader(BOARD), site.kb.graph
+    turn = await site.kb.chat(QUESTIONS[1], board)
+    session = await site.kb.analytics.begin_session(board)
+    document = await site.kb.document(board, "file:///shelf/h1.md")
+    (chunk,) = await site.kb.chunks(board, document.url)
+    split = await graph.split(board, "Zeta", "Zeta Kiel", documents=["file:///shelf/h3.md"])
+    entity = (await graph.entity(board, "Zeta")).entity
+    job = next(iter(await site.kb.jobs.list(board, document=document.url)))
+    await graph.edit(board, "Acme Corp", ManualEdit(description="Owes money."))
+    await graph.reject(both, "Nordwind AG", "Project Falcon")
+    merge = await graph.merge(both, ["Acme Corp"], "Project Falcon")
+    return {
+        "hidden_document": str(document.id),
+        "hidden_chunk": str(chunk.id),
+        "hidden_entity": str(entity.id),
+        "hidden_conversation": str(turn.conversation_id),
+        "hidden_query": str(turn.query_id),
+        "hidden_session": str(session.id),
+        "hidden_merge": str(merge.merge_id),
+        "hidden_split": str(split.split_id),
+        "hidden_job": str(job.id),
+    }
+
+
+Replies = dict[tuple[str, int], object]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Every reply, before, with and after the hidden documents."""
+
+    before: Replies
+    between: Replies
+    after: Replies
+
+
+async def replies(site: Site, ids: Ids) -> Replies:
+    return {
+        (route, number): await reply_to(site, route, case, ids)
+        for route, cases in CASES.items()
+        for number, case in enumerate(cases)
+    }
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(databases: Databases) -> AsyncIterator[Site]:
+    with databases.lent() as url:
+        async with open_site(url, http_hosts="test") as opened:
+            await opened.kb.ingest(InMemorySource(documents=VISIBLE))
+            yield opened
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def seen(site: Site) -> Seen:
+    own = await own_ids(site)
+    before = await replies(site, Ids(own, {name: str(uuid4()) for name in HIDDEN_IDS}))
+    await site.kb.ingest(InMemorySource(documents=(*VISIBLE, *HIDDEN)))
+    both = await site.kb.reader(BOTH)
+    ids = Ids(own, await hidden_ids(site, both))
+    between = await replies(site, ids)
+    await site.kb.erase(both, [each.url for each in HIDDEN])
+    return Seen(before, between, await replies(site, ids))
+
+
+def routes(site: Site) -> Iterator[str]:
+    """Yield every method and path that the application serves."""
+    pending: list[Any] = [*site.app.routes]
+    while pending:
+        each = pending.pop()
+        pending += getattr(getattr(each, "original_router", each), "routes", ())
+        for method in {*(getattr(each, "methods", None) or ())} - {"HEAD"}:
+            yield f"{method} {each.path_format}"
+
+
+async def test_every_route_has_a_case(site: Site) -> None:
+    there = {each for each in routes(site) if not each.split()[1].startswith(FOR_ADMINISTRATORS)}
+    assert len(there) > len(CASES) / 2
+    assert sorted(there - CASES.keys() - WITHOUT_A_CASE.keys()) == []
+    assert sorted((CASES.keys() | WITHOUT_A_CASE.keys()) - there) == []
+
+
+async def test_administration_needs_the_scope(site: Site) -> None:
+    for each in routes(site):
+        method, path = each.split()
+        if path.startswith(FOR_ADMINISTRATORS):
+            reply = await site.request(method, path, *OWN, scopes=ALL_BUT_ADMIN, json={})
+            assert reply.status_code in {403, 422}, each
+
+
+@pytest.mark.parametrize("route", CASES)
+async def test_a_caller_feels_nothing_invisible(seen: Seen, route: str) -> None:
+    for number, case in enumerate(CASES[route]):
+        key = route, number
+        assert seen.between[key] == seen.before[key], case
+        assert seen.after[key] == seen.before[key], case
+
+
+async def test_the_view_would_feel_a_visible_document(site: Site, seen: Seen) -> None:
+    """A document of the caller's own changes most lists: the comparison is not blind."""
+    more = make_document("v4.md", "Acme Corp ordered pumps from Zeta in Project Falcon.", OWN)
+    await site.kb.ingest(InMemorySource(documents=(*VISIBLE, more)))
+    ids = Ids(await own_ids(site), {name: str(uuid4()) for name in HIDDEN_IDS})
+    for route in ("POST /v1/search", "GET /v1/graph/entities", "GET /v1/candidates"):
+        now = [await reply_to(site, route, case, ids) for case in CASES[route]]
+        then = [seen.before[route, number] for number in range(len(now))]
+        assert now != then
