@@ -69,7 +69,7 @@ def requests_to(operation: Any, mode: GenerationMode) -> st.SearchStrategy[Any]:
 
 async def send(site: Site, case: Any) -> httpx.Response:
     """Send a request as an administrator who acts for nobody."""
-    wanted = case.as_transport_kwargs(base_url="http://test")
+    wanted = case.as_transport_kwargs(base_url="http://localhost")
     wanted["headers"].pop(ACT_AS, None)
     key = await site.key("team:us", scopes=(Scope.ADMIN,))
     wanted["headers"]["Authorization"] = f"Bearer {key}"

@@ -361,7 +361,7 @@ async def replies(site: Site, ids: Ids) -> Replies:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(databases: Databases) -> AsyncIterator[Site]:
     with databases.lent() as url:
-        async with open_site(url, http_hosts="test") as opened:
+        async with open_site(url) as opened:
             await opened.kb.ingest(InMemorySource(documents=VISIBLE))
             yield opened
 

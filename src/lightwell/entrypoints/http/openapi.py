@@ -13,6 +13,7 @@ from lightwell.entrypoints.http.request_ids import RequestIds
 
 _OF_EVERY_OPERATION: Mapping[str, str] = {
     "404": "It does not exist, or you may not see it",
+    "421": "The server does not answer to the name in `Host`",
     "422": "The request is invalid; `detail` says how to correct it",
     "429": "Too many requests, or the token budget is used up",
     "502": "A model or a source failed",
