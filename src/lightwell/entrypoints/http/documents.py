@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Path, Query
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.ids import ChunkId
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.http.authentication import Caller, Curating, Deleting, Reading
 from lightwell.entrypoints.http.problems import Forbidden
-from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.schemas.documents import (
     AccessBody,
     DeletionBody,
@@ -25,7 +24,6 @@ from lightwell.entrypoints.schemas.documents import (
     parse_given_tags,
     text_schema,
 )
-from lightwell.metering import record_usage
 
 router = APIRouter(prefix="/v1/documents", tags=["documents"])
 
@@ -50,11 +48,9 @@ async def list_documents(query: Annotated[DocumentQuery, Query()], caller: Readi
 
 
 @router.post("/delete")
-async def delete_documents(
-    body: DeletionBody, caller: Deleting, response: Response
-) -> DeletionSchema:
+async def delete_documents(body: DeletionBody, caller: Deleting) -> DeletionSchema:
     """Delete documents together; what is derived from them is rebuilt once. With `hard` it needs the scope `admin`."""
-    return await _delete(caller, body, response)
+    return await _delete(caller, body)
 
 
 @router.get("/{document}")
@@ -79,18 +75,16 @@ async def get_text(
 
 @router.put("/{document}/access")
 async def change_access(
-    document: DocumentName, body: AccessBody, caller: Curating, response: Response
+    document: DocumentName, body: AccessBody, caller: Curating
 ) -> DocumentSchema:
     """Give a document other access tags; every read follows at once.
 
     A caller adds and removes only tags that it has, and keeps one of them; with the scope `admin`, any. The next sync of
     the document's source gives it the tags that the source says.
     """
-    with record_usage() as log:
-        changed = await caller.knowledge_base.catalog.change_access(
-            caller.reader, caller.authority, document, parse_given_tags(body.acl_tags)
-        )
-    add_usage_headers(response, log.summary)
+    changed = await caller.knowledge_base.catalog.change_access(
+        caller.reader, caller.authority, document, parse_given_tags(body.acl_tags)
+    )
     return document_schema(changed)
 
 
@@ -98,22 +92,20 @@ async def change_access(
 async def delete_document(
     document: DocumentName,
     caller: Deleting,
-    response: Response,
     hard: Annotated[  # noqa: FBT002 - a query parameter
         bool, Query(description="Leave no tombstone, so that not even its name remains.")
     ] = False,
 ) -> DeletionSchema:
     """Delete a document and everything extracted from it. With `hard` it needs the scope `admin`."""
-    return await _delete(caller, DeletionBody(document_ids=[document], hard=hard), response)
+    return await _delete(caller, DeletionBody(document_ids=[document], hard=hard))
 
 
-async def _delete(caller: Caller, body: DeletionBody, response: Response) -> DeletionSchema:
+async def _delete(caller: Caller, body: DeletionBody) -> DeletionSchema:
+    """Delete documents. What models cost is not told: the summaries that follow may be of what the caller does not see."""
     if body.hard and not caller.allows(Scope.ADMIN):
         raise Forbidden("A hard deletion needs a key with the scope admin")
     kb = caller.knowledge_base
     for each in body.document_ids:
         require_text(each, "The document's id")
-    with record_usage() as log:
-        deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
-    add_usage_headers(response, log.summary)
+    deleted = await (kb.erase if body.hard else kb.delete)(caller.reader, body.document_ids)
     return deletion_schema(deleted)
