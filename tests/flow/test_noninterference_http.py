@@ -230,6 +230,8 @@ WITHOUT_A_CASE = {
     "GET /redoc": "shows the description",
     "GET /health/live": "says only that the process runs",
     "GET /health/ready": "says only whether the server's components work",
+    "GET /.well-known/oauth-protected-resource": "names the issuer of tokens",
+    "GET /.well-known/oauth-protected-resource/mcp": "names the issuer of tokens",
     "GET /v1/models": "names one fixed model",
     "POST /v1/sessions": "opens an empty session",
     "POST /v1/documents": "makes a document of its own: test_http_documents.py",
