@@ -101,7 +101,7 @@ def examples_of(operation: Any) -> Iterator[tuple[Any, object]]:
 async def test_every_operation_has_an_example_that_its_schema_allows() -> None:
     for operation in OPERATIONS.values():
         found = [*examples_of(operation)]
-        assert found, operation.label
+        assert found or "application/json" not in str(operation.definition.raw["responses"])
         for schema, example in found:
             whole = {**schema, "components": DOCUMENT["components"]}
             jsonschema_rs.validate(whole, example)

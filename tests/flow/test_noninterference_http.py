@@ -238,7 +238,7 @@ WITHOUT_A_CASE = {
     "POST /v1/documents/ingest": "makes a document of its own: test_http_documents.py",
     "POST /v1/graph/entities": "a guessed name confirms nothing: test_noninterference.py",
 }
-FOR_ADMINISTRATORS = ("/v1/admin/", "/v1/analytics/")
+FOR_ADMINISTRATORS = ("/v1/admin/", "/v1/analytics/", "/metrics")
 """They see people, keys, and the figures of all users. `test_administration_needs_the_scope` keeps others out."""
 
 
