@@ -588,7 +588,7 @@ async def test_s3_6_what_cannot_be_fetched_is_refused(site: Site, tag: str) -> N
     assert (await client("GET", "/documents")).json()["documents"] == []
 
 
-async def test_every_operation_declares_its_errors(site: Site) -> None:
+async def test_every_operation_has_an_example_and_declares_its_errors(site: Site) -> None:
     described = (await site.http.get("/openapi.json")).json()
     paths = {
         path: each
@@ -601,6 +601,12 @@ async def test_every_operation_declares_its_errors(site: Site) -> None:
         for method, operation in operations.items():
             assert operation["security"], (method, path)
             assert {"401", "403", "404", "422"} <= operation["responses"].keys()
+            given = [each for each in operation.get("parameters", []) if each["in"] == "path"]
+            assert all("example" in str(each["schema"]) + str(each.keys()) for each in given), path
+            for body in operation.get("requestBody", {"content": {}})["content"].values():
+                name = body["schema"].get("$ref", "").rpartition("/")[2]
+                schema = described["components"]["schemas"].get(name, body["schema"])
+                assert "example" in str(schema), (method, path)
 
 
 async def test_a_job_that_disappears_ends_its_events(site: Site, tag: str) -> None:

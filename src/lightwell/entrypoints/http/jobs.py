@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 
 from lightwell.domain.errors import LightwellError
 from lightwell.domain.ids import JobId
@@ -23,6 +23,11 @@ from lightwell.entrypoints.schemas.jobs import (
 )
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+JobName = Annotated[
+    UUID,
+    Path(description="The job's id.", examples=["019f0000-0000-7000-8000-000000000001"]),
+]
 
 _POLL_SECONDS = 0.5
 
@@ -41,20 +46,20 @@ async def list_jobs(query: Annotated[JobQuery, Query()], caller: Ingesting) -> J
 
 
 @router.get("/{job_id}")
-async def get_job(job_id: UUID, caller: Ingesting) -> JobSchema:
+async def get_job(job_id: JobName, caller: Ingesting) -> JobSchema:
     """Return a job: how far its document is, or why it failed."""
     return job_schema(await caller.knowledge_base.jobs.show(caller.reader, JobId(job_id)))
 
 
 @router.post("/{job_id}/cancel")
-async def cancel_job(job_id: UUID, caller: Ingesting) -> JobSchema:
+async def cancel_job(job_id: JobName, caller: Ingesting) -> JobSchema:
     """Cancel a job that has not ended; what its document showed before stays."""
     return job_schema(await caller.knowledge_base.jobs.cancel(caller.reader, JobId(job_id)))
 
 
 @router.post("/{job_id}/retry")
 async def retry_job(
-    job_id: UUID, caller: Ingesting, projects: Annotated[Projects, Depends(projects_of)]
+    job_id: JobName, caller: Ingesting, projects: Annotated[Projects, Depends(projects_of)]
 ) -> JobSchema:
     """Enqueue a failed or cancelled job again, at the step where it stopped."""
     retried = await caller.knowledge_base.jobs.retry(caller.reader, JobId(job_id))
@@ -63,7 +68,7 @@ async def retry_job(
 
 
 @router.get("/{job_id}/events", response_class=EventStream, status_code=200)
-async def stream_job(job_id: UUID, caller: Ingesting) -> EventStream:
+async def stream_job(job_id: JobName, caller: Ingesting) -> EventStream:
     """Send a job as event `progress` whenever it has changed, and as `done` when it has ended; `error` if it is gone."""
     return EventStream(follow_job(caller, JobId(job_id)), render_error=render_error)
 
