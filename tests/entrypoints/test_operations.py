@@ -5,6 +5,7 @@ import io
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Generator
@@ -18,16 +19,21 @@ import pytest
 import pytest_asyncio
 import structlog
 from fastapi import FastAPI
+from psycopg import conninfo
+from pydantic import SecretStr
 
 from lightwell.domain.api_keys import Scope
-from lightwell.domain.errors import ModelFailed
+from lightwell.domain.errors import Invalid, ModelFailed
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.health import ReadinessCheck
 from lightwell.knowledge_base.principals import Principals
 from lightwell.logs import logger
+from lightwell.records.database import has_schema, try_migrations
 from lightwell.settings import Settings
 from lightwell.testing.endpoint import FakeEndpoint
 from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring import open_knowledge_base
+from lightwell.wiring.backups import back_up, restore
 from tests.conftest import Databases
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -189,3 +195,42 @@ async def test_two_workers_share_a_socket_replace_a_dead_one_and_end_with_their_
         for each in now:
             with pytest.raises(ProcessLookupError):
                 os.kill(each, 0)
+
+
+async def test_a_backup_becomes_the_same_store_elsewhere_and_overwrites_nothing(
+    site: Site, server: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "store.backup"
+    await back_up(Settings(database_url=SecretStr(site.url)), file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    before = file.read_bytes()
+    with pytest.raises(Invalid, match="exists already"):
+        await back_up(Settings(database_url=SecretStr(site.url)), file)
+    assert file.read_bytes() == before
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE lightwell_restored TEMPLATE template0")
+        try:
+            url = conninfo.make_conninfo(server, dbname="lightwell_restored")
+            elsewhere = Settings(database_url=SecretStr(url))
+            (tmp_path / "other").write_text("no backup")
+            with pytest.raises(Invalid, match="not a backup"):
+                await restore(elsewhere, tmp_path / "other")
+            await restore(elsewhere, file)
+            async with open_knowledge_base(elsewhere) as kb:
+                answer = await kb.ask(QUESTION["query"], await kb.reader(["team:sales"]))
+                assert DISCOUNT in answer.text
+            with pytest.raises(Invalid, match="store already"):
+                await restore(elsewhere, file)
+        finally:
+            connection.execute("DROP DATABASE lightwell_restored WITH (FORCE)")
+
+
+async def test_migrations_are_tried_and_rolled_back(server: str) -> None:
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute("CREATE DATABASE lightwell_tried TEMPLATE template0")
+        try:
+            url = conninfo.make_conninfo(server, dbname="lightwell_tried")
+            await try_migrations(url)
+            assert not await has_schema(url)
+        finally:
+            connection.execute("DROP DATABASE lightwell_tried WITH (FORCE)")

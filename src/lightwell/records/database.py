@@ -261,6 +261,29 @@ async def list_pending_migrations(conninfo: str) -> list[str]:
     return [name for name, _ in list_migrations() if name not in known]
 
 
+async def has_schema(conninfo: str) -> bool:
+    """Return whether this database holds a store, of any version; raise `StoreFailed`."""
+    with translate_errors():
+        async with await AsyncConnection.connect(
+            validate_conninfo(conninfo), autocommit=True
+        ) as connection:
+            cursor = await connection.execute("SELECT to_regclass('migrations') IS NOT NULL")
+            return bool(await cursor.fetchone() == (True,))
+
+
+async def try_migrations(conninfo: str) -> None:
+    """Apply the migrations that this database lacks, and roll them back; raise `StoreFailed` where one fails.
+
+    Other users of the database wait meanwhile for the tables that a migration changes.
+    """
+    with translate_errors():
+        async with await AsyncConnection.connect(
+            validate_conninfo(conninfo), autocommit=True
+        ) as connection, connection.transaction(force_rollback=True):
+            await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
+            await _apply(connection)
+
+
 async def count_pending_migrations(database: Database) -> int:
     """Return how many migrations an open database lacks: one that was restored meanwhile, for instance."""
     known = {name for (name,) in await database.rows("SELECT name FROM migrations", {})}

@@ -105,6 +105,18 @@ COMMANDS: Mapping[str, Entry] = {
         "evaluate:evaluation",
         "Ask questions whose answers are known, and report how many are answered correctly and where answers are lost.",
     ),
+    "backup": Entry(
+        "backup:backup",
+        "Write the whole store, all projects, to a new file that only you may read; the store may be in use.",
+    ),
+    "restore": Entry(
+        "backup:restore",
+        "Restore a backup into an empty store; an existing one is never changed.",
+    ),
+    "migrate": Entry(
+        "backup:migrate",
+        "Apply the migrations that the store lacks; any command that opens the store does so, too.",
+    ),
     "project": Entry("project:project", "Delete a whole project."),
 }
 """In the order in which people need them; `--help` lists them in this order."""
