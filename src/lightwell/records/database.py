@@ -277,9 +277,12 @@ async def try_migrations(conninfo: str) -> None:
     Other users of the database wait meanwhile for the tables that a migration changes.
     """
     with translate_errors():
-        async with await AsyncConnection.connect(
-            validate_conninfo(conninfo), autocommit=True
-        ) as connection, connection.transaction(force_rollback=True):
+        async with (
+            await AsyncConnection.connect(
+                validate_conninfo(conninfo), autocommit=True
+            ) as connection,
+            connection.transaction(force_rollback=True),
+        ):
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
             await _apply(connection)
 

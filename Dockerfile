@@ -1,0 +1,27 @@
+# The server with the bundled models, as an unprivileged user. docs/operations.md says how to run it.
+FROM python:3.12-slim-trixie AS build
+RUN pip install --no-cache-dir uv==0.13.9
+ENV UV_LINK_MODE=copy UV_COMPILE_BYTECODE=1 UV_PYTHON_DOWNLOADS=never
+WORKDIR /build
+COPY pyproject.toml uv.lock README.md LICENSE ./
+RUN uv venv /opt/lightwell \
+ && VIRTUAL_ENV=/opt/lightwell uv sync --active --frozen --no-dev --no-install-project
+COPY src ./src
+RUN VIRTUAL_ENV=/opt/lightwell uv sync --active --frozen --no-dev --no-editable
+
+FROM python:3.12-slim-trixie
+RUN useradd --uid 10001 --create-home --shell /usr/sbin/nologin lightwell \
+ && install -d -o lightwell -g lightwell -m 700 /data
+COPY --from=build /opt/lightwell /opt/lightwell
+ENV PATH=/opt/lightwell/bin:$PATH \
+    LIGHTWELL_DATA=/data \
+    LIGHTWELL_HTTP_HOST=0.0.0.0
+USER lightwell
+WORKDIR /home/lightwell
+VOLUME /data
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/health/ready', timeout=4)"]
+ENTRYPOINT ["lightwell"]
+CMD ["serve"]
