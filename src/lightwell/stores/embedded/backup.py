@@ -5,7 +5,6 @@ A password goes to them by their environment, never by an argument that others s
 
 import os
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -66,7 +65,7 @@ def _run(
     program: str, arguments: list[str], conninfo: str | None, *, output: int = subprocess.PIPE
 ) -> bytes:
     """Run a program on the database and return what it writes; raise `StoreFailed` with its last words."""
-    target, environment = _connection(conninfo) if conninfo is not None else ([], {})
+    target, environment = _connection(conninfo)
     ended = subprocess.run(  # noqa: S603 - our own program with our own arguments
         [_programs.binary_path(program), *target, *arguments],
         stdin=subprocess.DEVNULL,
@@ -81,8 +80,11 @@ def _run(
     return ended.stdout or b""
 
 
-def _connection(conninfo: str) -> tuple[list[str], Mapping[str, str]]:
-    parts = conninfo_to_dict(conninfo)
-    password = parts.pop("password", None)
-    environment = {"PGPASSWORD": str(password)} if password else {}
+def _connection(conninfo: str | None) -> tuple[list[str], dict[str, str]]:
+    """Return the arguments and the environment that name a database, none for None."""
+    if conninfo is None:
+        return [], {}
+    parts = {name: str(value) for name, value in conninfo_to_dict(conninfo).items()}
+    password = parts.pop("password", "")
+    environment = {"PGPASSWORD": password} if password else {}
     return [f"--dbname={make_conninfo(**parts)}"], environment
