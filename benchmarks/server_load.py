@@ -3,9 +3,9 @@
 `python -m benchmarks server_load [--documents 800] [--seconds 15] [--clients 1,16,64] [--ingest 1000]`
 
 The server is a process of its own, `lightwell serve`; `wrk` sends questions over connections that stay open. A stand-in for the chat
-model replies at once, or after a second, with the first sentence that it is shown; `extracts` are answers without a model. Embeddings
-are the bundled model's, and so is what reranks. Then as many clients as streams are open at once, and questions while documents
-are ingested. `wrk`, the stand-in and the server share the machine's cores.
+model replies at once, or after a second, with the first sentence that it is shown; `extracts` are answers without a model. The bundled
+models embed and rerank, but in the last setup, which shows what is Lightwell's own. Then 200 streams are open at once, and questions
+are asked while documents are ingested. `wrk`, the stand-in and the server share the machine's cores.
 """
 
 import argparse
@@ -120,6 +120,12 @@ def serving(settings: Settings, key: str, chat: FakeEndpoint | None) -> Generato
         "LIGHTWELL_KEY_REQUESTS_PER_MINUTE": "0",
         "LIGHTWELL_TENANT_REQUESTS_PER_MINUTE": "0",
     }
+    if settings.embedding_url:
+        own |= {
+            "LIGHTWELL_EMBEDDING_URL": settings.embedding_url,
+            "LIGHTWELL_EMBEDDING_MODEL": settings.embedding_model,
+            "LIGHTWELL_RERANK": settings.rerank,
+        }
     if chat is not None:
         own |= {"LIGHTWELL_CHAT_URL": chat.base_url, "LIGHTWELL_CHAT_MODEL": "stand-in"}
     command = [str(Path(sys.executable).with_name("lightwell")), "serve"]
@@ -215,30 +221,62 @@ def main(arguments: Sequence[str]) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """How one server answers: its name in the table, what its chat model waits, and its other settings."""
+
+    name: str
+    latency: float | None = None
+    """Seconds before each reply of the chat model; None for no chat model."""
+    has_own_models: bool = True
+    """Whether the bundled models embed and rerank; else the stand-in embeds, and nothing reranks."""
+
+
+SETUPS = (
+    Setup(name="extracts"),
+    Setup(name="model, 0 s", latency=0.0),
+    Setup(name="model, 1 s", latency=1.0),
+    Setup(name="model, 0 s; stand-in vectors, no reranking", latency=0.0, has_own_models=False),
+)
+
+
 def _run(given: argparse.Namespace, folder: Path) -> None:
-    settings = Settings(data=folder / "data")
     documents = [document(number) for number in range(given.documents)]
-    key = asyncio.run(prepare(settings, documents))
     asked = questions(documents)
     bodies = (json.dumps({"query": each}) for each in asked)
     (folder / "questions.jsonl").write_text("\n".join(bodies) + "\n")
     table = Table("answers by", "clients", "questions/s", "p50 ms", "p95 ms", "failed", "MB")
-    for name, latency in (("extracts", None), ("model, 0 s", 0.0), ("model, 1 s", 1.0)):
-        model = FakeEndpoint(quote_first, behaviour=Behaviour(latency=latency or 0.0))
-        with model.running(), serving(settings, key, None if latency is None else model) as served:
-            measure(served, folder, clients=2, seconds=3)  # models and pool are opened
-            for clients in (int(each) for each in given.clients.split(",")):
-                load = measure(served, folder, clients=clients, seconds=given.seconds)
-                figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}")
-                table.add_row(
-                    name, str(clients), *figures, str(load.failed), f"{served.megabytes:.0f}"
-                )
-            if latency == 0.0:
-                done, seconds = asyncio.run(stream_at_once(served, asked, STREAMS))
-                table.add_row(f"{STREAMS} streams", str(done), "", f"{seconds:.1f} s in all")
-                if given.ingest:
+    with FakeEndpoint(dimension=384).running() as embedder:
+        bundled = Settings(data=folder / "bundled")
+        other = Settings(
+            data=folder / "other",
+            embedding_url=embedder.base_url,
+            embedding_model="stand-in",
+            rerank="none",
+        )
+        keys = {each.data: asyncio.run(prepare(each, documents)) for each in (bundled, other)}
+        for setup in SETUPS:
+            settings = bundled if setup.has_own_models else other
+            model = FakeEndpoint(quote_first, behaviour=Behaviour(latency=setup.latency or 0.0))
+            chat = None if setup.latency is None else model
+            with model.running(), serving(settings, keys[settings.data], chat) as served:
+                _measure_setup(served, setup, given, folder, table)
+                if setup == SETUPS[1]:
+                    done, seconds = asyncio.run(stream_at_once(served, asked, STREAMS))
+                    table.add_row(f"{STREAMS} streams", str(done), "", f"{seconds:.1f} s in all")
+                if setup == SETUPS[1] and given.ingest:
                     _measure_ingestion(served, settings, given, folder, table)
     Console(width=120).print(table)
+
+
+def _measure_setup(
+    served: Served, setup: Setup, given: argparse.Namespace, folder: Path, table: Table
+) -> None:
+    measure(served, folder, clients=2, seconds=3)  # models and pool are opened
+    for clients in (int(each) for each in given.clients.split(",")):
+        load = measure(served, folder, clients=clients, seconds=given.seconds)
+        figures = (f"{load.per_second:.1f}", f"{load.p50:.0f}", f"{load.p95:.0f}", str(load.failed))
+        table.add_row(setup.name, str(clients), *figures, f"{served.megabytes:.0f}")
 
 
 def _measure_ingestion(
