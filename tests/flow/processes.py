@@ -1,13 +1,15 @@
 """Child processes of tests; none outlives its block, so one failure cannot disturb the next test."""
 
 import asyncio
+import multiprocessing
 import os
+import runpy
 import signal
-import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkServerProcess
 
 from psycopg import conninfo
 
@@ -28,38 +30,52 @@ WHERE datname = current_database() AND application_name = %(name)s
 _END_LEASES = "UPDATE ingestion_jobs SET leased_until = now() - interval '1 second' WHERE leased_by IS NOT NULL"
 _LEASED = "SELECT count(*) FROM ingestion_jobs WHERE leased_until > now()"
 
-ROOT = Path(__file__).parents[2]
+# A fork of a process that has the libraries already: to load them anew takes a second of the processor.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    ["lightwell.wiring", "lightwell.testing.endpoint", "lightwell.models.openai_chat", "pytest"]
+)
 
 
 @contextmanager
-def running(module: str, *arguments: str) -> Generator["subprocess.Popen[str]"]:
+def running(module: str, *arguments: str) -> Generator[ForkServerProcess]:
     """Start a module as a process and wait until it prints "ready"; kill it at the end of the block."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    ours, theirs = _FORKS.Pipe(duplex=False)
+    process = _FORKS.Process(target=_run, args=(theirs, module, arguments))
+    process.start()
+    theirs.close()
     try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        with open(os.dup(ours.fileno()), encoding="utf-8") as stdout:  # noqa: PTH123 - it has no path
+            assert stdout.readline() == "ready\n"
         yield process
     finally:
         kill(process)
-        if process.stdout is not None:
-            process.stdout.close()
+        ours.close()
 
 
-def kill(process: "subprocess.Popen[str]") -> None:
+def _run(stdout: Connection, module: str, arguments: Sequence[str]) -> None:
+    """Run the module, in the process that was started for it."""
+    os.dup2(stdout.fileno(), 1)
+    stdout.close()
+    sys.argv[1:] = arguments
+    runpy.run_module(module, run_name="__main__")
+
+
+def send(process: ForkServerProcess, sign: signal.Signals) -> None:
+    assert process.pid is not None
+    os.kill(process.pid, sign)
+
+
+def kill(process: ForkServerProcess) -> None:
     """End the process at once, also a stopped one; do nothing if it has ended."""
     process.kill()
-    process.wait()
+    process.join()
 
 
-def finish(process: "subprocess.Popen[str]") -> None:
+def finish(process: ForkServerProcess) -> None:
     """Wait until the process ends by itself, and require that it succeeds."""
-    assert process.wait(PATIENCE) == 0
+    process.join(PATIENCE)
+    assert process.exitcode == 0
 
 
 def as_worker(url: str) -> str:
@@ -67,7 +83,7 @@ def as_worker(url: str) -> str:
     return conninfo.make_conninfo(url, application_name=WORKER)
 
 
-async def kill_worker(process: "subprocess.Popen[str]", database: Database) -> None:
+async def kill_worker(process: ForkServerProcess, database: Database) -> None:
     """Kill a worker, and end its leases as if their time had passed, once the server has noticed its death."""
     kill(process)
     while (await database.rows(_BACKENDS, {"name": WORKER}))[0][0]:  # noqa: ASYNC110 - the server notices it
@@ -75,15 +91,15 @@ async def kill_worker(process: "subprocess.Popen[str]", database: Database) -> N
     await database.execute(_END_LEASES, {})
 
 
-async def stop_worker(process: "subprocess.Popen[str]", database: Database) -> None:
+async def stop_worker(process: ForkServerProcess, database: Database) -> None:
     """Stop a worker that holds jobs, outside of any transaction, and end its leases as if their time had passed."""
     while True:
         while not (await database.rows(_LEASED, {}))[0][0]:  # noqa: ASYNC110 - the worker claims
             await asyncio.sleep(0.01)
-        process.send_signal(signal.SIGSTOP)
+        send(process, signal.SIGSTOP)
         if not await _is_in_transaction(database):
             break
-        process.send_signal(signal.SIGCONT)
+        send(process, signal.SIGCONT)
         await asyncio.sleep(0.01)
     await database.execute(_END_LEASES, {})
 

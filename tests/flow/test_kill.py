@@ -3,9 +3,9 @@
 import asyncio
 import random
 import signal
-import subprocess
 from collections import Counter
 from contextlib import AbstractContextManager
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
@@ -22,13 +22,14 @@ from .processes import (
     kill,
     kill_worker,
     running,
+    send,
     stop_worker,
 )
 from .store_state import differences, state
 from .test_ingestion import residue
 
 
-def worker(url: str, diary: Path) -> AbstractContextManager["subprocess.Popen[str]"]:
+def worker(url: str, diary: Path) -> AbstractContextManager[ForkServerProcess]:
     return running("tests.flow.slow_worker", as_worker(url), str(diary), str(LEASE_SECONDS))
 
 
@@ -102,7 +103,7 @@ async def test_a_paused_worker_that_lost_its_lease_writes_nothing(
             await stop_worker(paused, database)
             with worker(database_url, diary) as other:
                 finish(other)
-            paused.send_signal(signal.SIGCONT)
+            send(paused, signal.SIGCONT)
             finish(paused)
         status = await project.kb.status(await project.kb.reader(["team:a"]))
         rows = await database.rows(

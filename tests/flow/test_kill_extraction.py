@@ -3,10 +3,10 @@
 import asyncio
 import random
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from multiprocessing.context import ForkServerProcess
 
 from lightwell.records.database import Database
 from lightwell.testing.endpoint import Behaviour, Body, FakeEndpoint
@@ -23,7 +23,7 @@ WAITING = SLOTS + 4
 _PUMP = re.compile(r"\bPump (\d+)\b")
 
 
-def worker(url: str, base_url: str) -> AbstractContextManager["subprocess.Popen[str]"]:
+def worker(url: str, base_url: str) -> AbstractContextManager[ForkServerProcess]:
     return running("tests.flow.extraction_worker", as_worker(url), base_url, str(LEASE_SECONDS))
 
 
