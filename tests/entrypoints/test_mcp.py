@@ -1,7 +1,10 @@
 """MCP: the official client finds, reads and asks over HTTP and stdio, with the access of its key and nothing more."""
 
+import asyncio
 import json
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
@@ -184,3 +187,27 @@ async def test_over_stdio_a_client_has_the_access_of_its_key(site: Site, tmp_pat
         for each in await site.keys.list("default"):
             await site.keys.revoke("default", each.id)
         assert "not a valid key" in await failure(client, "ask", question=QUESTION)
+
+
+async def test_a_signal_ends_the_program_while_its_client_is_silent(
+    site: Site, tmp_path: Path
+) -> None:
+    started = program(site, tmp_path, "--as", "team:sales")
+    process = await asyncio.create_subprocess_exec(
+        started.command,
+        *started.args,
+        env=started.env,
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(PING).encode() + b"\n")
+    assert await process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    try:
+        assert await asyncio.wait_for(process.wait(), 20) == 130
+    finally:
+        if process.returncode is None:
+            process.kill()

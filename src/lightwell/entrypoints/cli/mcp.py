@@ -1,8 +1,10 @@
 """`mcp`: the tools of the Model Context Protocol over stdin and stdout, for a client that starts this program."""
 
+import asyncio
+import sys
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.text import Text
 
@@ -14,11 +16,15 @@ from lightwell.entrypoints.cli.options import As
 from lightwell.entrypoints.cli.store import open_project, parse_reader_tags, settings_of_store
 
 if TYPE_CHECKING:
+    from anyio import AsyncFile
+
     from lightwell.domain.access import Tags
     from lightwell.entrypoints.mcp_server import GetCaller
     from lightwell.settings import Settings
 
 mcp = single_command()
+
+_MAX_LINE_BYTES = 1_000_000
 
 _REFUSED = (
     "LIGHTWELL_API_KEY is not a valid key with the scope read; `lightwell keys create` makes one"
@@ -36,10 +42,24 @@ async def serve_mcp(*, who: As = None) -> Report:
     from lightwell.entrypoints.mcp_server import make_server
 
     chosen = settings_of_store()
-    async with _callers(chosen, who) as get_caller, stdio_server() as (incoming, outgoing):
+    lines = await _open_stdin()
+    async with _callers(chosen, who) as get_caller, stdio_server(lines) as (incoming, outgoing):
         server = make_server(get_caller)
         await server.run(incoming, outgoing, server.create_initialization_options())
     return Report(document={}, text=Text(""), printed=True)
+
+
+async def _open_stdin() -> "AsyncFile[str]":
+    """Return the lines of stdin. The SDK would read them in a thread, which no signal interrupts while a client is silent."""
+    reader = asyncio.StreamReader(limit=_MAX_LINE_BYTES)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+
+    async def lines() -> "AsyncGenerator[str]":
+        while line := await reader.readline():
+            yield line.decode(errors="replace")
+
+    return cast("AsyncFile[str]", lines())  # the SDK only iterates over it
 
 
 def _callers(chosen: "Settings", who: list[str] | None) -> "AbstractAsyncContextManager[GetCaller]":
