@@ -1,7 +1,6 @@
 """One document that somebody hands in: a file, or content that comes with the request."""
 
 import hashlib
-import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,7 +38,8 @@ class Origin:
 
 def upload_origin(file_name: str) -> Origin:
     """Return the origin of an uploaded file: a new document, whatever others are called. Its name is no path."""
-    name = "".join(sign for sign in re.split(r"[/\\]", file_name)[-1] if sign.isprintable())
+    last = file_name.replace("\\", "/").rpartition("/")[2]
+    name = "".join(sign for sign in last if sign.isprintable())
     name = name.strip()[-_MAX_NAME_LENGTH:] or "document"
     upload = str(new_id())
     url = f"{UPLOAD}:///{upload}/{quote(name, safe='')}"
