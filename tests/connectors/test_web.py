@@ -31,7 +31,7 @@ PRIVATE = """
 127.0.0.1 127.8.8.8 0.0.0.0 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.64.0.1 100.100.100.200 168.63.129.16
 192.0.0.192 198.18.0.1 192.0.2.1 224.0.0.1 239.255.255.250 240.0.0.1 255.255.255.255 ::1 :: fe80::1 fe80::1%eth0 fc00::1
 fd00:ec2::254 ff02::1 ff0e::1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 ::ffff:169.254.169.254 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe
-64:ff9b:1::7f00:1 2002:7f00:1:: 2002:a00:1:: 2001:0:808:808::80ff:fffe
+64:ff9b:1::7f00:1 2002:7f00:1:: fec0::1 ::127.0.0.1 ::ffff:0:7f00:1 5f00::1 4000::1 2002:a00:1:: 2001:0:808:808::80ff:fffe
 """.split()
 
 
@@ -137,6 +137,34 @@ async def test_a_redirect_is_checked_like_the_first_url(target: str) -> None:
     async with site(http(b"", f"Location: {target}", status="302 Found")) as (port, _):
         with pytest.raises(Invalid, match=r"no public address|Only http"):
             await fetcher(names).fetch(f"http://dam.example:{port}/")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "http://e\x01/",
+        "//\xe2\x80\xae",
+        "/" + "x" * 60_000,
+        "http://xn--a/",
+        "http://127.0.0.1:99999/",
+        "http://e:-1/",
+    ],
+)
+async def test_a_redirect_to_what_is_no_url_is_an_error_of_the_source(target: str) -> None:
+    policy = AddressPolicy(allowed=parse_networks("127.0.0.0/8"))
+    names = Names({"dam.example": [["127.0.0.1"]], "127.0.0.1": [["127.0.0.1"]]})
+    async with site(http(b"", f"Location: {target}", status="302 Found")) as (port, _):
+        fetching = WebFetcher(max_bytes=1000, seconds=5, policy=policy, resolve=names)
+        with pytest.raises((Invalid, SourceFailed)):
+            await fetching.fetch(f"http://dam.example:{port}/")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999/", "http://xn--a/", "http://dam.example:0/"]
+)
+async def test_a_url_that_names_no_place_is_refused(url: str) -> None:
+    with pytest.raises(Invalid):
+        await fetcher(Names({})).fetch(url)
 
 
 async def test_redirects_end() -> None:

@@ -33,8 +33,10 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 _MAX_REDIRECTS = 5
 _MAX_URL_LENGTH = 2000
+_MAX_PORT = 65_535
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _TRANSLATED = IPv6Network("64:ff9b::/96")
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NEVER = (
     ip_network(
         "168.63.129.16/32"
@@ -73,6 +75,8 @@ class AddressPolicy:
         carried = _carried_address(address)
         if carried is not None:
             return self.permits(str(carried))
+        if isinstance(address, IPv6Address) and address not in _GLOBAL_UNICAST:
+            return False  # nothing else is assigned to the public, whatever Python calls it
         return address.is_global and not address.is_multicast and not _is_in(address, _NEVER)
 
 
@@ -135,7 +139,7 @@ class WebFetcher:
                 }
                 if response.status not in _REDIRECTS:
                     return await self._read(response, headers, (first, url))
-            url = _parse(str(url.join(headers.get("location", ""))))
+            url = _parse(headers.get("location", ""), base=url)
         raise SourceFailed(f"{first.host} redirects more than {_MAX_REDIRECTS} times")
 
     async def _read(
@@ -228,14 +232,19 @@ def modified_at(page: Page) -> str:
         return ""
 
 
-def _parse(text: str) -> httpx.URL:
-    """Return the URL without its fragment; raise `Invalid` unless documents are fetched from such URLs."""
+def _parse(text: str, *, base: httpx.URL | None = None) -> httpx.URL:
+    """Return the URL, which may be relative to `base`, without its fragment; raise `Invalid` unless documents are fetched from such URLs."""
     require_text(text, "The URL")
     try:
-        url = httpx.URL(text.strip()).copy_with(fragment=None)
-    except httpx.InvalidURL as error:
+        url = httpx.URL(text.strip()) if base is None else base.join(text.strip())
+        url = url.copy_with(fragment=None)
+        host = url.host  # decoded only now, from the form that DNS uses
+        has_port = url.port is None or 1 <= url.port <= _MAX_PORT
+    except (httpx.InvalidURL, UnicodeError, ValueError) as error:
         raise Invalid(f"The URL is not valid: {error}") from None
-    if url.scheme not in ("http", "https") or not url.host:
+    if not has_port:
+        raise Invalid(f"A port is a number from 1 to {_MAX_PORT}")
+    if url.scheme not in ("http", "https") or not host:
         raise Invalid("Only http and https URLs are fetched")
     if url.userinfo:
         raise Invalid(

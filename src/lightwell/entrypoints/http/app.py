@@ -28,6 +28,7 @@ from lightwell.entrypoints.http import (
     uploads,
 )
 from lightwell.entrypoints.http.background_worker import work_in_background
+from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.browsers import guard_browsers
 from lightwell.entrypoints.http.credentials import open_credentials
 from lightwell.entrypoints.http.multipart import UploadLimits
@@ -103,8 +104,10 @@ def create_app(settings: Settings) -> FastAPI:
         version=version("lightwell"),
         summary="Cited answers, only from what the asking person may see.",
         lifespan=lifespan,
+        redirect_slashes=False,  # a redirect would name the host that the caller sent
     )
     add_error_handlers(app)
+    app.add_middleware(BodyLimit)
     guard_browsers(app, settings)
     for module in _ROUTES:
         app.include_router(module.router)

@@ -155,7 +155,11 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def of_the_framework(request: Request, error: HTTPException) -> JSONResponse:
         status = HTTPStatus(error.status_code)
-        return problem_response(request, status, status.name.lower(), str(error.detail))
+        is_too_large = status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        code = TooLarge.code if is_too_large else status.name.lower()
+        reply = problem_response(request, status, code, str(error.detail))
+        reply.headers.update(error.headers or {})
+        return reply
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> JSONResponse:
