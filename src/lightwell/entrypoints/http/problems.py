@@ -113,6 +113,16 @@ def _challenge(request: Request) -> dict[str, str]:
     return {"WWW-Authenticate": f'Bearer resource_metadata="{where}"'}
 
 
+def _framework_problem(request: Request, error: HTTPException) -> JSONResponse:
+    """Return an error of the framework as a problem, with its headers, such as `Allow`."""
+    status = HTTPStatus(error.status_code)
+    is_too_large = status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    code = TooLarge.code if is_too_large else status.name.lower()
+    reply = problem_response(request, status, code, str(error.detail))
+    reply.headers.update(error.headers or {})
+    return reply
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Answer every error of every route with a problem document."""
 
@@ -154,12 +164,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def of_the_framework(request: Request, error: HTTPException) -> JSONResponse:
-        status = HTTPStatus(error.status_code)
-        is_too_large = status is HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-        code = TooLarge.code if is_too_large else status.name.lower()
-        reply = problem_response(request, status, code, str(error.detail))
-        reply.headers.update(error.headers or {})
-        return reply
+        return _framework_problem(request, error)
 
     @app.exception_handler(Exception)
     async def unexpected(request: Request, error: Exception) -> JSONResponse:
