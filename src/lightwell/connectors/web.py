@@ -24,7 +24,7 @@ import httpcore
 import httpx
 
 from lightwell.domain.errors import Invalid, SourceFailed, TooLarge
-from lightwell.domain.texts import require_text
+from lightwell.domain.texts import require_text, split_at_commas
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -217,9 +217,8 @@ async def resolve_by_system(host: str, port: int) -> list[str]:
 
 def parse_networks(text: str) -> tuple[Network, ...]:
     """Return the networks of a list with commas, such as `10.1.0.0/16, 192.168.7.5`; raise `Invalid`."""
-    words = [word.strip() for word in text.split(",") if word.strip()]
     try:
-        return tuple(ip_network(word) for word in words)
+        return tuple(ip_network(word) for word in split_at_commas(text))
     except ValueError as error:
         raise Invalid(f"{error}; write networks like 10.1.0.0/16, separated by commas") from None
 

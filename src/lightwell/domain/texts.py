@@ -1,4 +1,4 @@
-"""A check that a string is text that PostgreSQL and JSON can store."""
+"""Checks that a string is text that PostgreSQL and JSON can store, and splits lists in settings and options."""
 
 import re
 
@@ -28,3 +28,8 @@ def require_text(text: str, what: str) -> str:
             f"{what} contains U+{sign:04X}, half a character: send the whole character, or remove it"
         )
     raise Invalid(f"{what} contains a NUL character: remove it")
+
+
+def split_at_commas(text: str) -> list[str]:
+    """Return the words of a list such as `a, b`, trimmed; [] for an empty text."""
+    return [word.strip() for word in text.split(",") if word.strip()]

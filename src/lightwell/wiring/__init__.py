@@ -20,6 +20,7 @@ from lightwell.connectors.web import (
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.requests import IngestRequest
+from lightwell.domain.texts import split_at_commas
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import ChatModel, Embedder
@@ -87,7 +88,7 @@ def make_intake(settings: Settings) -> Intake:
         policy=policy,
         resolve=resolve_by_system,
     )
-    roots = tuple(Path(each.strip()) for each in settings.ingest_roots.split(",") if each.strip())
+    roots = tuple(Path(each) for each in split_at_commas(settings.ingest_roots))
     if relative := [str(root) for root in roots if not root.is_absolute()]:
         raise Invalid(f"LIGHTWELL_INGEST_ROOTS: {relative[0]} is not an absolute path")
     return Intake(max_bytes=settings.max_file_bytes, roots=roots, fetcher=fetcher)

@@ -8,6 +8,7 @@ import typer
 
 from lightwell.domain.access import Reader, Tags, parse_tags
 from lightwell.domain.errors import Invalid, NotFound
+from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.cli.console import clean
 
 if TYPE_CHECKING:
@@ -129,4 +130,4 @@ async def get_reader(kb: "KnowledgeBase", tags: Tags) -> Reader:
 
 
 def _split(words: Sequence[str] | None) -> list[str]:
-    return [part.strip() for word in words or () for part in word.split(",") if part.strip()]
+    return [part for word in words or () for part in split_at_commas(word)]

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lightwell.domain.errors import Invalid
+from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.http.problems import problem_response
 from lightwell.settings import Settings
 
@@ -22,7 +23,7 @@ _RESPONSE_HEADERS = ("Location", "Retry-After", "RateLimit", "RateLimit-Policy",
 
 def guard_browsers(app: FastAPI, settings: Settings) -> None:
     """Allow the pages that the settings name (CORS), and refuse other names of a server that listens on this machine only."""
-    origins = _words(settings.http_origins)
+    origins = split_at_commas(settings.http_origins)
     if "*" in origins:
         raise Invalid("LIGHTWELL_HTTP_ORIGINS names each page, such as https://chat.example.com")
     if origins:
@@ -34,7 +35,7 @@ def guard_browsers(app: FastAPI, settings: Settings) -> None:
             expose_headers=_RESPONSE_HEADERS,
         )
     if settings.http_host in LOOPBACK:
-        named = {_without_port(each) for each in _words(settings.http_hosts)}
+        named = {_without_port(each) for each in split_at_commas(settings.http_hosts)}
         app.add_middleware(HostCheck, names=LOOPBACK | named)
 
 
@@ -60,7 +61,3 @@ def _without_port(host: str) -> str:
     """Return the name of a `Host` header in lower case; an IPv6 address keeps its brackets."""
     end = host.find("]") + 1 if host.startswith("[") else host.find(":")
     return (host[:end] if end > 0 else host).lower()
-
-
-def _words(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]

@@ -3,13 +3,12 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from lightwell.domain.access import parse_tags
-from lightwell.domain.api_keys import Scope
 from lightwell.domain.graph import parse_relation_key
 from lightwell.domain.ids import MergeId, SplitId
-from lightwell.entrypoints.http.authentication import Caller, Reading, caller_with
+from lightwell.entrypoints.http.authentication import Curating, Reading
 from lightwell.entrypoints.http.graph import EntityPath
 from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.schemas import PageQuery, cut_page
@@ -46,8 +45,6 @@ from lightwell.entrypoints.schemas.graph import (
 )
 
 router = APIRouter(prefix="/v1/graph", tags=["graph"])
-
-Curating = Annotated[Caller, Depends(caller_with(Scope.CURATE))]
 
 
 @router.post("/merges", status_code=201)

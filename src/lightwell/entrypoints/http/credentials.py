@@ -10,6 +10,7 @@ import httpx
 from lightwell.domain.api_keys import parse_scopes
 from lightwell.domain.principals import Principal
 from lightwell.domain.rate_limits import Allowance, RateLimits
+from lightwell.domain.texts import split_at_commas
 from lightwell.domain.token_claims import ClaimNames, read_claims
 from lightwell.entrypoints.http.failed_logins import FailedLogins
 from lightwell.entrypoints.http.oidc import Issuer, TokenVerifier
@@ -95,17 +96,13 @@ def _oidc_tokens(settings: Settings, client: httpx.AsyncClient) -> OidcTokens:
     issuer = Issuer(
         url=settings.oidc_issuer,
         audience=settings.oidc_audience,
-        algorithms=frozenset(_words(settings.oidc_algorithms)),
+        algorithms=frozenset(split_at_commas(settings.oidc_algorithms)),
     )
     names = ClaimNames(
         person=settings.oidc_person_claim,
         tags=settings.oidc_tags_claim,
         project=settings.oidc_project_claim,
         home=settings.project,
-        scopes=parse_scopes(_words(settings.oidc_scopes)),
+        scopes=parse_scopes(split_at_commas(settings.oidc_scopes)),
     )
     return OidcTokens(verifier=TokenVerifier(issuer=issuer, client=client), names=names)
-
-
-def _words(text: str) -> list[str]:
-    return [each.strip() for each in text.split(",") if each.strip()]

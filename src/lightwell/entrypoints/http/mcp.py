@@ -13,6 +13,7 @@ from starlette.types import Receive, Send
 from starlette.types import Scope as Connection
 
 from lightwell.domain.api_keys import Scope
+from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints import mcp_server
 from lightwell.entrypoints.http.authentication import caller_of
 from lightwell.settings import Settings
@@ -72,8 +73,7 @@ async def _caller(context: ServerRequestContext) -> mcp_server.Caller:
 
 def _protection(settings: Settings) -> TransportSecuritySettings:
     """Return which `Host` and `Origin` a request may have, so that a web page cannot rebind its name to this server."""
-    named = [each.strip() for each in settings.http_hosts.split(",") if each.strip()]
-    hosts = [*_LOOPBACK, settings.http_host, *named]
+    hosts = [*_LOOPBACK, settings.http_host, *split_at_commas(settings.http_hosts)]
     with_ports = [*hosts, *(f"{each}:*" for each in hosts)]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
