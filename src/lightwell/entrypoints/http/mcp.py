@@ -16,10 +16,10 @@ from lightwell.domain.api_keys import Scope
 from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints import mcp_server
 from lightwell.entrypoints.http.authentication import caller_of
+from lightwell.entrypoints.http.body_limit import MAX_BODY_BYTES
 from lightwell.settings import Settings
 
 PATH = "/mcp"
-_MAX_BODY_BYTES = 1_000_000
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -33,7 +33,7 @@ async def open_manager(settings: Settings) -> AsyncGenerator[StreamableHTTPSessi
         mcp_server.make_server(_caller),
         stateless=True,
         security_settings=_protection(settings),
-        max_request_body_size=_MAX_BODY_BYTES,
+        max_request_body_size=MAX_BODY_BYTES,
     )
     opened, closing = asyncio.Event(), asyncio.Event()
 
