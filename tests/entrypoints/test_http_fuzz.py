@@ -107,6 +107,8 @@ async def test_every_operation_has_an_example_that_its_schema_allows() -> None:
             jsonschema_rs.validate(whole, example)
 
 
+# Hypothesis draws in a thread. The server's own thread may use `random` meanwhile, and Hypothesis takes that for ours.
+@pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.parametrize("label", OPERATIONS)
 async def test_no_reply_is_a_server_error_or_undeclared(site: Site, label: str) -> None:
     loop, operation = asyncio.get_running_loop(), OPERATIONS[label]
