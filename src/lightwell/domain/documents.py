@@ -8,6 +8,7 @@ from uuid import UUID
 
 from lightwell.domain.access import Tags
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, GlobalRef
+from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
 
 MIN_CHUNK_TOKENS, TARGET_CHUNK_TOKENS, MAX_CHUNK_TOKENS = 100, (512, 1024), 2000
 """Tokens. A document that is short as a whole is one chunk, however short."""
@@ -156,7 +157,8 @@ class NewDocument:
     determine chunks (title, topic): a document with an equal hash is not processed again. `acl_origin` names
     what set the tags, "" for the source's default; it is not stored. `metadata` may name an `author`;
     `author_ref` is the source's own reference to that person, and `raw_payload` its own record of the document,
-    as JSON.
+    as JSON. `item_ref` names the item of a business system that it belongs to, None elsewhere; `structure` is what that item
+    states apart from the text, and is part of what `content_hash` covers.
     """
 
     system: str
@@ -174,6 +176,8 @@ class NewDocument:
     acl_origin: str = ""
     author_ref: str = ""
     raw_payload: Mapping[str, object] = field(default_factory=dict[str, object])
+    item_ref: GlobalRef | None = None
+    structure: ItemStructure = NO_STRUCTURE
 
     @property
     def author(self) -> str:
