@@ -29,6 +29,10 @@ class ServerSettings(BaseSettings):
         default="",
         description="File to which the HTTP server appends a line of JSON for each request, and commands that administer one each; readable only by its owner. `-` is stdout. Without it, nothing is written.",
     )
+    traces_url: str = Field(
+        default="",
+        description="Where the server sends spans of its work by OpenTelemetry's protocol (OTLP over HTTP), such as http://127.0.0.1:4318/v1/traces. Needs `lightwell[otel]`. Spans hold routes, statuses and times, never a text. Without it, none are made.",
+    )
     oidc_issuer: str = Field(
         default="",
         description="URL of an OpenID Connect issuer whose tokens are accepted beside API keys, exactly as its tokens name it, such as https://login.example.com/realms/halden.",

@@ -35,6 +35,7 @@ from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim
 from lightwell.records.locks import lock_project
 from lightwell.text.terms import count_terms
+from lightwell.tracing import span
 
 _CHUNKS_PER_EXTRACTION = 200
 """Chunks per call of the extractor. Progress is reported after each call, and a batch has no more model calls at once."""
@@ -73,14 +74,18 @@ async def ingest(
     document causes. After an error the unfinished jobs stay at their step.
     """
     async with context.preparation_slots:
-        documents = await _load_documents(context, batch, on_outcome)
+        with span("ingest.parse"):
+            documents = await _load_documents(context, batch, on_outcome)
     waiting = deque(sorted(documents, key=lambda document: len(document.chunks)))
     del documents  # so that each group's chunks are freed when it is published
     while group := _take_group(waiting):
         async with context.preparation_slots:
-            await _embed(context, group)
-        await _extract_and_publish(context, group)
-        await gather_or_cancel([_index(context, group), refresh(context)])
+            with span("ingest.embed"):
+                await _embed(context, group)
+        with span("ingest.extract_and_publish"):
+            await _extract_and_publish(context, group)
+        with span("ingest.index_and_refresh"):
+            await gather_or_cancel([_index(context, group), refresh(context)])
         await _finish(context, group, on_outcome)
 
 

@@ -27,6 +27,7 @@ from lightwell.ingest.pipeline import ingest
 from lightwell.logs import logger
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim, Worker
+from lightwell.tracing import span
 
 LEASE_SECONDS = 30.0
 _JOBS_PER_MODEL_BATCH = 4
@@ -203,7 +204,8 @@ async def _ingest_part(
     first = part[0]
     try:
         _reject_crashing(first)
-        await ingest(context, part, on_outcome)
+        with span("ingest.batch"):
+            await ingest(context, part, on_outcome)
     except Exception as error:
         failure = document_failure(error, first.url)
         if failure is None:

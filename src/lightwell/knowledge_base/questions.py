@@ -42,6 +42,7 @@ from lightwell.records.database import Database
 from lightwell.records.query_log import QueryLog, QuestionContext
 from lightwell.retrieve import query_rewriting
 from lightwell.retrieve.pipeline import Retriever
+from lightwell.tracing import span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,8 @@ class QuestionAnswerer:
         asking = await self._question_context(reader, session)
         with record_usage(OperationType.QUERY) as usage:
             retrieval = await self._retrieve(question, reader)
-            answer = await self.generator.answer(retrieval)
+            with span("answer"):
+                answer = await self.generator.answer(retrieval)
         await self._log(asking, query_log.make_query_log(question.strategy, answer))
         return replace(answer, usage=usage.summary)
 

@@ -12,6 +12,7 @@ from lightwell.domain.usage import OperationType, TokenSummary, TokenUsage, summ
 from lightwell.metering import current_operation, note_usage
 from lightwell.ports import ChatModel, Message, Reply
 from lightwell.text.tokens import token_count
+from lightwell.tracing import span
 
 _OF_QUESTIONS = frozenset(
     {OperationType.QUERY, OperationType.KEYWORD_EXTRACTION, OperationType.RERANK}
@@ -162,7 +163,7 @@ class MeteredModel:
         schema: Mapping[str, object] | None,
     ) -> Reply:
         try:
-            with self.meter.waiting():
+            with self.meter.waiting(), span(f"model.{self.operation.value.lower()}"):
                 reply = await self.inner.reply(messages, max_tokens=max_tokens, schema=schema)
         except ModelRefused as refusal:
             self.meter.record(

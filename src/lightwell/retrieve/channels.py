@@ -21,6 +21,7 @@ from lightwell.records.database import Database
 from lightwell.records.embedding_spaces import Space
 from lightwell.records.search import LexicalHit, LexicalQuery, NamedEntity, TermStatistics
 from lightwell.retrieve import fusion, signals
+from lightwell.tracing import span
 
 MAX_FOUND = 100
 """Chunks that a channel finds, at most."""
@@ -124,7 +125,8 @@ async def _into(
     results: ChannelResults, channel: Channel, search: Awaitable[list[ChunkId]]
 ) -> None:
     began = time.perf_counter()
-    chunks = await search
+    with span(f"retrieve.search.{channel}"):
+        chunks = await search
     for rank, chunk in enumerate(chunks):
         results.ranks.setdefault(chunk, {})[channel] = rank
     passed = round((time.perf_counter() - began) * 1000)

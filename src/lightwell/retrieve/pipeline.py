@@ -37,6 +37,7 @@ from lightwell.retrieve.metrics import StepTimer, make_metrics
 from lightwell.retrieve.passages import Passage
 from lightwell.retrieve.sparse import Floats
 from lightwell.retrieve.weights import load_weights
+from lightwell.tracing import span
 
 _MAX_TERMS = 32
 _RERANKED = 20
@@ -84,18 +85,23 @@ class Retriever:
         embedder that has not answered raises `ModelFailed`.
         """
         timer = StepTimer()
-        query, keyword_note = await self._prepare(question, reader, until)
+        with span("retrieve.prepare"):
+            query, keyword_note = await self._prepare(question, reader, until)
         timer.lap()
-        results = await search_channels(self.stores, query, reader)
-        chunks = await complete_scores(self.stores, query, results, reader)
+        with span("retrieve.search"):
+            results = await search_channels(self.stores, query, reader)
+            chunks = await complete_scores(self.stores, query, results, reader)
         timer.lap()
-        neighbourhood = await self._neighbourhood(query, chunks, reader)
+        with span("retrieve.neighbourhood"):
+            neighbourhood = await self._neighbourhood(query, chunks, reader)
         timer.graph = timer.lap()
-        ranked = await self._rank(query, results, neighbourhood, reader)
-        things, relations = await self._graph_facts(query, results, reader)
-        evidence = await self._evidence(query, results, ranked, reader)
+        with span("retrieve.rank"):
+            ranked = await self._rank(query, results, neighbourhood, reader)
+            things, relations = await self._graph_facts(query, results, reader)
+            evidence = await self._evidence(query, results, ranked, reader)
         timer.fusion = timer.lap()
-        evidence, rerank_note = await self._rerank(query, evidence)
+        with span("retrieve.rerank"):
+            evidence, rerank_note = await self._rerank(query, evidence)
         evidence = _most_relevant(evidence, question.limit)
         timer.rerank = timer.lap()
         return Retrieval(

@@ -35,6 +35,7 @@ from lightwell.entrypoints.http.multipart import UploadLimits
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
 from lightwell.entrypoints.http.projects import Projects
+from lightwell.entrypoints.http.request_spans import open_span_sender
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.models.meter import Meter
 from lightwell.settings import Settings
@@ -87,6 +88,7 @@ def create_app(settings: Settings) -> FastAPI:
                 request_bytes=settings.http_upload_bytes, file_bytes=settings.max_file_bytes
             )
             async with AsyncExitStack() as stack:
+                app.state.span_sender = stack.enter_context(open_span_sender(settings.traces_url))
                 app.state.audit = stack.enter_context(AuditLog(settings.audit_log))
                 app.state.mcp = await stack.enter_async_context(mcp.open_manager(settings))
                 app.state.credentials = await stack.enter_async_context(
