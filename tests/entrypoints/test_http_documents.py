@@ -15,6 +15,7 @@ import pytest_asyncio
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import NotFound
+from lightwell.entrypoints.http import jobs
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.authentication import Caller
 from lightwell.entrypoints.http.jobs import follow_job, render_error
@@ -619,12 +620,57 @@ async def test_a_job_that_disappears_ends_its_events(site: Site, tag: str) -> No
         knowledge_base=site.kb,
         reader=await site.kb.reader([tag]),
     )
-    events = follow_job(caller, job_id)
+
+    async def renewed() -> Caller:
+        return caller
+
+    events = follow_job(caller, job_id, renewed)
     assert (await anext(events)).startswith(b"event: progress\n")
     assert (await client("DELETE", f"/documents/{document}")).status_code == 200
     with pytest.raises(NotFound) as gone:
         await anext(events)
     assert b"event: error\n" in render_error(gone.value)
+
+
+async def test_a_key_that_is_revoked_ends_the_events_of_a_job(
+    site: Site, tag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_POLL_SECONDS", 0)
+    client = await site.client(tag)
+    document = (await client.ingested("a.txt", b"One."))["documentId"]
+    async with connect(site.database_url) as database:
+        ((job_id,),) = await database.rows(_HOLD, {"id": document})
+    key, token = await site.keys.create("default", "leaver", scopes=ALL, tags=[tag])
+    following = asyncio.create_task(Client(site.http, token.text)("GET", f"/jobs/{job_id}/events"))
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            if any(e.last_used_at for e in await site.keys.list("default") if e.id == key.id):
+                break
+            await asyncio.sleep(0.01)
+        await site.keys.revoke("default", key.id)
+        reply = await following
+    assert [line for line in reply.text.splitlines() if line.startswith("event:")] == [
+        "event: progress",
+        "event: error",
+    ]
+
+
+async def test_an_upload_counts_as_what_its_caller_is_when_it_has_arrived(
+    site: Site, tag: str
+) -> None:
+    key, token = await site.keys.create("default", "leaver", scopes=ALL, tags=[tag])
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nOne.'
+        await site.keys.revoke("default", key.id)
+        yield b"\r\n--x--\r\n"
+
+    headers = {"Authorization": f"Bearer {token.text}"}
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    reply = await site.http.post("/v1/documents", content=body(), headers=headers | kind)
+    assert reply.status_code == 401
+    listed = await (await site.client(tag))("GET", "/documents")
+    assert listed.json()["documents"] == []
 
 
 async def test_kill_minus_9_during_uploads_loses_nothing_that_was_acknowledged(

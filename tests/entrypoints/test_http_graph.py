@@ -151,10 +151,13 @@ async def test_a_merge_proposal_is_confirmed_or_rejected(site: Site) -> None:
     pair = [each["entityName"] for each in found["entities"]]
     assert {*pair} == {"Nordwind", "Nordwind AG"}
     body = {"one": "Nordwind", "other": "Nordwind AG"}
-    done = await change(site, "POST", "proposals/confirm", body, 201)
-    assert done["targetEntity"]["entityName"] == "Nordwind"
-    await change(site, "DELETE", f"merges/{done['mergeId']}")
+    for one, other in (pair, pair[::-1]):
+        done = await change(site, "POST", "proposals/confirm", {"one": one, "other": other}, 201)
+        assert done["targetEntity"]["entityName"] == one
+        await change(site, "DELETE", f"merges/{done['mergeId']}")
+    await change(site, "POST", "proposals/confirm", {"one": "Osprey", "other": "Jane Smith"}, 404)
     await change(site, "POST", "proposals/reject", body)
+    await change(site, "POST", "proposals/confirm", body, 404)
     assert (await site.get("/v1/graph/proposals", US, **about))["proposals"] == []
 
 
@@ -176,6 +179,24 @@ async def test_entities_are_edited_deleted_restored_and_split(site: Site) -> Non
     assert len((await site.get("/v1/graph/splits", US))["splits"]) == 1
     await change(site, "DELETE", f"splits/{done['splitId']}")
     assert (await site.get("/v1/graph/splits", US))["splits"] == []
+
+
+async def test_nobody_writes_for_readers_whose_tags_they_do_not_have(site: Site) -> None:
+    tags = {"aclTags": [US, "team:board"]}
+    bodies: list[tuple[str, str, dict[str, Any]]] = [
+        ("POST", "entities", {"name": "Vale Works"}),
+        ("PATCH", "entities/Osprey", {"description": "A plant."}),
+        ("PUT", "relations", {"source": "Osprey", "target": "Nordwind", "predicate": "RELATED_TO"}),
+    ]
+    for method, path, body in bodies:
+        refused = await change(site, method, path, body | tags, 422)
+        assert "team:board" in refused["detail"]
+    scopes = (Scope.ADMIN,)
+    path = "/v1/graph/entities/Osprey"
+    reply = await site.request("PATCH", path, US, scopes=scopes, json=bodies[1][2] | tags)
+    assert reply.status_code == 200
+    await change(site, "DELETE", "entities/Osprey")
+    await change(site, "POST", "entities/restore", {"name": "Osprey"})
 
 
 async def test_a_change_needs_the_scope(site: Site) -> None:

@@ -568,6 +568,24 @@ async def test_many_failures_of_an_address_are_stopped_and_valid_keys_pass(site:
         assert int(wrong[-1].headers["retry-after"]) >= 1
         assert await site.status(key) == 200
         assert (await site.client.get("/v1/models")).status_code == 401
+        parsed = parse_token(key)
+        assert parsed is not None
+        await site.keys.revoke("default", parsed.key_id)
+        assert [await site.status(key) for _ in range(2)] == [401, 429]
+
+
+async def test_failures_count_for_the_network_of_one_client() -> None:
+    logins = FailedLogins(per_minute=2, clock=lambda: 0.0)
+    addresses = {
+        "2001:db8::1": "2001:db8::ffff",
+        "198.51.100.1": "::ffff:198.51.100.1",
+    }
+    for one, same in addresses.items():
+        for _ in range(2):
+            logins.note_failure(one, "wrong")
+        assert logins.wait_seconds(same, "wrong") > 0
+    for other in ("2001:db8:0:1::1", "198.51.100.2", "unix"):
+        assert logins.wait_seconds(other, "wrong") == 0
 
 
 # ── the audit log ────────────────────────────────────────────────────────────────────────────────────────────

@@ -209,6 +209,18 @@ class Graph:
             for each in found
         ]
 
+    async def confirm(
+        self,
+        reader: Reader,
+        one: str,
+        other: str,
+        *,
+        strategy: MergeStrategy = MergeStrategy.CONCATENATE,
+    ) -> MergeResult:
+        """Merge `other` into `one` as a proposal suggests; raise `NotFound` where it is not proposed, or not any more."""
+        await merge_proposals.require_proposed(self._database, reader, one, other)
+        return await self.merge(reader, [other], one, strategy=strategy)
+
     async def reject(self, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:
         """Reject a merge proposal, so that it is not proposed again; raise `NotFound`."""
         first, second = await merge_proposals.reject(self._database, reader, one, other)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from lightwell.domain.access import Reader
-from lightwell.domain.errors import Invalid
+from lightwell.domain.errors import Invalid, NotFound
 from lightwell.domain.graph import Entity, MergeProposal, normalize_name
 from lightwell.domain.ids import EntityId
 from lightwell.records.database import Database
@@ -60,6 +60,18 @@ async def propose_merges(
     ]
     found.sort(key=lambda each: (-each.confidence, each.one.ref, each.other.ref))
     return found[:limit]
+
+
+async def require_proposed(database: Database, reader: Reader, one: str, other: str) -> None:
+    """Raise `NotFound` unless a merge of these two is proposed now, whichever of them it is about."""
+    pair = {
+        (await entities.resolve_name(database, reader, each)).entity_id for each in (one, other)
+    }
+    for about in (one, other):
+        found = await propose_merges(database, reader, about=about, limit=MAX_SUBJECTS)
+        if any({each.one.id, each.other.id} == pair for each in found):
+            return
+    raise NotFound(f"A merge of {one!r} and {other!r} is not proposed; list the proposals again")
 
 
 async def reject(database: Database, reader: Reader, one: str, other: str) -> tuple[Entity, Entity]:

@@ -125,4 +125,7 @@ def run_worker(chosen: "Settings", listening: socket.socket) -> None:
     parent = multiprocessing.parent_process()
     orphaned = parent.sentinel if parent is not None else None
     with listening:
-        asyncio.run(serving.serve_worker(create_app(chosen), listening, orphaned))
+        app = create_app(chosen)
+        asyncio.run(
+            serving.serve_worker(app, listening, proxies=chosen.http_proxies, orphaned=orphaned)
+        )

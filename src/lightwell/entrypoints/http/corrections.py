@@ -1,14 +1,15 @@
 """What people correct in the graph: merges, merge proposals, splits and edits. A change needs the scope `curate`."""
 
+from collections.abc import Iterable
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from lightwell.domain.access import parse_tags
+from lightwell.domain.access import Tags, parse_tags
 from lightwell.domain.graph import parse_relation_key
 from lightwell.domain.ids import MergeId, SplitId
-from lightwell.entrypoints.http.authentication import Curating, Reading
+from lightwell.entrypoints.http.authentication import Caller, Curating, Reading
 from lightwell.entrypoints.http.graph import EntityPath
 from lightwell.entrypoints.http.usage import add_usage_headers
 from lightwell.entrypoints.schemas import PageQuery, cut_page
@@ -89,9 +90,9 @@ async def list_merge_proposals(
 async def confirm_merge_proposal(
     body: ConfirmationBody, caller: Curating, response: Response
 ) -> MergeResponse:
-    """Merge the two entities of a proposal."""
-    done = await caller.knowledge_base.graph.merge(
-        caller.reader, [body.other], body.one, strategy=body.strategy
+    """Merge the two entities of a proposal that is still listed, `other` into `one`."""
+    done = await caller.knowledge_base.graph.confirm(
+        caller.reader, body.one, body.other, strategy=body.strategy
     )
     add_usage_headers(response, done.usage)
     return merge_response(done)
@@ -137,7 +138,7 @@ async def undo_split(split_id: UUID, caller: Curating) -> EntityList:
 @router.post("/entities", status_code=201)
 async def create_entity(body: NewEntityBody, caller: Curating) -> EntitySchema:
     """Create an entity; mentions of its name in documents are linked to it."""
-    tags = parse_tags(body.acl_tags)
+    tags = _audience(caller, body.acl_tags)
     made = await caller.knowledge_base.graph.create(caller.reader, body.to_edit(), tags=tags)
     return entity_schema(made)
 
@@ -158,7 +159,7 @@ async def restore_entity(body: NameBody, caller: Curating) -> EntitySchema:
 @router.patch("/entities/{name:path}")
 async def edit_entity(name: EntityPath, body: EntityEdit, caller: Curating) -> EntitySchema:
     """Set an entity's name, kind, description or sources; this overrides what documents say, also later ones."""
-    tags = parse_tags(body.acl_tags)
+    tags = _audience(caller, body.acl_tags)
     now = await caller.knowledge_base.graph.edit(caller.reader, name, body.to_edit(), tags=tags)
     return entity_schema(now)
 
@@ -172,7 +173,7 @@ async def delete_entity(name: EntityPath, caller: Curating) -> EntitySchema:
 @router.put("/relations")
 async def relate_entities(body: RelationBody, caller: Curating) -> RelationSchema:
     """Add or replace what people say of a relation between two entities."""
-    tags = parse_tags(body.acl_tags)
+    tags = _audience(caller, body.acl_tags)
     made = await caller.knowledge_base.graph.relate(caller.reader, body.to_mention(), tags=tags)
     return relation_schema(made)
 
@@ -183,3 +184,14 @@ async def delete_relations(body: RelationKeysBody, caller: Curating) -> Relation
     wanted = [parse_relation_key(each) for each in body.relations]
     were = await caller.knowledge_base.graph.delete_relations(caller.reader, wanted)
     return RelationList(relations=[relation_schema(each) for each in were])
+
+
+def _audience(caller: Caller, given: Iterable[str]) -> Tags:
+    """Return the access tags of an edit, none if none are given; raise `Invalid` for tags that the caller may not give.
+
+    What people write overrides what documents state, so nobody writes it for readers of other tags.
+    """
+    tags = parse_tags(given)
+    if tags:
+        caller.authority.require_new(tags)
+    return tags

@@ -51,7 +51,7 @@ class Credentials:
             )
         found = await self._find(credential)
         if found is None:
-            self.failed_logins.note_failure(address)
+            self.failed_logins.note_failure(address, credential)
             raise Unauthenticated
         self.failed_logins.note_success(credential)
         return found

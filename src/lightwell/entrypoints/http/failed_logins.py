@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Network, ip_address
 
 _MOST_ADDRESSES = 10_000
 _MOST_CREDENTIALS = 10_000
@@ -28,14 +29,16 @@ class FailedLogins:
         if not self.per_minute or _digest(credential) in self._valid:
             return 0.0
         step = 60 / self.per_minute
-        ahead = self._free_at.get(address, 0.0) - self.clock()
+        ahead = self._free_at.get(_network(address), 0.0) - self.clock()
         return max(0.0, ahead + step - 60)
 
-    def note_failure(self, address: str) -> None:
-        """Count a failure of the address."""
+    def note_failure(self, address: str, credential: str) -> None:
+        """Count a failure of the address; a credential that was valid before is not any more."""
         if self.per_minute:
-            free_at = max(self._free_at.pop(address, 0.0), self.clock())
-            self._free_at[address] = free_at + 60 / self.per_minute
+            self._valid.pop(_digest(credential), None)
+            network = _network(address)
+            free_at = max(self._free_at.pop(network, 0.0), self.clock())
+            self._free_at[network] = free_at + 60 / self.per_minute
             _keep(self._free_at, _MOST_ADDRESSES)
 
     def note_success(self, credential: str) -> None:
@@ -44,6 +47,17 @@ class FailedLogins:
             self._valid[_digest(credential)] = None
             self._valid.move_to_end(_digest(credential))
             _keep(self._valid, _MOST_CREDENTIALS)
+
+
+def _network(address: str) -> str:
+    """Return the network that belongs to one client: of IPv6, where one host has many addresses, the first 64 bits."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv4Address) or parsed.ipv4_mapped:
+        return str(getattr(parsed, "ipv4_mapped", None) or parsed)
+    return str(IPv6Network((int(parsed), 64), strict=False))
 
 
 def _digest(credential: str) -> bytes:

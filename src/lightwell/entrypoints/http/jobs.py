@@ -2,17 +2,20 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from itertools import count
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Request
 
-from lightwell.domain.errors import LightwellError
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.errors import LightwellError, NotFound
 from lightwell.domain.ids import JobId
 from lightwell.domain.jobs import Job
-from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of
+from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, renew
 from lightwell.entrypoints.http.event_streams import EventStream, format_event
+from lightwell.entrypoints.http.problems import Forbidden, Unauthenticated
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.entrypoints.schemas.jobs import (
     JobPage,
@@ -30,6 +33,7 @@ JobName = Annotated[
 ]
 
 _POLL_SECONDS = 0.5
+_RENEW_POLLS = 20
 
 
 @router.get("")
@@ -68,16 +72,32 @@ async def retry_job(
 
 
 @router.get("/{job_id}/events", response_class=EventStream, status_code=200)
-async def stream_job(job_id: JobName, caller: Ingesting) -> EventStream:
+async def stream_job(request: Request, job_id: JobName, caller: Ingesting) -> EventStream:
     """Send a job as event `progress` whenever it has changed, and as `done` when it has ended; `error` if it is gone."""
-    return EventStream(follow_job(caller, JobId(job_id)), render_error=render_error)
+
+    async def renewed() -> Caller:
+        try:
+            return await renew(request, Scope.INGEST)
+        except (Unauthenticated, Forbidden) as error:
+            raise NotFound(f"There is no job {job_id} that you may see") from error
+
+    events = follow_job(caller, JobId(job_id), renewed)
+    return EventStream(events, render_error=render_error)
 
 
-async def follow_job(caller: Caller, job_id: JobId) -> AsyncGenerator[bytes, None]:
-    """Yield the events of a job until it has ended; raise `NotFound` where the caller does not see it, or not any more."""
+async def follow_job(
+    caller: Caller, job_id: JobId, renewed: Callable[[], Awaitable[Caller]]
+) -> AsyncGenerator[bytes, None]:
+    """Yield the events of a job until it has ended; raise `NotFound` where the caller does not see it, or not any more.
+
+    `renewed` returns the caller as it is now. It is called before each event but the first, and now and then.
+    """
     sent: Job | None = None
-    while True:
+    for polls in count():
         job = await caller.knowledge_base.jobs.show(caller.reader, job_id)
+        if polls and (job != sent or polls % _RENEW_POLLS == 0):
+            caller = await renewed()
+            job = await caller.knowledge_base.jobs.show(caller.reader, job_id)
         if job != sent:
             kind = "progress" if job.state.is_open else "done"
             yield format_event(kind=kind, data=job_schema(job).model_dump_json(by_alias=True))

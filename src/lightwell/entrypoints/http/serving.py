@@ -24,17 +24,22 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(app: FastAPI, listening: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM; requests under way are answered first. A second signal ends it at once."""
-    server = _make_server(app)
+async def serve(app: FastAPI, listening: socket.socket, *, proxies: str) -> None:
+    """Serve until SIGINT or SIGTERM; requests under way are answered first. A second signal ends it at once.
+
+    Only the `proxies`, addresses or networks separated by commas, are believed when they name a client's address.
+    """
+    server = _make_server(app, proxies)
     for each in _SIGNALS:
         asyncio.get_running_loop().add_signal_handler(each, _stop, server)
     await _run(server, app, listening)
 
 
-async def serve_worker(app: FastAPI, listening: socket.socket, orphaned: int | None) -> None:
+async def serve_worker(
+    app: FastAPI, listening: socket.socket, *, proxies: str, orphaned: int | None
+) -> None:
     """Serve until SIGTERM, or until the parent process ends, whose file descriptor `orphaned` is then readable."""
-    server, loop = _make_server(app), asyncio.get_running_loop()
+    server, loop = _make_server(app, proxies), asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, _stop, server)
     if orphaned is not None:
         loop.add_reader(orphaned, _stop_as_orphan, server, orphaned)
@@ -50,12 +55,14 @@ def stop_signals() -> Generator[asyncio.Event, None, None]:
     yield stop
 
 
-def _make_server(app: FastAPI) -> _Server:
+def _make_server(app: FastAPI, proxies: str) -> _Server:
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
         timeout_graceful_shutdown=GRACE_SECONDS,
         lifespan="off",
     )

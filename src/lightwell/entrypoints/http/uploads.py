@@ -12,10 +12,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 
 from lightwell.connectors.intake import Intake, Origin, upload_origin
+from lightwell.domain.api_keys import Scope
 from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
-from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of
+from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, renew
 from lightwell.entrypoints.http.multipart import UploadLimits, read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.entrypoints.http.projects import Projects
@@ -138,6 +139,7 @@ async def upload_documents(  # noqa: PLR0913 - what a request brings along
 ) -> UploadResponse:
     """Take files as new documents, all of them or none, with a job for each."""
     async with read_form(request, limits) as form:
+        caller = await renew(request, Scope.INGEST)  # the form may have taken long to arrive
         files = _files_of(form)
         asked = _to_request(form, caller, len(files))
         origins = [upload_origin(file.filename or "") for file in files]
