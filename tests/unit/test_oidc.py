@@ -1,5 +1,6 @@
 """Tokens of an issuer: a real issuer in this process, with real keys that it rotates."""
 
+import asyncio
 import base64
 import hashlib
 import hmac
@@ -29,6 +30,7 @@ from tests.local_issuer import (
     run_issuer,
     token,
 )
+from tests.patience import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +185,29 @@ async def test_known_keys_stay_valid_while_the_issuer_fails(
     issuer.named = "https://another.example"
     clock.now += 7200
     assert await verifier.verify(good) is not None
+
+
+async def test_an_issuer_that_hangs_delays_one_request_and_no_other(
+    verifier: TokenVerifier, issuer: LocalIssuer, clock: Clock
+) -> None:
+    shown = token(issuer)
+    assert await verifier.verify(shown)
+    clock.now += 3700
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def hang(request: httpx.Request) -> httpx.Response:
+        asked.set()
+        await answer.wait()
+        return httpx.Response(503)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(hang)) as verifier.client:
+        first = asyncio.create_task(verifier.verify(shown))
+        await asked.wait()
+        async with asyncio.timeout(PATIENCE):
+            assert await verifier.verify(shown)
+        assert not first.done()
+        answer.set()
+        assert await first
 
 
 async def test_an_issuer_that_describes_another_one_gives_no_keys(

@@ -34,6 +34,7 @@ Claims = Mapping[str, object]
 _TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 _REFETCH_SECONDS = 60.0
 _MAX_AGE_SECONDS = 3600.0
+_FETCH_SECONDS = 10.0
 _LEEWAY_SECONDS = 30
 _MAX_BYTES = 1_000_000
 _MIN_RSA_BITS = 2048
@@ -65,7 +66,7 @@ class TokenVerifier:
     """Verifies the tokens of one issuer, with keys that it fetches when they are needed and keeps for an hour.
 
     A token that names an unknown key has them fetched again, at most once a minute, so a rotation is followed and invented
-    names cost nothing. While the issuer cannot be reached, the keys that are known stay valid.
+    names cost nothing. While the issuer cannot be reached, the keys that are known stay valid, and only one request at a time waits for it.
     """
 
     issuer: Issuer
@@ -111,7 +112,8 @@ class TokenVerifier:
 
     async def _key(self, key_id: object, algorithm: str) -> jwt.PyJWK | None:
         """Return the issuer's key of this id, or its only key for a token that names none."""
-        if self.clock() - self._fetched_at > _MAX_AGE_SECONDS:
+        is_stale = self.clock() - self._fetched_at > _MAX_AGE_SECONDS
+        if is_stale and not (self._keys and self._lock.locked()):
             await self._fetch_once()
         found = self._find(key_id, algorithm)
         if found is None:
@@ -138,9 +140,10 @@ class TokenVerifier:
                 return
             self._tried_at = now
             try:
-                self._keys = await self._fetch()
+                async with asyncio.timeout(_FETCH_SECONDS):
+                    self._keys = await self._fetch()
                 self._fetched_at = now
-            except SourceFailed as error:
+            except (SourceFailed, TimeoutError) as error:
                 _log.warning("the keys of the OIDC issuer were not fetched", error=str(error))
 
     async def _fetch(self) -> list[dict[str, Any]]:
