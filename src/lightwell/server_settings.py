@@ -13,6 +13,10 @@ class ServerSettings(BaseSettings):
         default="",
         description="Web pages that may call the server from a browser (CORS), separated by commas, such as https://chat.example.com. None by default.",
     )
+    http_proxies: str = Field(
+        default="",
+        description="The proxies in front of the server, addresses or networks separated by commas, such as `127.0.0.1`. Only they are believed when the header `X-Forwarded-For` names a client's address, which counts for LIGHTWELL_FAILED_LOGINS_PER_MINUTE and in the audit log; each of them must set or extend that header.",
+    )
     key_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=0,
         description="Most requests per minute with one API key or token, counted across processes; for a key that acts for people, for each of them. 0 is no limit.",

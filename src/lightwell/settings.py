@@ -83,10 +83,6 @@ class Settings(ServerSettings):
         default="",
         description="More names by which clients reach the server, separated by commas, such as `knowledge.example.com` or `lightwell:8000`. This machine's own and LIGHTWELL_HTTP_HOST are always allowed; other names are refused by `/mcp`, and by a server that listens on this machine only.",
     )
-    http_proxies: str = Field(
-        default="",
-        description="The proxies in front of the server, addresses or networks separated by commas, such as `127.0.0.1`. Only they are believed when the header `X-Forwarded-For` names a client's address, which counts for LIGHTWELL_FAILED_LOGINS_PER_MINUTE and in the audit log; each of them must set or extend that header.",
-    )
     metrics_token: SecretStr | None = Field(
         default=None,
         description="Bearer token with which monitoring reads `/metrics`; an API key with the scope `admin` may read it, too.",
