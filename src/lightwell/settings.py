@@ -26,6 +26,7 @@ from lightwell.domain.questions import Fusion
 from lightwell.domain.sources import SourceIdStrategy
 from lightwell.ownership import reason_to_distrust
 from lightwell.server_settings import ServerSettings
+from lightwell.source_secrets import SECRET_NAME
 
 _PREFIX = "LIGHTWELL_"
 _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
@@ -364,7 +365,9 @@ def _ours(variables: Iterable[str]) -> list[str]:
     names = (
         name.lower().removeprefix(prefix) for name in variables if name.lower().startswith(prefix)
     )
-    return [name for name in names if not _OF_OTHERS.fullmatch(name)]
+    return [
+        name for name in names if not (_OF_OTHERS.fullmatch(name) or SECRET_NAME.fullmatch(name))
+    ]
 
 
 def _setting_name(name: str) -> str:

@@ -17,7 +17,7 @@ from lightwell.ingest.context import sync_index
 from lightwell.ports import Change, ChangedDocument, RemovedDocument, UnchangedDocument, Vectors
 from lightwell.records.database import Connection, Database, connect, repeatable
 from lightwell.records.documents import chunks as staging
-from lightwell.records.documents import documents, publishing
+from lightwell.records.documents import documents, publishing, registration
 from lightwell.records.graph import mentions, profiles
 from lightwell.records.jobs import queue
 from lightwell.records.locks import lock_project
@@ -234,7 +234,7 @@ async def test_two_that_follow_one_folder_at_once_register_each_document_once(
     database: Database, project: Project
 ) -> None:
     async with database.transaction() as connection:
-        first = await documents.register(connection, project.kb.project_id, [A, B])
+        first = await registration.register(connection, project.kb.project_id, [A, B])
         second = asyncio.create_task(
             following.sync(database, project.kb.project_id, shelf(A, B), "file")
         )

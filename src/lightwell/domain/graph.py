@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 
 from lightwell.domain.errors import Invalid
-from lightwell.domain.ids import EntityId, MergeId, RelationId
+from lightwell.domain.ids import EntityId, GlobalRef, MergeId, RelationId
 from lightwell.domain.usage import NO_USAGE, TokenSummary
 
 DESCRIPTION_SEPARATOR = " | "
@@ -58,7 +58,8 @@ class Mention:
     """One chunk's statement about one entity; `count` is how often the chunk names it.
 
     `name` is the form that the text uses. `kind` is a lower-case word (`person`, `organization`, `term`).
-    `confidence` lies in [0, 1].
+    `confidence` lies in [0, 1]. With `ref`, a business system identifies the entity, which then has the `aliases`, too;
+    `is_own` marks the item that the entity is.
     """
 
     name: str
@@ -68,6 +69,15 @@ class Mention:
     confidence: float = 1.0
     count: int = 1
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    ref: GlobalRef | None = None
+    aliases: tuple[str, ...] = ()
+    is_own: bool = False
+
+    @property
+    def searched_names(self) -> list[str]:
+        """The normalised names by which an entity with a reference is found."""
+        names = (normalize_name(each) for each in (self.name, *self.aliases))
+        return list(dict.fromkeys(name for name in names if name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,10 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from lightwell.domain.business_systems import Source
+from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.sources import SourceRetention
 from lightwell.ingest.parser import Parser
@@ -21,8 +24,13 @@ from lightwell.records.embedding_spaces import Space
 from lightwell.records.graph import profiles
 from lightwell.records.jobs.queue import Worker
 from lightwell.records.llm_cache import cache
+from lightwell.source_ports import ItemSource
 
 _INDEX_CHANGES_PER_BATCH = 500
+
+
+OpenConnector = Callable[[Source], AbstractAsyncContextManager[ItemSource]]
+"""Opens the connector of a source; raises `Invalid` where an option or a secret is missing."""
 
 
 class Step(StrEnum):
@@ -51,7 +59,7 @@ class IngestContext:
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
     number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
     transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
-    list their source chunks. Ingestion calls `progress` after each step within a document.
+    list their source chunks. `open_source` opens the connector of a business system. Ingestion calls `progress` after each step within a document.
     """
 
     project_id: ProjectId
@@ -71,10 +79,15 @@ class IngestContext:
     refresh_batch_size: int = 500
     sources: SourceRetention = field(default_factory=SourceRetention)
     progress: Callable[[Progress], None] = lambda progress: None
+    open_source: OpenConnector = field(default_factory=lambda: _no_connector)
     preparation_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))
     refresh_queue: Coalescer["IngestContext", None] = field(
         default_factory=lambda: Coalescer(_refresh_all)
     )
+
+
+def _no_connector(source: Source) -> AbstractAsyncContextManager[ItemSource]:
+    raise Invalid(f"There is no connector for {source.system!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from lightwell.domain.jobs import JobState, QueuedJob
 from lightwell.domain.requests import IdempotencyKey, IngestResponse
 from lightwell.records import idempotency
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.documents import documents, handed_in
+from lightwell.records.documents import documents, handed_in, registration
 from lightwell.records.locks import lock_project
 
 
@@ -81,7 +81,7 @@ async def _register(
         submission.authority.require_new(tags)
     else:
         submission.authority.require_change(old, tags)
-    (job,) = await documents.register(connection, reader.project_id, [document])
+    (job,) = await registration.register(connection, reader.project_id, [document])
     return _response(job)
 
 

@@ -21,7 +21,7 @@ from lightwell.ports import (
     UnreadableDocument,
 )
 from lightwell.records.database import Database, repeatable
-from lightwell.records.documents import documents, renames
+from lightwell.records.documents import documents, registration, renames
 from lightwell.records.documents import known as known_documents
 from lightwell.records.documents.known import UpToDateDocument
 from lightwell.records.jobs import runs
@@ -281,7 +281,7 @@ async def _remove_all(target: _Target, document_ids: Sequence[DocumentId]) -> No
 @repeatable
 async def _update_metadata(target: _Target, document_id: DocumentId, document: NewDocument) -> None:
     async with target.database.transaction() as connection:
-        await documents.update_metadata(connection, target.project_id, document_id, document)
+        await registration.update_metadata(connection, target.project_id, document_id, document)
 
 
 @repeatable
@@ -328,7 +328,7 @@ async def _enqueue(target: _Target, pending: Sequence[NewDocument], result: Sync
 @repeatable
 async def _register_batch(target: _Target, pending: Sequence[NewDocument]) -> list[QueuedJob]:
     async with target.database.transaction() as connection:
-        registered = await documents.register(connection, target.project_id, pending)
+        registered = await registration.register(connection, target.project_id, pending)
         new = [each.document_id for each in registered if each.is_new]
         changed = [each.document_id for each in registered if not each.is_new]
         await runs.record_changes(connection, target.run, new, RunChange.INSERTED)

@@ -41,6 +41,7 @@ from lightwell.knowledge_base.catalog import Catalog
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
+from lightwell.knowledge_base.sources import Sources
 from lightwell.ports import Connector
 from lightwell.records import access_classes, conversations
 from lightwell.records.documents import counts, documents
@@ -75,6 +76,7 @@ class KnowledgeBase:
         self._catalog = Catalog(context=context)
         self._jobs = Jobs(database=database)
         self._analytics = Analytics(database=database)
+        self._sources = Sources(context=context)
         self._graph = Graph(
             context=CurationContext(
                 database=database,
@@ -104,6 +106,11 @@ class KnowledgeBase:
     def jobs(self) -> Jobs:
         """Jobs and ingestion runs: list, show, retry, cancel."""
         return self._jobs
+
+    @property
+    def sources(self) -> Sources:
+        """Business systems that are synced into the project; for administrators."""
+        return self._sources
 
     @property
     def analytics(self) -> Analytics:

@@ -54,7 +54,7 @@ person.project_id = %(project_id)s AND (
 _GET = f"SELECT {_COLUMNS} FROM people AS person WHERE {_BY_NAME}"  # noqa: S608 - only our own words
 
 # Changes of a project's directory happen one at a time, so that each sees what the last one wrote.
-_LOCK = """
+DIRECTORY_LOCK: LiteralString = """
 SELECT pg_advisory_xact_lock(hashtextextended('directory ' || %(project_id)s::text, 0))
 """
 
@@ -164,7 +164,7 @@ async def save_person(
         "external_ids": Jsonb(dict(change.external_ids or {})),
     }
     async with database.transaction() as connection:
-        await connection.execute(_LOCK, fields)
+        await connection.execute(DIRECTORY_LOCK, fields)
         if person_id is None:
             await connection.execute(_INSERT, fields)
         if (await connection.execute(_TAKEN, fields)).rowcount:

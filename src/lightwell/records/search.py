@@ -108,6 +108,13 @@ WITH merged AS MATERIALIZED (
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.normalized_name = ANY(%(names)s)
       AND edit.class_id = ANY(%(classes)s)
+    UNION
+    SELECT stated.entity_id, stated.normalized_name
+    FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
+    WHERE entity.project_id = %(project_id)s AND stated.normalized_name = ANY(%(names)s)
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
+                    AND stated.normalized_name = ANY(mention.names))
 ), named AS (
     SELECT DISTINCT coalesce(merged.root_id, said.entity_id) AS entity_id, said.normalized_name
     FROM said LEFT JOIN merged USING (entity_id)

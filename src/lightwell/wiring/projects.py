@@ -26,6 +26,7 @@ from lightwell.settings import Settings
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
+from lightwell.wiring.connectors import open_connector
 from lightwell.wiring.database import database_server
 from lightwell.wiring.models import (
     extract_by_model,
@@ -56,6 +57,7 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
         await rule_ingest_context(
             database, project_id, resources.embedder, resources.parser, settings.lease_seconds
         ),
+        open_source=open_connector,
         embedding_batch_size=settings.embedding_batch_size,
         refresh_batch_size=settings.graph_batch_size,
         sources=SourceRetention(

@@ -12,7 +12,8 @@ from uuid import UUID
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, ClassId, DocumentId, ProjectId
 from lightwell.records.database import Connection
-from lightwell.records.graph import mentions, resolution, same_names
+from lightwell.records.documents import structures
+from lightwell.records.graph import mentions, resolution, same_names, stated_links
 from lightwell.records.locks import PUBLISHING_LOCK
 
 
@@ -151,6 +152,7 @@ _RECLASSIFY: tuple[LiteralString, ...] = (
     " WHERE document_entity_mentions.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
     "UPDATE relation_mentions SET class_id = %(class_id)s FROM document_chunks AS chunk"
     " WHERE relation_mentions.chunk_id = chunk.chunk_id AND chunk.document_id = ANY(%(documents)s)",
+    "UPDATE entity_links SET class_id = %(class_id)s WHERE document_id = ANY(%(documents)s)",
     """
     WITH moved AS (
         UPDATE document_chunks SET class_id = %(class_id)s
@@ -196,7 +198,9 @@ async def publish(
                 "terms": [_tsvector(entry.frequencies) for entry in terms],
             },
         )
-        await mentions.store(connection, project_id, extractions)
+        stated = await structures.list_stated(connection, ids)
+        await mentions.store(connection, project_id, structures.add_mentions(extractions, stated))
+        await stated_links.store(connection, project_id, structures.list_links(stated))
         await resolution.apply_splits(connection, ids)
         await _count(connection, project_id, ids, sign=1)
         names |= await same_names.list_names_with_attributes(connection, ids)
@@ -217,7 +221,10 @@ async def republish_extractions(
         await connection.execute(_STALE, {**keys, "sign": -1})
         for statement in _DELETE_MENTIONS:
             await connection.execute(statement, keys)
-        await mentions.store(connection, project_id, extractions)
+        await stated_links.delete(connection, documents)
+        stated = await structures.list_stated(connection, documents)
+        await mentions.store(connection, project_id, structures.add_mentions(extractions, stated))
+        await stated_links.store(connection, project_id, structures.list_links(stated))
         await resolution.apply_splits(connection, documents)
         await connection.execute(_STALE, {**keys, "sign": 1})
         names |= await same_names.list_names_with_attributes(connection, documents)
@@ -245,6 +252,7 @@ async def _unpublish(
     names = await same_names.list_names_with_attributes(connection, documents)
     stale = await _count(connection, project_id, documents, sign=-1)
     await connection.execute(_DELETE_ZERO_COUNTS, {"documents": list(documents)})
+    await stated_links.delete(connection, documents)
     await connection.execute(
         _DELETE_CHUNKS, {"documents": list(documents), "project_id": project_id, "staged": staged}
     )

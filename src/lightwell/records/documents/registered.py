@@ -12,7 +12,7 @@ MAX_URL_BYTES = 2000
 """PostgreSQL's B-tree indexes take 2,704 bytes for a whole entry."""
 
 _FIND = """
-SELECT document_id, source_url, global_ref, source_system, is_deleted FROM source_documents
+SELECT document_id, source_url, global_ref, source_system, is_deleted, body_hash, status = 'active' FROM source_documents
 WHERE project_id = %(project_id)s
   AND ((source_url = ANY(%(urls)s) AND source_system <> 'web') OR global_ref = ANY(%(refs)s))
 """
@@ -23,6 +23,12 @@ class RegisteredDocument:
     id: DocumentId
     system: str
     is_deleted: bool
+    body_hash: str
+    is_published: bool
+
+    def has_body(self, body_hash: str) -> bool:
+        """Return whether the published chunks are those of this body."""
+        return self.is_published and not self.is_deleted and self.body_hash == body_hash
 
 
 async def find_registered(
@@ -36,8 +42,14 @@ async def find_registered(
     }
     rows = await (await connection.execute(_FIND, names)).fetchall()
     return {
-        name: RegisteredDocument(id=DocumentId(id_), system=system, is_deleted=is_deleted)
-        for id_, url, ref, system, is_deleted in rows
+        name: RegisteredDocument(
+            id=DocumentId(id_),
+            system=system,
+            is_deleted=is_deleted,
+            body_hash=body_hash,
+            is_published=is_published,
+        )
+        for id_, url, ref, system, is_deleted, body_hash, is_published in rows
         for name in (url, ref)
     }
 

@@ -49,6 +49,13 @@ WITH called AS (
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
       AND edit.normalized_name = %(name)s AND edit.class_id = ANY(%(classes)s)
     UNION
+    SELECT stated.entity_id
+    FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
+    WHERE entity.project_id = %(project_id)s AND stated.normalized_name = %(name)s
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
+                    AND stated.normalized_name = ANY(mention.names))
+    UNION
     SELECT subject_id
     FROM profiles JOIN entities AS entity ON entity.entity_id = subject_id
     WHERE entity.project_id = %(project_id)s AND subject_id = %(id)s::uuid AND class_id = ANY(%(classes)s)

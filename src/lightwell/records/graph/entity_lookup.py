@@ -42,6 +42,13 @@ WITH merged AS MATERIALIZED (
     FROM entity_edits AS edit JOIN entities AS entity ON entity.entity_id = edit.named_as
     WHERE entity.project_id = %(project_id)s AND edit.entity_id IS NOT NULL
       AND edit.class_id = ANY(%(classes)s) AND {where_by_hand}
+    UNION ALL
+    SELECT stated.entity_id, entity.entity_ref, stated.normalized_name
+    FROM entity_names AS stated JOIN entities AS entity USING (entity_id)
+    WHERE entity.project_id = %(project_id)s AND {where_stated}
+      AND EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.entity_id = stated.entity_id AND mention.class_id = ANY(%(classes)s)
+                    AND stated.normalized_name = ANY(mention.names))
 ), ranked AS (
     SELECT coalesce(merged.root_id, fitting.entity_id) AS entity_id, max({fit}) AS fit
     FROM fitting LEFT JOIN merged USING (entity_id) GROUP BY 1
@@ -66,6 +73,7 @@ LIMIT %(most)s
 _EXACT = (
     _MATCHING.replace("{where}", "(normalized_name = %(name)s OR entity_ref = %(ref)s)")
     .replace("{where_by_hand}", "(edit.normalized_name = %(name)s OR entity.entity_ref = %(ref)s)")
+    .replace("{where_stated}", "stated.normalized_name = %(name)s")
     .replace("{fit}", "CASE WHEN entity_ref = %(ref)s THEN 2.0 ELSE 1.0 END")
     .replace("{having}", "true")
 )
@@ -89,6 +97,12 @@ _SIMILAR = (
         " OR similarity(edit.normalized_name, %(name)s) >= %(least)s)",
     )
     .replace(
+        "{where_stated}",
+        "(stated.normalized_name LIKE %(longest)s OR stated.normalized_name %% %(name)s)"
+        f" AND ({_HOLDS.replace('normalized_name', 'stated.normalized_name')}"
+        " OR similarity(stated.normalized_name, %(name)s) >= %(least)s)",
+    )
+    .replace(
         "{fit}",
         f"CASE WHEN {_HOLDS} THEN 0.99 ELSE similarity(normalized_name, %(name)s) END",
     )
@@ -99,6 +113,7 @@ _SIMILAR = (
 _LONGER = (
     _MATCHING.replace("{where}", _CONTAINS_NAME.replace("{name}", "normalized_name"))
     .replace("{where_by_hand}", _CONTAINS_NAME.replace("{name}", "edit.normalized_name"))
+    .replace("{where_stated}", _CONTAINS_NAME.replace("{name}", "stated.normalized_name"))
     .replace("{fit}", "0.99")
     .replace("{having}", "NOT bool_and(profile.entity_kind = ANY(%(titles)s))")
 )

@@ -6,7 +6,7 @@ from psycopg.types.json import Jsonb
 
 from lightwell.domain.entity_refs import text_ref
 from lightwell.domain.graph import Extraction, normalize_name
-from lightwell.domain.ids import ChunkId, ProjectId
+from lightwell.domain.ids import ChunkId, GlobalRef, ProjectId
 from lightwell.records.database import Connection
 
 # Rows are inserted in the order of their keys, so that two transactions with the same names do not deadlock.
@@ -22,19 +22,31 @@ ON CONFLICT (project_id, entity_ref) DO NOTHING
 _MENTIONS = """
 INSERT INTO document_entity_mentions (
     named_as, chunk_id, entity_id, class_id, name, entity_kind, description, mention_type, confidence, frequency,
-    attributes)
+    attributes, names, is_own)
 SELECT DISTINCT ON (entity.entity_id, given.chunk_id)
        entity.entity_id, given.chunk_id,
        CASE WHEN class.tags && entity.hidden_for THEN NULL ELSE entity.entity_id END,
        chunk.class_id, given.name, given.kind, given.description, given.type, given.confidence, given.frequency,
-       given.attributes
+       given.attributes,
+       CASE WHEN given.names IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(given.names)) END, given.is_own
 FROM unnest(%(chunks)s::uuid[], %(refs)s::text[], %(names)s::text[], %(kinds)s::text[], %(descriptions)s::text[],
-            %(types)s::text[], %(confidences)s::real[], %(frequencies)s::integer[], %(attributes)s::jsonb[])
-    AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes)
+            %(types)s::text[], %(confidences)s::real[], %(frequencies)s::integer[], %(attributes)s::jsonb[],
+            %(searched)s::jsonb[], %(own)s::boolean[])
+    AS given (chunk_id, ref, name, kind, description, type, confidence, frequency, attributes, names, is_own)
 JOIN document_chunks AS chunk USING (chunk_id)
 JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.ref
 LEFT JOIN access_classes AS class ON class.class_id = chunk.class_id
-ORDER BY 1, 2, given.frequency DESC, given.name
+ORDER BY 1, 2, given.is_own DESC, given.frequency DESC, given.name
+"""
+
+_NAMES = """
+INSERT INTO entity_names (entity_id, normalized_name)
+SELECT DISTINCT entity.entity_id, name
+FROM unnest(%(refs)s::text[], %(searched)s::jsonb[]) AS given (ref, names)
+CROSS JOIN LATERAL jsonb_array_elements_text(given.names) AS name
+JOIN entities AS entity ON entity.project_id = %(project_id)s AND entity.entity_ref = given.ref
+ORDER BY 1, 2
+ON CONFLICT DO NOTHING
 """
 
 _RELATIONS = """
@@ -92,11 +104,13 @@ async def _write_mentions(
         (chunk_id, mention)
         for chunk_id, extraction in extractions.items()
         for mention in extraction.mentions
-        if normalize_name(mention.name)
+        if mention.ref or normalize_name(mention.name)
     ]
-    refs = [text_ref(mention.name) for _, mention in rows]
+    refs = [mention.ref or text_ref(mention.name) for _, mention in rows]
+    # the name of an entity with a reference is no part of its identity: it differs between access classes
     distinct = {
-        ref: normalize_name(mention.name) for ref, (_, mention) in zip(refs, rows, strict=True)
+        ref: mention.ref.casefold() if mention.ref else normalize_name(mention.name)
+        for ref, (_, mention) in zip(refs, rows, strict=True)
     }
     await connection.execute(
         _ENTITIES,
@@ -106,6 +120,7 @@ async def _write_mentions(
             "names": list(distinct.values()),
         },
     )
+    searched = [Jsonb(mention.searched_names) if mention.ref else None for _, mention in rows]
     await connection.execute(
         _MENTIONS,
         {
@@ -119,8 +134,14 @@ async def _write_mentions(
             "confidences": [mention.confidence for _, mention in rows],
             "frequencies": [mention.count for _, mention in rows],
             "attributes": [Jsonb(dict(m.attributes)) if m.attributes else None for _, m in rows],
+            "searched": searched,
+            "own": [mention.is_own for _, mention in rows],
         },
     )
+    if any(searched):
+        await connection.execute(
+            _NAMES, {"project_id": project_id, "refs": refs, "searched": searched}
+        )
 
 
 async def _write_relation_mentions(
@@ -131,10 +152,11 @@ async def _write_relation_mentions(
         for chunk_id, extraction in extractions.items()
         for relation_mention in extraction.relation_mentions
     ]
+    stated = {chunk_id: _stated_refs(each) for chunk_id, each in extractions.items()}
     ends: dict[str, object] = {
         "project_id": project_id,
-        "sources": [text_ref(relation_mention.subject) for _, relation_mention in rows],
-        "targets": [text_ref(relation_mention.object) for _, relation_mention in rows],
+        "sources": [_end_ref(stated[chunk_id], each.subject) for chunk_id, each in rows],
+        "targets": [_end_ref(stated[chunk_id], each.object) for chunk_id, each in rows],
         "predicates": [relation_mention.predicate.value for _, relation_mention in rows],
     }
     await connection.execute(_RELATIONS, ends)
@@ -151,3 +173,17 @@ async def _write_relation_mentions(
             **ends,
         },
     )
+
+
+def _stated_refs(extraction: Extraction) -> dict[str, GlobalRef]:
+    """Return the references of the entities that a business system states, by those names that no other has."""
+    bearers: dict[str, set[GlobalRef]] = {}
+    for mention in extraction.mentions:
+        if mention.ref:
+            for name in mention.searched_names:
+                bearers.setdefault(name, set()).add(mention.ref)
+    return {name: next(iter(refs)) for name, refs in bearers.items() if len(refs) == 1}
+
+
+def _end_ref(stated: Mapping[str, GlobalRef], name: str) -> str:
+    return stated.get(normalize_name(name)) or text_ref(name)

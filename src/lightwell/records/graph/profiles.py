@@ -48,12 +48,15 @@ _REFRESH_ENTITIES = """
 INSERT INTO profiles AS profile (
     subject_id, class_id, subject, display_name, entity_kind, description, attributes, mention_count,
     source_ids, source_paths)
-SELECT stale.subject_id, stale.class_id, 'entity', latest.name, latest.kind, latest.description,
-       latest.attributes, stale.delta, latest.sources, latest.paths
+SELECT stale.subject_id, stale.class_id, 'entity', coalesce(own.name, latest.stated_name, latest.name),
+       coalesce(own.entity_kind, latest.kind), latest.description, coalesce(own.attributes, latest.attributes),
+       stale.delta, latest.sources, latest.paths
 FROM unnest(%(subjects)s::uuid[], %(classes)s::integer[], %(deltas)s::integer[])
     AS stale (subject_id, class_id, delta)
 CROSS JOIN LATERAL (
     SELECT mode() WITHIN GROUP (ORDER BY coalesce(mention.part_name, mention.name)) AS name,
+           (array_agg(mention.name ORDER BY document.updated_at DESC, mention.chunk_id DESC)
+                FILTER (WHERE mention.names IS NOT NULL))[1] AS stated_name,
            mode() WITHIN GROUP (ORDER BY mention.entity_kind) AS kind,
            {description} AS description,
            (array_agg(mention.attributes ORDER BY mention.chunk_id DESC, mention.name)
@@ -67,6 +70,11 @@ CROSS JOIN LATERAL (
     JOIN document_chunks AS chunk USING (chunk_id)
     JOIN source_documents AS document USING (document_id)
 ) AS latest
+LEFT JOIN LATERAL (
+    SELECT name, entity_kind, attributes FROM document_entity_mentions
+    WHERE entity_id = stale.subject_id AND class_id = stale.class_id AND is_own
+    ORDER BY chunk_id DESC LIMIT 1
+) AS own ON true
 WHERE latest.name IS NOT NULL
 ON CONFLICT (subject_id, class_id) DO UPDATE
 SET display_name = excluded.display_name, entity_kind = excluded.entity_kind, description = excluded.description,

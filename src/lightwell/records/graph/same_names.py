@@ -17,14 +17,14 @@ _NAMES = """
 SELECT DISTINCT mention.named_as
 FROM document_entity_mentions AS mention JOIN document_chunks AS chunk USING (chunk_id)
 WHERE chunk.document_id = ANY(%(documents)s)
-  AND mention.attributes ?| ARRAY['email', 'domain', 'owner', 'location']
+  AND mention.names IS NULL AND mention.attributes ?| ARRAY['email', 'domain', 'owner', 'location']
 """
 
 _VALUES = """
 SELECT DISTINCT mention.named_as, mention.class_id, '{field}' AS field, lower(mention.attributes ->> '{field}') AS value
 FROM (
     SELECT named_as, class_id FROM document_entity_mentions
-    WHERE named_as = ANY(%(names)s) AND attributes ->> '{field}' IS NOT NULL
+    WHERE named_as = ANY(%(names)s) AND names IS NULL AND attributes ->> '{field}' IS NOT NULL
     GROUP BY named_as, class_id
     HAVING min(lower(attributes ->> '{field}')) <> max(lower(attributes ->> '{field}'))
 ) AS contradicting

@@ -9,13 +9,19 @@ CREATE TABLE sources (
     options          jsonb NOT NULL DEFAULT '{}',
     every_seconds    integer NOT NULL CHECK (every_seconds > 0),
     sweep_seconds    integer NOT NULL CHECK (sweep_seconds > 0),
+    -- Whether people whom the directory lacks are added to it, by the e-mail address that the system has verified.
+    adds_people      boolean NOT NULL DEFAULT false,
     next_sync_at     timestamptz NOT NULL DEFAULT now(),
     next_sweep_at    timestamptz NOT NULL DEFAULT now(),
+    -- A webhook says that people or groups may have changed: they are read again at once.
+    directory_due    boolean NOT NULL DEFAULT false,
     is_paused        boolean NOT NULL DEFAULT false,
     -- One process syncs a source at a time, whatever the number of processes.
     leased_by        text,
     leased_until     timestamptz,
     last_error       text NOT NULL DEFAULT '',
+    -- What a sweep did not remove, because it was too much at once.
+    sweep_warning    text NOT NULL DEFAULT '',
     failures_in_row  integer NOT NULL DEFAULT 0,
     created_at       timestamptz NOT NULL DEFAULT now(),
     UNIQUE (project_id, name)
@@ -62,12 +68,34 @@ CREATE UNLOGGED TABLE swept_items (
 ALTER TABLE source_documents ADD COLUMN source_key uuid REFERENCES sources ON DELETE SET NULL;
 ALTER TABLE source_documents ADD COLUMN item_ref text NOT NULL DEFAULT '';
 ALTER TABLE source_documents ADD COLUMN structure jsonb;
+-- A hash of what determines the chunks: where it is equal, a changed document is not embedded again.
+ALTER TABLE source_documents ADD COLUMN body_hash text NOT NULL DEFAULT '';
 CREATE INDEX source_documents_item ON source_documents (source_key, item_ref) WHERE source_key IS NOT NULL;
 
+-- Counts of a source's run, for administrators; `inserted`, `updated` and `deleted` are added up with each page.
 ALTER TABLE ingestion_runs ADD COLUMN source_key uuid REFERENCES sources ON DELETE SET NULL;
+ALTER TABLE ingestion_runs ADD COLUMN unchanged integer NOT NULL DEFAULT 0;
+ALTER TABLE ingestion_runs ADD COLUMN unreadable integer NOT NULL DEFAULT 0;
+CREATE INDEX ingestion_runs_source ON ingestion_runs (source_key, run_id) WHERE source_key IS NOT NULL;
 
 -- Groups that a source maintains; what people made by hand has no source and is never touched by a sync.
 ALTER TABLE directory_groups ADD COLUMN source_key uuid REFERENCES sources ON DELETE CASCADE;
+CREATE INDEX directory_groups_source ON directory_groups (source_key) WHERE source_key IS NOT NULL;
+
+-- What a business system states of an entity has the system's own reference. Its names are not part of its identity: a
+-- mention lists them, null where a text names the entity. `is_own` marks the item that the entity is.
+ALTER TABLE document_entity_mentions ADD COLUMN names text[];
+ALTER TABLE document_entity_mentions ADD COLUMN is_own boolean NOT NULL DEFAULT false;
+CREATE INDEX document_entity_mentions_own ON document_entity_mentions (entity_id, class_id) WHERE is_own;
+
+-- Every name that some mention has or had. A reader finds an entity by a name only through a mention with that name.
+CREATE TABLE entity_names (
+    entity_id       uuid NOT NULL REFERENCES entities ON DELETE CASCADE,
+    normalized_name text NOT NULL,
+    PRIMARY KEY (entity_id, normalized_name)
+);
+CREATE INDEX entity_names_name ON entity_names (normalized_name);
+CREATE INDEX entity_names_similar ON entity_names USING gin (normalized_name gin_trgm_ops);
 
 -- A link that a document's structure states lives and changes its access class with that document.
 ALTER TABLE entity_links ADD COLUMN document_id uuid REFERENCES source_documents ON DELETE CASCADE;

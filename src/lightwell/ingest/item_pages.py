@@ -1,0 +1,275 @@
+"""Stores a page of items in one transaction: what changed gets jobs, what is unchanged costs a comparison of hashes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from lightwell.domain.access import Tags, parse_tags
+from lightwell.domain.business_systems import Source, SourceCounts
+from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import DocumentId, GlobalRef, RunId
+from lightwell.domain.runs import RunChange
+from lightwell.domain.source_items import ItemPage, SourceItem, UnreadableItem
+from lightwell.ingest.isolation import document_failure
+from lightwell.ingest.pipeline import REEXTRACT
+from lightwell.records import item_fetches, source_runs, sources
+from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.documents import documents, items, registration
+from lightwell.records.documents.items import KnownDocument
+from lightwell.records.documents.registered import check_url, document_ref
+from lightwell.records.documents.registration import ItemOrigin
+from lightwell.records.jobs import runs
+from lightwell.records.jobs.queue import Worker
+from lightwell.records.locks import lock_project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncTarget:
+    """Where the sync of a source writes, under the lease that `worker` holds."""
+
+    database: Database
+    source: Source
+    worker: Worker
+    run: RunId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagePosition:
+    """`asked_at` is when the source was asked for the page, by the database's clock; `stream` is "" for fetched items."""
+
+    asked_at: datetime
+    stream: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageChanges:
+    """What storing a page changes. `unreadable` are items that contradict what others have."""
+
+    register: tuple[NewDocument, ...]
+    retag: Mapping[DocumentId, Tags]
+    remove: tuple[DocumentId, ...]
+    unchanged: int
+    unreadable: tuple[UnreadableItem, ...] = ()
+
+
+async def store_page(target: SyncTarget, page: ItemPage, position: PagePosition) -> SourceCounts:
+    """Store the page with its cursor, and return what it did.
+
+    An item that is malformed, or that makes the transaction fail by itself, is kept as unreadable; the others are
+    stored. Raises `LeaseLost` when another process syncs the source now.
+    """
+    checked = check_page(target.source, page)
+    try:
+        return await _store(target, checked, position)
+    except Exception as error:
+        if document_failure(error, target.source.name) is None or not checked.items:
+            raise
+    return await _store_one_by_one(target, checked, position)
+
+
+async def _store_one_by_one(
+    target: SyncTarget, page: ItemPage, position: PagePosition
+) -> SourceCounts:
+    counts, failed = SourceCounts(), list(page.unreadable)
+    for item in page.items:
+        single = ItemPage(items=(item,), cursor="")
+        try:
+            counts += await _store(target, single, replace(position, stream=""))
+        except Exception as error:
+            failure = document_failure(error, item.ref)
+            if failure is None:
+                raise
+            failed.append(UnreadableItem(ref=item.ref, reason="invalid", message=failure.message))
+    rest = replace(page, items=(), unreadable=tuple(failed))
+    return counts + await _store(target, rest, position)
+
+
+@repeatable
+async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> SourceCounts:
+    source, project_id = target.source, target.source.project_id
+    async with target.database.transaction() as connection:
+        await lock_project(connection, project_id)
+        await sources.require_lease(connection, source.id, target.worker)
+        changes = await _compare(connection, source, page)
+        counts = await _apply(connection, target, changes)
+        unreadable = (*page.unreadable, *changes.unreadable)
+        failed = {each.ref for each in unreadable}
+        answered = [*(each.ref for each in page.items if each.ref not in failed), *page.removed]
+        await item_fetches.resolve(connection, source.id, answered, position.asked_at)
+        await item_fetches.record_failures(connection, source.id, unreadable)
+        counts = replace(counts, unreadable=len(failed))
+        await source_runs.add_counts(connection, target.run, counts)
+        if position.stream:
+            await sources.store_cursor(connection, source.id, position.stream, page.cursor)
+    return counts
+
+
+async def _compare(connection: Connection, source: Source, page: ItemPage) -> PageChanges:
+    """Return what the page changes; URLs of deleted documents are free for its documents afterwards."""
+    delivered = [document for item in page.items for document in item.documents]
+    refs = [document_ref(document) for document in delivered]
+    urls = [document.url for document in delivered]
+    named = [*(item.ref for item in page.items), *page.removed]
+    project_id = source.project_id
+    known = await items.list_known(connection, project_id, source.id, named, refs)
+    taken = await items.list_taken_urls(connection, project_id, urls, refs)
+    await items.release_urls(connection, project_id, urls, refs)
+    return plan_changes(source, page, known, taken)
+
+
+def plan_changes(
+    source: Source,
+    page: ItemPage,
+    known: Mapping[GlobalRef, KnownDocument],
+    taken_urls: Iterable[str],
+) -> PageChanges:
+    """Return what to store of a page, given what is stored of its items, and the URLs that other documents have."""
+    urls = set(taken_urls)
+    plan = _Plan()
+    for item in page.items:
+        if message := _find_conflict(source, item, known, urls):
+            plan.unreadable.append(UnreadableItem(ref=item.ref, reason="conflict", message=message))
+            continue
+        urls.update(document.url for document in item.documents)
+        for document in item.documents:
+            plan.add(source, document, known.get(document_ref(document)))
+    kept = {each.ref for each in plan.unreadable}
+    delivered = {document_ref(document) for item in page.items for document in item.documents}
+    named = {*(item.ref for item in page.items), *page.removed} - kept
+    remove = sorted(
+        each.id
+        for each in known.values()
+        if each.source == source.id
+        and not each.is_deleted
+        and each.item_ref in named
+        and each.ref not in delivered
+    )
+    return PageChanges(
+        register=tuple(plan.register),
+        retag=plan.retag,
+        remove=tuple(remove),
+        unchanged=plan.unchanged,
+        unreadable=tuple(plan.unreadable),
+    )
+
+
+@dataclass(slots=True)
+class _Plan:
+    register: list[NewDocument] = field(default_factory=list[NewDocument])
+    retag: dict[DocumentId, Tags] = field(default_factory=dict[DocumentId, Tags])
+    unchanged: int = 0
+    unreadable: list[UnreadableItem] = field(default_factory=list[UnreadableItem])
+
+    def add(self, source: Source, document: NewDocument, old: KnownDocument | None) -> None:
+        if old is None or not _is_same(source, document, old):
+            self.register.append(document)
+        elif old.acl_tags != document.acl_tags:
+            self.retag[old.id] = document.acl_tags
+        else:
+            self.unchanged += 1
+
+
+def _is_same(source: Source, document: NewDocument, old: KnownDocument) -> bool:
+    return (
+        not old.is_deleted
+        and old.is_complete
+        and old.source == source.id
+        and old.item_ref == document.item_ref
+        and old.content_hash == document.content_hash
+    )
+
+
+def _find_conflict(
+    source: Source, item: SourceItem, known: Mapping[GlobalRef, KnownDocument], urls: set[str]
+) -> str:
+    """Return why the item cannot be stored beside what others have, "" if it can."""
+    for document in item.documents:
+        old = known.get(document_ref(document))
+        if old and not old.is_deleted and old.source not in (None, source.id):
+            return "another source of this project has this item already"
+        if document.url in urls:
+            return "another document has its URL"
+    return ""
+
+
+async def _apply(connection: Connection, target: SyncTarget, changes: PageChanges) -> SourceCounts:
+    source, project_id = target.source, target.source.project_id
+    origin = ItemOrigin(source=source.id, restate_step=REEXTRACT)
+    queued = (
+        await registration.register(connection, project_id, changes.register, origin)
+        if changes.register
+        else []
+    )
+    if changes.retag:
+        await documents.change_access(connection, project_id, changes.retag)
+    if changes.remove:
+        await documents.tombstone(connection, project_id, changes.remove)
+    new = [each.document_id for each in queued if each.is_new]
+    changed = [each.document_id for each in queued if not each.is_new] + list(changes.retag)
+    for ids, change in (
+        (new, RunChange.INSERTED),
+        (changed, RunChange.UPDATED),
+        (changes.remove, RunChange.DELETED),
+    ):
+        await runs.record_changes(connection, target.run, ids, change)
+    return SourceCounts(
+        inserted=len(new),
+        updated=len(changed),
+        deleted=len(changes.remove),
+        unchanged=changes.unchanged,
+    )
+
+
+def check_page(source: Source, page: ItemPage) -> ItemPage:
+    """Return the page with each item once, and malformed ones among the unreadable.
+
+    Of an item that comes twice the last version counts; one that is also removed is gone.
+    """
+    latest = {item.ref: item for item in page.items}
+    removed = tuple(dict.fromkeys(page.removed))
+    good: list[SourceItem] = []
+    unreadable = {each.ref: each for each in page.unreadable}
+    for ref, item in latest.items():
+        if ref in removed or ref in unreadable:
+            continue
+        try:
+            good.append(_check_item(source, item))
+        except Invalid as error:
+            unreadable[ref] = UnreadableItem(ref=ref, reason="invalid", message=str(error))
+    return replace(page, items=tuple(good), removed=removed, unreadable=tuple(unreadable.values()))
+
+
+def _check_item(source: Source, item: SourceItem) -> SourceItem:
+    """Return the item with documents that can be stored; raise `Invalid` where the connector breaks its contract."""
+    refs = [document_ref(document) for document in item.documents]
+    if len(set(refs)) < len(refs):
+        raise Invalid("two of its documents have one reference")
+    return replace(
+        item, documents=tuple(_check_document(source, item, each) for each in item.documents)
+    )
+
+
+def _check_document(source: Source, item: SourceItem, document: NewDocument) -> NewDocument:
+    own = f"{source.system}:"
+    if (
+        document.system != source.system
+        or document.item_ref != item.ref
+        or not item.ref.startswith(own)
+    ):
+        raise Invalid(f"its documents do not belong to it, or not to {source.system}")
+    if foreign := sorted(tag for tag in parse_tags(document.acl_tags) if not tag.startswith(own)):
+        raise Invalid(f"its access tag {foreign[0]!r} does not begin with {own}")
+    check_url(document)
+    ends = {entity.ref for entity in document.structure.entities}
+    if any(not {link.source, link.target} <= ends for link in document.structure.links):
+        raise Invalid("one of its links has an end that is not among its entities")
+    return _with_text(document)
+
+
+def _with_text(document: NewDocument) -> NewDocument:
+    """Return the document with its title as the text where it has none, so that it is found, too."""
+    if document.content.strip():
+        return document
+    text = document.title.strip() or document.url
+    return replace(document, content=text.encode(), format=Format.TEXT)

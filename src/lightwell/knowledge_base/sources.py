@@ -1,0 +1,207 @@
+"""The verbs on sources: business systems that are synced into the project."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from lightwell.domain.business_systems import (
+    ItemFailure,
+    NewSource,
+    Source,
+    SourceId,
+    SourceRun,
+    StreamPosition,
+    check_new_source,
+)
+from lightwell.domain.errors import Invalid, LightwellError
+from lightwell.domain.ids import DocumentId
+from lightwell.ingest.context import IngestContext, apply_pending_changes, finish_derived
+from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
+from lightwell.logs import logger
+from lightwell.records import item_fetches, source_runs, sources
+from lightwell.records.database import repeatable
+from lightwell.records.documents import documents, items
+from lightwell.records.locks import lock_project
+
+_DOCUMENTS_PER_BATCH = 200
+_POLL_SECONDS = 1.0
+_MAX_SYNCS = 4
+"""How many sources of a project one process syncs at the same time."""
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceDetails:
+    """A source with its latest runs, the items that could not be read, and where its streams go on.
+
+    `documents` counts its documents by kind; `failed` counts all items that could not be read.
+    """
+
+    source: Source
+    runs: tuple[SourceRun, ...]
+    failures: tuple[ItemFailure, ...]
+    failed: int
+    positions: tuple[StreamPosition, ...]
+    documents: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """The sources of one project. Its caller must be an administrator, or hold the database itself.
+
+    A source is named by its name or its id.
+    """
+
+    context: IngestContext
+
+    async def create(self, source: NewSource) -> Source:
+        """Store a new source, which is due at once. Its connector is opened once, so that a missing secret is noticed.
+
+        Raises `Invalid` for a name that is taken or not allowed, and for what the connector refuses.
+        """
+        checked = check_new_source(source)
+        database, project_id = self.context.database, self.context.project_id
+        created = await sources.create(database, project_id, checked)
+        try:
+            async with self.context.open_source(created):
+                pass
+        except LightwellError:
+            await sources.delete(database, created.id)
+            raise
+        return created
+
+    async def list(self) -> list[Source]:
+        """Return the sources by name."""
+        return await sources.list_all(self.context.database, self.context.project_id)
+
+    async def get(self, name: str) -> Source:
+        """Return a source; raise `NotFound`."""
+        return await sources.get(self.context.database, self.context.project_id, name)
+
+    async def show(self, name: str, *, limit: int = 10) -> SourceDetails:
+        """Return a source with its latest runs and failures, `limit` of each; raise `NotFound`."""
+        database, source = self.context.database, await self.get(name)
+        return SourceDetails(
+            source=source,
+            runs=tuple(await source_runs.list_latest(database, source.id, limit=limit)),
+            failures=tuple(await item_fetches.list_failures(database, source.id, limit=limit)),
+            failed=await item_fetches.count_failures(database, source.id),
+            positions=tuple(await sources.list_cursors(database, source.id)),
+            documents=await items.count_by_kind(database, source.id),
+        )
+
+    async def pause(self, name: str) -> Source:
+        """Pause a source: it is synced no more until it is resumed. Webhooks are kept for then."""
+        return await self._set_paused(name, is_paused=True)
+
+    async def resume(self, name: str) -> Source:
+        """Go on with a paused source, at once."""
+        return await self._set_paused(name, is_paused=False)
+
+    async def sync(self, name: str, request: SyncRequest) -> SyncReport:
+        """Sync a source now; raise `NotFound`, `Invalid` while another process syncs it, and what its connector raises.
+
+        Workers then ingest the documents that are new or changed.
+        """
+        source = await self.get(name)
+        report = await self._sync(source.id, request)
+        if report is None:
+            raise Invalid(f"The source {source.name!r} is being synced already; try again later")
+        return report
+
+    async def request_sync(self, name: str, *, with_sweep: bool = False) -> Source:
+        """Ask workers to sync a source now; raise `NotFound`."""
+        source = await self.get(name)
+        await sources.request_sync(self.context.database, source.id, with_sweep=with_sweep)
+        return await self.get(name)
+
+    async def retry(self, name: str) -> int:
+        """Make all items that could not be read due now, and return their number; raise `NotFound`."""
+        source = await self.get(name)
+        return await item_fetches.retry_failures(self.context.database, source.id)
+
+    async def start_over(self, name: str) -> Source:
+        """Let a source begin from its first item at the next sync; what is unchanged is not ingested again."""
+        source = await self.get(name)
+        await sources.forget_cursors(self.context.database, source.id)
+        return source
+
+    async def remove(self, name: str) -> int:
+        """Delete a source with its groups, and turn its documents into tombstones; return the number of documents.
+
+        Raises `NotFound`, and `Invalid` while a process syncs the source.
+        """
+        source = await self.pause(name)
+        if source.is_running:
+            raise Invalid(
+                f"The source {source.name!r} is being synced; it is paused now, so try again soon"
+            )
+        removed = 0
+        database = self.context.database
+        while gone := await items.list_documents_of(
+            database, source.id, limit=_DOCUMENTS_PER_BATCH
+        ):
+            await _tombstone(self.context, gone)
+            removed += len(gone)
+        await sources.delete(database, source.id)
+        await apply_pending_changes(self.context)
+        await finish_derived(self.context)
+        return removed
+
+    async def sync_due(
+        self, on_sync: Callable[[Source, str], None] = lambda source, error: None
+    ) -> None:
+        """Sync the sources that are due, several at a time; a source that fails is tried again later."""
+        due = await sources.list_due(self.context.database, self.context.project_id)
+        slots = asyncio.Semaphore(_MAX_SYNCS)
+
+        async def sync_one(source: Source) -> None:
+            async with slots:
+                on_sync(source, await self._try(source))
+
+        async with asyncio.TaskGroup() as group:
+            for source in due:
+                group.create_task(sync_one(source))
+
+    async def run_schedule(
+        self, stop: asyncio.Event, on_sync: Callable[[Source, str], None]
+    ) -> None:
+        """Sync each source when it is due, until `stop` is set."""
+        while not stop.is_set():
+            await self.sync_due(on_sync)
+            try:
+                async with asyncio.timeout(_POLL_SECONDS):
+                    await stop.wait()
+            except TimeoutError:
+                continue
+
+    async def _try(self, source: Source) -> str:
+        """Sync a source and return "", or why it failed."""
+        try:
+            await self._sync(source.id, SyncRequest(lease_seconds=self.context.worker.seconds))
+        except Exception as error:  # noqa: BLE001 - a connector that fails must not end the worker; it is tried again
+            expected = isinstance(error, LightwellError)
+            message = str(error) if expected else type(error).__name__
+            _log.warning("a source could not be synced", source=source.name, error=message)
+            return message
+        return ""
+
+    async def _sync(self, source: SourceId, request: SyncRequest) -> SyncReport | None:
+        context = self.context
+        report = await sync_source(context.database, source, context.open_source, request)
+        if report is not None:
+            await apply_pending_changes(context)
+        return report
+
+    async def _set_paused(self, name: str, *, is_paused: bool) -> Source:
+        source = await self.get(name)
+        await sources.set_paused(self.context.database, source.id, is_paused=is_paused)
+        return await self.get(name)
+
+
+@repeatable
+async def _tombstone(context: IngestContext, gone: list[DocumentId]) -> None:
+    async with context.database.transaction() as connection:
+        await lock_project(connection, context.project_id)
+        await documents.tombstone(connection, context.project_id, gone)

@@ -1,0 +1,123 @@
+"""What items state beside their texts, as `source_documents.structure` stores it, and as mentions and links."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import TypeAdapter
+
+from lightwell.domain.graph import Extraction, Mention, MentionType, normalize_name
+from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
+from lightwell.domain.item_structure import ItemStructure, StatedEntity
+from lightwell.records.database import Connection
+from lightwell.records.graph.stated_links import DocumentLink
+
+_STRUCTURE = TypeAdapter(ItemStructure)
+
+_STATED = """
+SELECT document.document_id, document.global_ref, document.structure,
+       array_agg(chunk.chunk_id ORDER BY chunk.chunk_index)
+FROM source_documents AS document JOIN document_chunks AS chunk USING (document_id)
+WHERE document_id = ANY(%(documents)s) AND document.structure IS NOT NULL AND chunk.class_id <> 0
+GROUP BY document.document_id ORDER BY document.document_id
+"""
+
+_NOTHING = Extraction(mentions=(), relation_mentions=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedDocument:
+    """A published document of an item, its chunks in order, and what the item states."""
+
+    id: DocumentId
+    ref: GlobalRef
+    chunk_ids: tuple[ChunkId, ...]
+    structure: ItemStructure
+
+
+def structure_to_json(structure: ItemStructure) -> object:
+    """Return the structure as JSON values."""
+    return _STRUCTURE.dump_python(structure, mode="json")
+
+
+async def list_stated(
+    connection: Connection, documents: Sequence[DocumentId]
+) -> list[StatedDocument]:
+    """Return those of the documents that belong to items and are published."""
+    rows = await (await connection.execute(_STATED, {"documents": list(documents)})).fetchall()
+    return [
+        StatedDocument(
+            id=DocumentId(row[0]),
+            ref=GlobalRef(row[1]),
+            structure=_STRUCTURE.validate_python(row[2]),
+            chunk_ids=tuple(map(ChunkId, row[3])),
+        )
+        for row in rows
+    ]
+
+
+def add_mentions(
+    extractions: Mapping[ChunkId, Extraction], stated: Iterable[StatedDocument]
+) -> Mapping[ChunkId, Extraction]:
+    """Return the extractions with a mention of each stated entity in the first chunk of its document.
+
+    Where the document's text names a stated entity, the text means that one, and not another of the same name.
+    """
+    combined = dict(extractions)
+    for document in stated:
+        mentions = [
+            _mention(entity, is_own=place == 0)
+            for place, entity in enumerate(document.structure.entities)
+        ]
+        by_name = _unique_names(mentions)
+        for chunk_id in document.chunk_ids:
+            extraction = combined.get(chunk_id, _NOTHING)
+            named = [_identify(mention, by_name) for mention in extraction.mentions]
+            if chunk_id == document.chunk_ids[0]:
+                known = {mention.ref for mention in named}
+                named = [
+                    replace(each, type=MentionType.METADATA) if each.ref else each for each in named
+                ]
+                named += [mention for mention in mentions if mention.ref not in known]
+            combined[chunk_id] = replace(extraction, mentions=tuple(named))
+    return combined
+
+
+def _unique_names(mentions: Iterable[Mention]) -> dict[str, Mention]:
+    """Return the mentions by those of their names that no other has."""
+    bearers: dict[str, list[Mention]] = {}
+    for mention in mentions:
+        for name in mention.searched_names:
+            bearers.setdefault(name, []).append(mention)
+    return {name: held[0] for name, held in bearers.items() if len(held) == 1}
+
+
+def _identify(mention: Mention, by_name: Mapping[str, Mention]) -> Mention:
+    """Return a text's mention as one of the stated entity with its name, if there is one."""
+    stated = by_name.get(normalize_name(mention.name))
+    if stated is None:
+        return mention
+    return replace(stated, count=mention.count, description=mention.description, type=mention.type)
+
+
+def list_links(stated: Iterable[StatedDocument]) -> list[DocumentLink]:
+    """Return the links that the documents state."""
+    return [
+        DocumentLink(document_id=document.id, document_ref=document.ref, link=link)
+        for document in stated
+        for link in document.structure.links
+    ]
+
+
+def _mention(entity: StatedEntity, *, is_own: bool) -> Mention:
+    attributes = dict(entity.attributes)
+    if entity.url:
+        attributes["url"] = entity.url
+    return Mention(
+        ref=entity.ref,
+        name=entity.name.strip() or entity.ref,
+        kind=entity.kind,
+        type=MentionType.METADATA,
+        aliases=entity.aliases,
+        attributes=attributes,
+        is_own=is_own,
+    )

@@ -1,0 +1,194 @@
+"""Takes over who belongs to what in a business system: into groups that the source owns, and no others."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from lightwell.domain.business_systems import Source
+from lightwell.domain.directory import parse_email
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import new_id
+from lightwell.domain.source_items import SourceDirectory, SourceGroup, SourcePerson
+from lightwell.records import sources
+from lightwell.records.database import Connection, Database, repeatable
+from lightwell.records.directory import DIRECTORY_LOCK
+from lightwell.records.jobs.queue import Worker
+
+_MAX_NAME_LENGTH = 200
+
+# An external id that an administrator has entered counts before an e-mail address.
+_MATCH = """
+SELECT given.external_id, coalesce(held.person_id, mailed.person_id)
+FROM unnest(%(ids)s::text[], %(emails)s::text[]) AS given (external_id, email)
+LEFT JOIN person_external_ids AS held
+  ON held.project_id = %(project_id)s AND held.system = %(system)s AND held.external_id = given.external_id
+LEFT JOIN people AS mailed
+  ON mailed.project_id = %(project_id)s AND mailed.email = given.email AND given.email <> ''
+ AND NOT EXISTS (SELECT FROM person_external_ids AS other
+                 WHERE other.person_id = mailed.person_id AND other.system = %(system)s
+                   AND other.external_id <> given.external_id)
+WHERE coalesce(held.person_id, mailed.person_id) IS NOT NULL
+"""
+
+_ADD_PEOPLE = """
+INSERT INTO people (person_id, project_id, email, display_name)
+SELECT given.person_id, %(project_id)s, given.email, given.name
+FROM unnest(%(people)s::uuid[], %(emails)s::text[], %(names)s::text[]) AS given (person_id, email, name)
+ON CONFLICT (project_id, email) WHERE email <> '' DO NOTHING
+"""
+
+_FOREIGN_NAMES = """
+SELECT name FROM directory_groups
+WHERE project_id = %(project_id)s AND source_key IS DISTINCT FROM %(source)s AND name = ANY(%(names)s)
+"""
+
+_DROP_GROUPS = """
+DELETE FROM directory_groups WHERE source_key = %(source)s AND name <> ALL(%(names)s)
+"""
+
+_SAVE_GROUPS = """
+INSERT INTO directory_groups (group_id, project_id, name, acl_tags, source_key)
+SELECT given.group_id, %(project_id)s, given.name, ARRAY(SELECT jsonb_array_elements_text(given.tags)), %(source)s
+FROM unnest(%(ids)s::uuid[], %(names)s::text[], %(tags)s::jsonb[]) AS given (group_id, name, tags)
+ON CONFLICT (project_id, name) DO UPDATE SET acl_tags = excluded.acl_tags
+"""
+
+_LEAVE = """
+DELETE FROM group_members AS member USING directory_groups AS of_group
+WHERE of_group.group_id = member.group_id AND of_group.source_key = %(source)s
+  AND NOT EXISTS (SELECT FROM unnest(%(groups)s::text[], %(members)s::uuid[]) AS given (name, person_id)
+                  WHERE given.name = of_group.name AND given.person_id = member.person_id)
+"""
+
+_JOIN = """
+INSERT INTO group_members (group_id, person_id)
+SELECT of_group.group_id, given.person_id
+FROM unnest(%(groups)s::text[], %(members)s::uuid[]) AS given (name, person_id)
+JOIN directory_groups AS of_group ON of_group.source_key = %(source)s AND of_group.name = given.name
+ORDER BY 1, 2
+ON CONFLICT DO NOTHING
+"""
+
+
+@repeatable
+async def apply(
+    database: Database, source: Source, worker: Worker, directory: SourceDirectory
+) -> None:
+    """Make the source's groups, their tags and their members those of the directory, in one transaction.
+
+    People are matched by an external id that somebody has entered, else by an e-mail address that the system has
+    verified. Whoever is no active member any more loses the groups' tags at once. Groups made by hand stay as they are.
+    Raises `LeaseLost`, and `Invalid` for a tag that is not the system's own.
+    """
+    _check_tags(source, directory.groups)
+    active = {each.external_id: each for each in directory.people if each.is_active}
+    async with database.transaction() as connection:
+        await connection.execute(DIRECTORY_LOCK, {"project_id": source.project_id})
+        await sources.require_lease(connection, source.id, worker)
+        if source.adds_people:
+            await _add_people(connection, source, list(active.values()))
+        people = await _match(connection, source, list(active.values()))
+        names = await _group_names(connection, source, directory.groups)
+        await _write(connection, source, directory.groups, (names, people))
+
+
+def _check_tags(source: Source, groups: Sequence[SourceGroup]) -> None:
+    foreign = sorted(
+        tag for group in groups for tag in group.tags if not tag.startswith(f"{source.system}:")
+    )
+    if foreign:
+        raise Invalid(
+            f"The source {source.name!r} may give only access tags that begin with {source.system}:, and not {foreign[0]!r}"
+        )
+
+
+async def _add_people(
+    connection: Connection, source: Source, people: Sequence[SourcePerson]
+) -> None:
+    known = await _match(connection, source, people)
+    new = {_email(each): each for each in people if each.external_id not in known and _email(each)}
+    await connection.execute(
+        _ADD_PEOPLE,
+        {
+            "project_id": source.project_id,
+            "people": [new_id() for _ in new],
+            "emails": list(new),
+            "names": [each.name[:_MAX_NAME_LENGTH] for each in new.values()],
+        },
+    )
+
+
+async def _match(
+    connection: Connection, source: Source, people: Sequence[SourcePerson]
+) -> dict[str, UUID]:
+    fields: dict[str, object] = {
+        "project_id": source.project_id,
+        "system": source.system,
+        "ids": [each.external_id for each in people],
+        "emails": [_email(each) for each in people],
+    }
+    rows = await (await connection.execute(_MATCH, fields)).fetchall()
+    return {external_id: person_id for external_id, person_id in rows}
+
+
+def _email(person: SourcePerson) -> str:
+    """Return the address as the directory has it, "" for one that is none."""
+    try:
+        return parse_email(person.email)
+    except Invalid:
+        return ""
+
+
+async def _group_names(
+    connection: Connection, source: Source, groups: Sequence[SourceGroup]
+) -> dict[str, str]:
+    """Return the names in the directory; a name that somebody else's group has gets a number."""
+    wanted = {each.name: f"{source.name}: {each.name}"[: _MAX_NAME_LENGTH - 5] for each in groups}
+    fields = {
+        "project_id": source.project_id,
+        "source": source.id,
+        "names": [
+            name
+            for each in wanted.values()
+            for name in (each, *(f"{each} ({n})" for n in range(2, 9)))
+        ],
+    }
+    rows = await (await connection.execute(_FOREIGN_NAMES, fields)).fetchall()
+    taken = {row[0] for row in rows}
+    names: dict[str, str] = {}
+    for own, name in wanted.items():
+        free = (
+            each for each in (name, *(f"{name} ({n})" for n in range(2, 9))) if each not in taken
+        )
+        names[own] = next(free, f"{name[:150]} {new_id()}")
+        taken.add(names[own])
+    return names
+
+
+async def _write(
+    connection: Connection,
+    source: Source,
+    groups: Sequence[SourceGroup],
+    resolved: tuple[Mapping[str, str], Mapping[str, UUID]],
+) -> None:
+    names, people = resolved
+    members = sorted(
+        {
+            (names[group.name], people[member])
+            for group in groups
+            for member in group.members
+            if member in people
+        }
+    )
+    fields: dict[str, object] = {
+        "project_id": source.project_id,
+        "source": source.id,
+        "ids": [new_id() for _ in groups],
+        "names": [names[each.name] for each in groups],
+        "tags": [Jsonb(sorted(each.tags)) for each in groups],
+        "groups": [group for group, _ in members],
+        "members": [person for _, person in members],
+    }
+    for statement in (_DROP_GROUPS, _SAVE_GROUPS, _LEAVE, _JOIN):
+        await connection.execute(statement, fields)

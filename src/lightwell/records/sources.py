@@ -1,0 +1,274 @@
+"""Business systems as sources: their rows, the lease under which one process syncs each, and their cursors."""
+
+from typing import LiteralString
+
+from psycopg.types.json import Jsonb
+
+from lightwell.domain.business_systems import NewSource, Source, SourceId, StreamPosition
+from lightwell.domain.errors import Invalid, LeaseLost, NotFound
+from lightwell.domain.ids import ProjectId, new_id
+from lightwell.records.database import Connection, Database, Row
+from lightwell.records.jobs.queue import Worker
+
+_COLUMNS: LiteralString = """
+source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people, next_sync_at, next_sweep_at,
+next_sync_at <= now(), next_sweep_at <= now(), directory_due, is_paused, coalesce(leased_until > now(), false), last_error, sweep_warning, failures_in_row, created_at
+"""
+
+_INSERT = f"""
+INSERT INTO sources (source_id, project_id, name, system, options, every_seconds, sweep_seconds, adds_people)
+VALUES (%(id)s, %(project_id)s, %(name)s, %(system)s, %(options)s, %(every)s, %(sweep)s, %(adds_people)s)
+ON CONFLICT (project_id, name) DO NOTHING
+RETURNING {_COLUMNS}
+"""  # noqa: S608 - only our own words
+
+_LIST = f"SELECT {_COLUMNS} FROM sources WHERE project_id = %(project_id)s ORDER BY name"  # noqa: S608 - only our own words
+
+_FIND = f"""
+SELECT {_COLUMNS} FROM sources WHERE project_id = %(project_id)s AND (name = %(name)s OR source_id::text = %(name)s)
+"""  # noqa: S608 - only our own words
+
+_BY_ID = f"SELECT {_COLUMNS} FROM sources WHERE source_id = %(source)s"  # noqa: S608 - only our own words
+
+# A source is due when its time has come, or when something is to be fetched at once. A paused one is never due.
+_IS_DUE: LiteralString = """
+NOT is_paused AND (leased_until IS NULL OR leased_until < now())
+AND (next_sync_at <= now() OR (failures_in_row = 0 AND (directory_due OR EXISTS (
+    SELECT FROM item_fetches AS fetch WHERE fetch.source_id = sources.source_id AND fetch.due_at <= now()))))
+"""
+
+_DUE = f"""
+SELECT {_COLUMNS} FROM sources WHERE project_id = %(project_id)s AND {_IS_DUE} ORDER BY next_sync_at, source_id
+"""  # noqa: S608 - only our own words
+
+_DUE_PROJECTS = f"""
+SELECT DISTINCT projects.name, projects.project_id
+FROM sources JOIN projects USING (project_id) JOIN tenants USING (tenant_id)
+WHERE tenants.name = %(tenant)s AND {_IS_DUE}
+ORDER BY projects.name
+"""  # noqa: S608 - only our own words
+
+_SET_PAUSED = """
+UPDATE sources SET is_paused = %(paused)s, next_sync_at = CASE WHEN %(paused)s THEN next_sync_at ELSE now() END
+WHERE source_id = %(source)s
+"""
+
+_SYNC_NOW = """
+UPDATE sources SET next_sync_at = now(), failures_in_row = 0,
+    next_sweep_at = CASE WHEN %(sweep)s THEN now() ELSE next_sweep_at END
+WHERE source_id = %(source)s
+"""
+
+_DELETE = "DELETE FROM sources WHERE source_id = %(source)s"
+
+_ACQUIRE = f"""
+UPDATE sources
+SET leased_by = %(worker)s, leased_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+WHERE source_id = %(source)s AND (leased_until IS NULL OR leased_until < now())
+RETURNING {_COLUMNS}
+"""  # noqa: S608 - only our own words
+
+_RENEW = """
+UPDATE sources SET leased_until = clock_timestamp() + make_interval(secs => %(seconds)s)
+WHERE source_id = %(source)s AND leased_by = %(worker)s AND leased_until > now()
+"""
+
+_RELEASE = """
+UPDATE sources SET leased_by = NULL, leased_until = NULL WHERE source_id = %(source)s AND leased_by = %(worker)s
+"""
+
+_SUCCEEDED = """
+UPDATE sources
+SET last_error = '', failures_in_row = 0,
+    next_sync_at = CASE WHEN %(was_full)s THEN now() + make_interval(secs => every_seconds) ELSE next_sync_at END
+WHERE source_id = %(source)s AND leased_by = %(worker)s
+"""
+
+# After a failure the next try waits twice as long each time, from a minute to an hour.
+_FAILED = """
+UPDATE sources
+SET last_error = %(error)s, failures_in_row = failures_in_row + 1,
+    next_sync_at = now() + make_interval(secs => least(3600, 60 * 2 ^ least(failures_in_row, 6)))
+WHERE source_id = %(source)s AND leased_by = %(worker)s
+"""
+
+_SWEPT = """
+UPDATE sources
+SET sweep_warning = %(warning)s, next_sweep_at = now() + make_interval(secs => sweep_seconds)
+WHERE source_id = %(source)s
+"""
+
+_REQUEST_DIRECTORY = "UPDATE sources SET directory_due = true WHERE source_id = %(source)s"
+
+_DIRECTORY_READ = """
+UPDATE sources SET directory_due = false WHERE source_id = %(source)s
+"""
+
+_CURSORS = """
+SELECT stream, cursor, updated_at FROM source_cursors WHERE source_id = %(source)s ORDER BY stream
+"""
+
+_STORE_CURSOR = """
+INSERT INTO source_cursors (source_id, stream, cursor) VALUES (%(source)s, %(stream)s, %(cursor)s)
+ON CONFLICT (source_id, stream) DO UPDATE SET cursor = excluded.cursor, updated_at = now()
+"""
+
+_FORGET_CURSORS = "DELETE FROM source_cursors WHERE source_id = %(source)s"
+
+
+async def create(database: Database, project_id: ProjectId, source: NewSource) -> Source:
+    """Store a new source, which is due at once; raise `Invalid` where the project has one of this name."""
+    fields: dict[str, object] = {
+        "id": new_id(),
+        "project_id": project_id,
+        "name": source.name,
+        "system": source.system,
+        "options": Jsonb(dict(source.options)),
+        "every": source.every_seconds,
+        "sweep": source.sweep_seconds,
+        "adds_people": source.adds_people,
+    }
+    rows = await database.rows(_INSERT, fields)
+    if not rows:
+        raise Invalid(f"This project has a source {source.name!r} already; choose another name")
+    return _source(rows[0])
+
+
+async def list_all(database: Database, project_id: ProjectId) -> list[Source]:
+    """Return the project's sources by name."""
+    return [_source(row) for row in await database.rows(_LIST, {"project_id": project_id})]
+
+
+async def get(database: Database, project_id: ProjectId, name: str) -> Source:
+    """Return the project's source of this name or id; raise `NotFound`."""
+    rows = await database.rows(_FIND, {"project_id": project_id, "name": name})
+    if not rows:
+        raise NotFound(f"There is no source {name!r}")
+    return _source(rows[0])
+
+
+async def find_by_id(database: Database, source: SourceId) -> Source | None:
+    """Return the source of any project, None where there is none."""
+    rows = await database.rows(_BY_ID, {"source": source})
+    return _source(rows[0]) if rows else None
+
+
+async def list_due(database: Database, project_id: ProjectId) -> list[Source]:
+    """Return the project's sources that should be synced now and that no process syncs, the longest due first."""
+    return [_source(row) for row in await database.rows(_DUE, {"project_id": project_id})]
+
+
+async def list_due_projects(database: Database, tenant: str) -> list[tuple[str, ProjectId]]:
+    """Return the names and ids of the tenant's projects with a source that is due."""
+    rows = await database.rows(_DUE_PROJECTS, {"tenant": tenant})
+    return [(name, ProjectId(project_id)) for name, project_id in rows]
+
+
+async def set_paused(database: Database, source: SourceId, *, is_paused: bool) -> None:
+    """Pause a source, or go on; a source that goes on is due at once."""
+    await database.execute(_SET_PAUSED, {"source": source, "paused": is_paused})
+
+
+async def request_sync(database: Database, source: SourceId, *, with_sweep: bool = False) -> None:
+    """Make a source due now, also after failures; `with_sweep` looks for deletions, too."""
+    await database.execute(_SYNC_NOW, {"source": source, "sweep": with_sweep})
+
+
+async def delete(database: Database, source: SourceId) -> None:
+    """Delete the source's row with its groups, cursors and fetches; its documents stay, without a source."""
+    await database.execute(_DELETE, {"source": source})
+
+
+async def acquire(database: Database, source: SourceId, worker: Worker) -> Source | None:
+    """Take the lease on a source and return it as it is now; None while another process has the lease."""
+    rows = await database.rows(_ACQUIRE, _lease(source, worker))
+    return _source(rows[0]) if rows else None
+
+
+async def renew(database: Database, source: SourceId, worker: Worker) -> None:
+    """Renew the lease; whoever has lost it learns so from `require_lease`."""
+    await database.execute(_RENEW, _lease(source, worker))
+
+
+async def release(database: Database, source: SourceId, worker: Worker) -> None:
+    """Give the lease back, so that others may sync the source."""
+    await database.execute(_RELEASE, _lease(source, worker))
+
+
+async def require_lease(connection: Connection, source: SourceId, worker: Worker) -> None:
+    """Renew the lease within a transaction; raise `LeaseLost` where another process has it or the source is gone."""
+    renewed = await connection.execute(_RENEW, _lease(source, worker))
+    if not renewed.rowcount:
+        raise LeaseLost("Another process syncs this source now")
+
+
+async def record_success(
+    database: Database, source: SourceId, worker: Worker, *, was_full: bool
+) -> None:
+    """Store that a sync has succeeded; after a full one, the next is due after the source's interval."""
+    await database.execute(_SUCCEEDED, {**_lease(source, worker), "was_full": was_full})
+
+
+async def record_failure(database: Database, source: SourceId, worker: Worker, error: str) -> None:
+    """Store why a sync failed, and when to try again."""
+    await database.execute(_FAILED, {**_lease(source, worker), "error": error})
+
+
+async def record_sweep(connection: Connection, source: SourceId, warning: str) -> None:
+    """Store that a sweep has ended, and what it did not remove."""
+    await connection.execute(_SWEPT, {"source": source, "warning": warning})
+
+
+async def request_directory(connection: Connection, source: SourceId) -> None:
+    """Remember that people or groups may have changed."""
+    await connection.execute(_REQUEST_DIRECTORY, {"source": source})
+
+
+async def note_directory_read(database: Database, source: SourceId) -> None:
+    """Remember that people and groups are about to be read, so that a later change requests it again."""
+    await database.execute(_DIRECTORY_READ, {"source": source})
+
+
+async def list_cursors(database: Database, source: SourceId) -> list[StreamPosition]:
+    """Return where each stream goes on."""
+    rows = await database.rows(_CURSORS, {"source": source})
+    return [StreamPosition(stream=row[0], cursor=row[1], updated_at=row[2]) for row in rows]
+
+
+async def store_cursor(connection: Connection, source: SourceId, stream: str, cursor: str) -> None:
+    """Store where a stream goes on, in the transaction that stores what came before."""
+    fields = {"source": source, "stream": stream, "cursor": cursor}
+    await connection.execute(_STORE_CURSOR, fields)
+
+
+async def forget_cursors(database: Database, source: SourceId) -> None:
+    """Let every stream begin anew; unchanged items then cost one comparison each."""
+    await database.execute(_FORGET_CURSORS, {"source": source})
+
+
+def _lease(source: SourceId, worker: Worker) -> dict[str, object]:
+    return {"source": source, "worker": worker.name, "seconds": worker.seconds}
+
+
+def _source(row: Row) -> Source:
+    return Source(
+        id=SourceId(row[0]),
+        project_id=ProjectId(row[1]),
+        name=row[2],
+        system=row[3],
+        options=row[4],
+        every_seconds=row[5],
+        sweep_seconds=row[6],
+        adds_people=row[7],
+        next_sync_at=row[8],
+        next_sweep_at=row[9],
+        is_sync_due=row[10],
+        is_sweep_due=row[11],
+        is_directory_due=row[12],
+        is_paused=row[13],
+        is_running=row[14],
+        error=row[15],
+        warning=row[16],
+        failures=row[17],
+        created_at=row[18],
+    )

@@ -1,0 +1,234 @@
+"""A business system is synced into the store: changed, unchanged, renamed, deleted and unreadable items, and who sees them."""
+
+import pytest
+
+from lightwell.domain.business_systems import NewSource, Source
+from lightwell.domain.directory import PersonChange
+from lightwell.domain.errors import SourceFailed
+from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
+from lightwell.knowledge_base.directory import Directory
+from lightwell.records import source_runs, sources
+from lightwell.testing.item_source import MemorySystem, open_memory, ref_of
+
+from .conftest import Project
+
+FULL = SyncRequest(is_full=True)
+SWEEP = SyncRequest(is_full=True, with_sweep=True)
+
+
+@pytest.fixture
+def system() -> MemorySystem:
+    made = MemorySystem()
+    made.people = {"ada": "ada@halden.example", "bob": "bob@halden.example"}
+    made.teams = {"core": {"ada", "bob"}, "secret": {"ada"}}
+    made.put("issue/1", "The login page fails after the update.", title="Fix login")
+    made.put("issue/2", "Nordwind waits for the pump.", title="Deliver the pump")
+    made.put("issue/3", "Salaries are raised in May.", title="Salaries", team="secret")
+    made.put("note/1", "The customer called about it.", title="Call", about="issue/1")
+    return made
+
+
+async def new_source(project: Project, name: str = "tracker") -> Source:
+    source = NewSource(name=name, system="memory")
+    return await sources.create(project.database, project.kb.project_id, source)
+
+
+async def sync(
+    project: Project, source: Source, system: MemorySystem, request: SyncRequest = FULL
+) -> SyncReport:
+    report = await sync_source(project.database, source.id, open_memory(system), request)
+    assert report is not None
+    await project.kb.finish_jobs()
+    return report
+
+
+async def urls(project: Project, *tags: str) -> list[str]:
+    reader = await project.kb.reader(tags)
+    return [each.url.rpartition("example/")[2] async for each in project.kb.documents(reader)]
+
+
+async def test_items_become_documents_that_are_found_and_an_unchanged_one_costs_nothing(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    first = await sync(project, source, system)
+    assert (first.counts.inserted, first.counts.updated, first.counts.unreadable) == (4, 0, 0)
+    assert await urls(project, "memory:team:core") == ["issue/1", "issue/2", "note/1"]
+    embedded = len(project.embedder.texts)
+
+    await sources.forget_cursors(project.database, source.id)
+    again = await sync(project, source, system)
+    assert (again.counts.unchanged, again.counts.inserted, again.counts.updated) == (4, 0, 0)
+    assert len(project.embedder.texts) == embedded
+    run, _ = await source_runs.list_latest(project.database, source.id, limit=2)
+    assert (run.state, run.counts) == ("complete", again.counts)
+
+
+async def test_a_cursor_leads_to_what_is_new(project: Project, system: MemorySystem) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    system.put("issue/2", "Nordwind has got the pump.", title="Deliver the pump")
+    counts = (await sync(project, source, system)).counts
+    assert (counts.updated, counts.unchanged, counts.inserted) == (1, 0, 0)
+
+
+async def test_the_entity_of_an_item_is_found_by_name_and_identifier_and_its_links_are_confirmed(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    reader = await project.kb.reader(["memory:team:core"])
+    for name in ("Fix login", "ISSUE-1", "memory:issue:1"):
+        (found,) = (await project.kb.candidates(name, reader)).candidates
+        assert found.entity.ref == "memory:issue:1", name
+    rows = await project.database.rows(
+        "SELECT link_type, status, created_by, evidence FROM entity_links", {}
+    )
+    evidence = {"relation": "about", "statedBy": "memory:note:1"}
+    assert rows == [("belongs_to", "confirmed", "system", evidence)]
+
+
+async def test_s2_10_a_rename_at_the_source_keeps_document_entity_and_links(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    reader = await project.kb.reader(["memory:team:core"])
+    before = await project.kb.document(reader, "memory:issue:1")
+    links = await project.database.rows("SELECT link_id FROM entity_links", {})
+    (named,) = (await project.kb.candidates("Fix login", reader)).candidates
+
+    system.put("issue/1", "The login page fails after the update.", title="Repair sign-in")
+    await sync(project, source, system)
+    after = await project.kb.document(reader, "memory:issue:1")
+    assert (after.id, after.title) == (before.id, "Repair sign-in")
+    (renamed,) = (await project.kb.candidates("Repair sign-in", reader)).candidates
+    assert (renamed.entity.id, renamed.entity.name) == (named.entity.id, "Repair sign-in")
+    assert await project.database.rows("SELECT link_id FROM entity_links", {}) == links
+
+
+async def test_a_document_whose_structure_alone_changed_is_published_without_embedding(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    embedded = len(project.embedder.texts)
+    system.put("note/1", "The customer called about it.", title="Call", about="issue/2")
+    report = await sync(project, source, system)
+    assert report.counts.updated == 1
+    assert len(project.embedder.texts) == embedded
+    linked = "SELECT evidence ->> 'statedBy', entity_ref FROM entity_links JOIN entities ON entity_id = to_ref"
+    rows = await project.database.rows(linked, {})
+    assert rows == [("memory:note:1", "memory:issue:2")]
+
+
+async def test_a_moved_item_takes_its_mentions_and_links_along(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    note = system.records["note/1"]
+    system.put("note/1", note.text, title=note.title, team="secret", about=note.about)
+    report = await sync(project, source, system)
+    assert (report.counts.updated, len(project.embedder.texts)) == (1, 4)
+    core = await project.kb.reader(["memory:team:core"])
+    secret = await project.kb.reader(["memory:team:secret"])
+    assert (await project.kb.candidates("Call", core)).candidates == ()
+    assert (await project.kb.candidates("Call", secret)).candidates
+    classes = await project.database.rows("SELECT class_id FROM entity_links", {})
+    assert [row[0] for row in classes] == [
+        each for each in secret.classes if each not in core.classes
+    ]
+
+
+async def test_a_sweep_finds_what_was_deleted_at_the_source(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    system.delete("issue/1")
+    assert (await sync(project, source, system, FULL)).counts.deleted == 0
+    assert (await sync(project, source, system, SWEEP)).counts.deleted == 1
+    assert await urls(project, "memory:team:core") == ["issue/2", "note/1"]
+    system.put("issue/1", "It is back.", title="Fix login")
+    await sync(project, source, system)
+    assert await urls(project, "memory:team:core") == ["issue/1", "issue/2", "note/1"]
+
+
+async def test_a_sweep_that_misses_a_fifth_removes_nothing_until_a_person_confirms(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    for number in range(40):
+        system.put(f"issue/{number}", f"Text {number}")
+    await sync(project, source, system)
+    for number in range(11):
+        system.delete(f"issue/{number}")
+    report = await sync(project, source, system, SWEEP)
+    assert report.counts.deleted == 0
+    assert report.warning.startswith("11 of 40 items of the kind 'issue' are missing")
+    assert (await project.kb.sources.get("tracker")).warning == report.warning
+    confirmed = SyncRequest(is_full=True, with_sweep=True, allows_mass_deletion=True)
+    assert (await sync(project, source, system, confirmed)).counts.deleted == 11
+    assert (await project.kb.sources.get("tracker")).warning == ""
+
+
+async def test_an_incomplete_listing_removes_nothing(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    system.delete("issue/1")
+
+    def fail(call: str) -> None:
+        if call == "list note":
+            raise SourceFailed("the system is down")
+
+    system.before = fail
+    with pytest.raises(SourceFailed):
+        await sync(project, source, system, SWEEP)
+    assert "issue/1" in await urls(project, "memory:team:core")
+    stored = await project.kb.sources.get("tracker")
+    assert (stored.error, stored.failures) == ("the system is down", 1)
+
+
+async def test_an_item_that_cannot_be_read_is_kept_reported_and_tried_again(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    system.records["issue/1"].is_broken = True
+    report = await sync(project, source, system)
+    assert (report.counts.inserted, report.counts.unreadable) == (3, 1)
+    (failure,) = (await project.kb.sources.show("tracker")).failures
+    assert (failure.ref, failure.reason, failure.attempts) == (ref_of("issue/1"), "broken", 1)
+    system.records["issue/1"].is_broken = False
+    assert await project.kb.sources.retry("tracker") == 1
+    assert (await sync(project, source, system)).counts.inserted == 1
+    assert (await project.kb.sources.show("tracker")).failed == 0
+
+
+async def test_access_follows_the_directory_of_the_source(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    directory = Directory(database=project.database, project_id=project.kb.project_id)
+    for name in ("ada", "bob"):
+        await directory.create_person(PersonChange(email=f"{name}@halden.example"))
+    await directory.save_group("Team core", frozenset({"team:by-hand"}))
+    await directory.add_members("Team core", ["bob@halden.example"])
+    await sync(project, source, system)
+    bob = await directory.get_person("bob@halden.example")
+    assert bob.tags == {"memory:team:core", "team:by-hand"}
+    assert (await directory.get_person("ada@halden.example")).tags == {
+        "memory:team:core",
+        "memory:team:secret",
+    }
+    del system.people["bob"]
+    await sync(project, source, system)
+    assert (await directory.get_person("bob@halden.example")).tags == {"team:by-hand"}
+    del system.teams["secret"]
+    await sync(project, source, system)
+    assert [each.name for each in await directory.list_groups()] == [
+        "Team core",
+        "tracker: Team core",
+    ]
