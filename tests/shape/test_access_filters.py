@@ -16,7 +16,6 @@ PROTECTED = (
     "document_entity_mentions",
     "relation_mentions",
     "entity_names",
-    "entity_links",
     "profiles",
     "described_profiles",
     "long_profiles",
