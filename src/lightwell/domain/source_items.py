@@ -4,7 +4,8 @@ An item is one object of the system, such as an issue, a deal or a conversation.
 with different readers.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from lightwell.domain.access import Tags
 from lightwell.domain.documents import NewDocument
@@ -30,12 +31,16 @@ class UnreadableItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemPage:
-    """Part of what changed in a stream. `cursor` is where the stream goes on after this page; it is stored together with the page."""
+    """Part of what changed in a stream. `cursor` is where the stream goes on after this page; it is stored together with the page.
+
+    `merged` leads from items that the system merged into others, and that are among the `removed`, to those others.
+    """
 
     items: tuple[SourceItem, ...]
     cursor: str
     removed: tuple[GlobalRef, ...] = ()
     unreadable: tuple[UnreadableItem, ...] = ()
+    merged: Mapping[GlobalRef, GlobalRef] = field(default_factory=dict[GlobalRef, GlobalRef])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

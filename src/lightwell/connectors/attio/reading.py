@@ -1,0 +1,237 @@
+"""Reads rows of Attio's into items, with the names of what they refer to."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from pydantic import ValidationError
+
+from lightwell.connectors.attio.api import AttioApi, parse, path_of, row_key, rows_of
+from lightwell.connectors.attio.calls import RecordedCall, make_meeting, meeting_records
+from lightwell.connectors.attio.documents import ItemMaker, entry_ref, references
+from lightwell.connectors.attio.models import (
+    Call,
+    Comment,
+    CursorAnswer,
+    Entry,
+    Json,
+    Meeting,
+    Note,
+    Record,
+    Segment,
+    Task,
+    TranscriptAnswer,
+    Wire,
+)
+from lightwell.connectors.attio.workspace import (
+    SYSTEM,
+    ListType,
+    ObjectType,
+    RecordKey,
+    Workspace,
+)
+from lightwell.domain.ids import GlobalRef, global_ref
+from lightwell.domain.source_items import SourceItem, UnreadableItem
+
+_AT_ONCE = 8
+_THREADS_PER_PAGE = 50
+_CALLS_PER_PAGE = 200
+
+T = TypeVar("T", bound=Wire)
+R = TypeVar("R")
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What rows were read into."""
+
+    items: tuple[SourceItem, ...] = ()
+    unreadable: tuple[UnreadableItem, ...] = ()
+
+    def __add__(self, other: "Batch") -> "Batch":
+        return Batch(items=self.items + other.items, unreadable=self.unreadable + other.unreadable)
+
+
+EMPTY = Batch()
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads the rows of one workspace."""
+
+    workspace: Workspace
+    _limit: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    @property
+    def api(self) -> AttioApi:
+        return self.workspace.api
+
+    async def records(
+        self, type_: ObjectType, rows: Sequence[Json], former_ids: Sequence[str] = ()
+    ) -> Batch:
+        parsed = _parse_rows(Record, rows, lambda row: type_.ref(row_key(row)))
+        for value, _ in parsed.values:
+            self.workspace.note_record(type_, value)
+        keys = (
+            reference.record
+            for value, _ in parsed.values
+            for reference in references(type_.attributes, value.values)
+        )
+        maker = await self._maker(keys)
+        items = tuple(maker.record(type_, value, raw, former_ids) for value, raw in parsed.values)
+        return Batch(items=items, unreadable=parsed.unreadable)
+
+    async def entries(self, type_: ListType, rows: Sequence[Json]) -> Batch:
+        parsed = _parse_rows(Entry, rows, lambda row: entry_ref(type_.id, row_key(row)))
+        keys: list[RecordKey | None] = []
+        for value, _ in parsed.values:
+            keys.append(RecordKey(object=value.parent_object, record_id=value.parent_record_id))
+            keys += [each.record for each in references(type_.attributes, value.entry_values)]
+        maker = await self._maker(keys)
+        items = tuple(maker.entry(type_, value, raw) for value, raw in parsed.values)
+        return Batch(items=items, unreadable=parsed.unreadable)
+
+    async def notes(self, rows: Sequence[Json]) -> Batch:
+        parsed = _parse_rows(Note, rows, _ref_maker("note"))
+        maker = await self._maker(
+            RecordKey(object=value.parent_object, record_id=value.parent_record_id)
+            for value, _ in parsed.values
+        )
+        items = tuple(maker.note(value, raw) for value, raw in parsed.values)
+        return Batch(items=items, unreadable=parsed.unreadable)
+
+    async def tasks(self, rows: Sequence[Json]) -> Batch:
+        parsed = _parse_rows(Task, rows, _ref_maker("task"))
+        maker = await self._maker(
+            RecordKey(object=each.target_object_id, record_id=each.target_record_id)
+            for value, _ in parsed.values
+            for each in value.linked_records
+        )
+        items = tuple(maker.task(value, raw) for value, raw in parsed.values)
+        return Batch(items=items, unreadable=parsed.unreadable)
+
+    async def comments(self, rows: Sequence[Json]) -> Batch:
+        parsed = _parse_rows(Comment, rows, _ref_maker("comment"))
+        maker = await self._maker(
+            RecordKey(object=value.record.object_id, record_id=value.record.record_id)
+            for value, _ in parsed.values
+        )
+        items = tuple(maker.comment(value, raw) for value, raw in parsed.values)
+        return Batch(items=items, unreadable=parsed.unreadable)
+
+    async def meetings(self, rows: Sequence[Json]) -> Batch:
+        parsed = _parse_rows(Meeting, rows, _ref_maker("meeting"))
+        maker = await self._maker(
+            key for value, _ in parsed.values for key in meeting_records(value)
+        )
+        calls = await self.at_once(self._calls, [value.key for value, _ in parsed.values])
+        items = tuple(
+            make_meeting(maker, value, raw, recorded)
+            for (value, raw), recorded in zip(parsed.values, calls, strict=True)
+        )
+        return Batch(items=items, unreadable=parsed.unreadable)
+
+    async def comments_below(self, targets: Sequence[dict[str, str]]) -> list[Json]:
+        """Return the comments on records or entries; each target has the parameters that name one of them."""
+        found = await self.at_once(self._comments_on, targets)
+        return [comment for comments in found for comment in comments]
+
+    async def at_once(self, call: Callable[[R], Awaitable[S]], arguments: Sequence[R]) -> list[S]:
+        """Return the results of a call for each argument; a few run at the same time."""
+
+        async def limited(argument: R) -> S:
+            async with self._limit:
+                return await call(argument)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(limited(argument)) for argument in arguments]
+        return [task.result() for task in tasks]
+
+    async def _maker(self, keys: Iterable[RecordKey | None]) -> ItemMaker:
+        named = await self.workspace.name_records(key for key in keys if key)
+        return ItemMaker(self.workspace, named)
+
+    async def _comments_on(self, target: dict[str, str]) -> list[Json]:
+        comments: list[Json] = []
+        offset = 0
+        while True:
+            params = {**target, "limit": _THREADS_PER_PAGE, "offset": offset}
+            answer = await self.api.get("/v2/threads", params)
+            threads = [] if answer is None else rows_of(answer)
+            for thread in threads:
+                comments += rows_of({"data": thread.get("comments")})
+            offset += len(threads)
+            if len(threads) < _THREADS_PER_PAGE:
+                return comments
+
+    async def _calls(self, meeting_id: str) -> list[RecordedCall]:
+        rows, cursor = list[Json](), ""
+        while True:
+            params = {"limit": _CALLS_PER_PAGE} | ({"cursor": cursor} if cursor else {})
+            answer = await self.api.get(path_of("meetings", meeting_id, "call_recordings"), params)
+            if answer is None:
+                break
+            rows += rows_of(answer)
+            cursor = next_cursor(answer)
+            if not cursor:
+                break
+        calls = [(parse(Call, row), row) for row in rows]
+        return [
+            await self._recorded(call, row) for call, row in calls if call.status == "completed"
+        ]
+
+    async def _recorded(self, call: Call, raw: Json) -> RecordedCall:
+        path = path_of(
+            "meetings",
+            call.id.meeting_id,
+            "call_recordings",
+            call.id.call_recording_id,
+            "transcript",
+        )
+        segments, text, cursor = list[Segment](), "", ""
+        while True:
+            answer = await self.api.get(path, {"cursor": cursor} if cursor else {})
+            if answer is None:
+                break
+            part = parse(TranscriptAnswer, answer).data
+            segments += part.transcript
+            text = text or part.raw_transcript
+            cursor = next_cursor(answer)
+            if not cursor:
+                break
+        return RecordedCall(call=call, raw=raw, segments=tuple(segments), text=text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed(Generic[T]):
+    values: list[tuple[T, Json]]
+    unreadable: tuple[UnreadableItem, ...]
+
+
+def next_cursor(answer: Json) -> str:
+    """Return where a listing with cursors goes on, "" at its end."""
+    return parse(CursorAnswer, answer).pagination.next_cursor or ""
+
+
+def _parse_rows(
+    model: type[T], rows: Iterable[Json], ref_of: Callable[[Json], GlobalRef]
+) -> _Parsed[T]:
+    """Return the rows as values; those that do not fit are unreadable, and say which fields do not."""
+    values: list[tuple[T, Json]] = []
+    unreadable: list[UnreadableItem] = []
+    for row in rows:
+        try:
+            values.append((model.model_validate(row), row))
+        except ValidationError as error:
+            fields = sorted({".".join(map(str, each["loc"][:2])) for each in error.errors()})
+            message = f"Attio sent it in a form that is not known: {', '.join(fields)}"
+            unreadable.append(
+                UnreadableItem(ref=ref_of(row), reason="unknown_form", message=message)
+            )
+    return _Parsed(values, tuple(unreadable))
+
+
+def _ref_maker(kind: str) -> Callable[[Json], GlobalRef]:
+    return lambda row: global_ref(SYSTEM, kind, row_key(row))

@@ -1,0 +1,98 @@
+"""Documents of business systems: the form that all connectors share."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pydantic import TypeAdapter
+
+from lightwell.domain.access import Tags
+from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.ids import GlobalRef
+from lightwell.domain.item_structure import NO_STRUCTURE, ItemStructure
+
+_STRUCTURE = TypeAdapter(ItemStructure)
+_MAX_TITLE = 200
+_HEADING = re.compile(r"^[ ]{0,3}#{1,6}(?:[ \t]+|$)", re.MULTILINE)
+_UNDERLINE = re.compile(r"^[ ]{0,3}(?:=+|-{2,})[ \t]*$\n?", re.MULTILINE)
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemText:
+    """One document of an item. `payload` is the system's own record of it, without secrets.
+
+    `fingerprint` stands for what the text does not show and yet determines the document, such as the version of a file.
+    """
+
+    system: str
+    kind: str
+    source_id: str
+    item_ref: GlobalRef
+    url: str
+    title: str
+    text: str
+    tags: Tags
+    structure: ItemStructure = NO_STRUCTURE
+    author: str = ""
+    author_ref: str = ""
+    updated_at: datetime | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    payload: Mapping[str, object] = field(default_factory=dict[str, object])
+    fingerprint: str = ""
+    unhashed_structure: ItemStructure | None = None
+
+
+def make_item_document(item: ItemText) -> NewDocument:
+    """Return the document in Markdown; its hash covers text, title, address, author and structure, and not the access tags.
+
+    `unhashed_structure`, where given, is stored in place of `structure`, and the hash does not cover it.
+    """
+    title = one_line(item.title)[:_MAX_TITLE]
+    facts = [item.text, title, item.url, item.author, item.author_ref, item.fingerprint]
+    stated = _STRUCTURE.dump_python(item.structure, mode="json")
+    covered = json.dumps([facts, stated], sort_keys=True)
+    metadata = {name: clean(value) for name, value in item.metadata.items() if value}
+    if item.author:
+        metadata["author"] = one_line(item.author)
+    return NewDocument(
+        system=item.system,
+        kind=item.kind,
+        source_id=item.source_id,
+        url=item.url,
+        format=Format.MARKDOWN,
+        title=title,
+        topic="",
+        acl_tags=item.tags,
+        content=clean(item.text).encode(),
+        content_hash=hashlib.sha256(covered.encode()).hexdigest(),
+        updated_at=item.updated_at,
+        metadata=metadata,
+        author_ref=item.author_ref,
+        raw_payload=item.payload,
+        item_ref=item.item_ref,
+        structure=item.unhashed_structure or item.structure,
+    )
+
+
+def field_lines(fields: Iterable[tuple[str, str]]) -> str:
+    """Return `Label: value` lines, without those that have no value."""
+    return "\n".join(f"{label}: {line}" for label, value in fields if (line := one_line(value)))
+
+
+def one_line(text: str) -> str:
+    """Return the text with each run of white space as one blank."""
+    return " ".join(clean(text).split())
+
+
+def clean(text: str) -> str:
+    """Return the text without control characters and lone surrogates, which no store accepts."""
+    return _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def plain_paragraphs(text: str) -> str:
+    """Return what somebody wrote as text that cannot be mistaken for headings of the document around it."""
+    return _HEADING.sub("", _UNDERLINE.sub("", clean(text))).strip()

@@ -1,0 +1,336 @@
+"""Attio's connector against the stand-in for Attio."""
+
+import hashlib
+import hmac
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import httpx
+import pytest
+import stamina
+
+from lightwell.connectors.attio import open_attio
+from lightwell.connectors.attio.source import AttioSource
+from lightwell.domain.errors import Invalid, Refused, SourceFailed
+from lightwell.domain.ids import GlobalRef
+from lightwell.domain.item_structure import LinkType
+from lightwell.testing.attio import SECRET, TOKEN, FakeAttio
+from lightwell.testing.attio_server import make_attio_app
+from tests.connectors.pulling import Shelf
+
+NOW = datetime(2026, 3, 2, 9, 1, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting() -> object:
+    stamina.set_testing(True, attempts=3)
+    yield
+    stamina.set_testing(False)
+
+
+class Halden:
+    """A workspace with a company, a person, a deal and what people wrote about them."""
+
+    def __init__(self) -> None:
+        self.attio = FakeAttio()
+        add = self.attio
+        self.ada = add.add_member("Ada Lindqvist", "ada@halden.example", access="admin")
+        self.bob = add.add_member("Bob Okafor", "bob@halden.example")
+        self.eve = add.add_member("Eve Former", "eve@halden.example", access="suspended")
+        self.nordwind = add.add_record(
+            "companies",
+            {
+                "name": "Nordwind Energie",
+                "domains": ["nordwind.example", "nordwind-energie.example"],
+                "categories": ["Energy", "B2B"],
+                "primary_location": "Bergen",
+                "account_manager": self.bob,
+                "last_interaction": "2026-02-01T00:00:00Z",
+            },
+        )
+        self.petra = add.add_record(
+            "people",
+            {
+                "name": "Petra Voss",
+                "email_addresses": "Petra@nordwind.example",
+                "company": self.nordwind,
+            },
+        )
+        self.deal = add.add_record(
+            "deals",
+            {
+                "name": "TARN-4 roll-out",
+                "stage": "Negotiation",
+                "value": 48000,
+                "owner": self.ada,
+                "associated_people": [self.petra],
+                "associated_company": self.nordwind,
+            },
+        )
+        self.note = add.add_note(
+            self.deal, "Call of Monday", "They want **delivery by June**.", self.ada
+        )
+        self.task = add.add_task(
+            self.deal, "Send the offer\nwith the new price", self.ada, self.bob
+        )
+        self.comment = add.add_comment(self.deal, "Legal must look at clause 7.", self.bob)
+        self.list = add.add_list("Key accounts", "key_accounts", "companies", {"tier": "select"})
+        self.entry = add.add_entry(self.list, self.nordwind, {"tier": "Gold"})
+        self.meeting = add.add_meeting(
+            "Kick-off",
+            self.deal,
+            ["ada@halden.example", "petra@nordwind.example"],
+            [("Ada", "Welcome."), ("Petra", "We need it by June."), ("Petra", "Not later.")],
+        )
+
+
+@asynccontextmanager
+async def opened(
+    attio: FakeAttio, *, query_rows: int = 500, at: datetime = NOW
+) -> AsyncGenerator[AttioSource]:
+    transport = httpx.ASGITransport(make_attio_app(attio))
+    async with open_attio({}, TOKEN, SECRET, transport) as source:
+        source.options = replace(source.options, query_rows=query_rows)
+        source.now = lambda: at
+        yield source
+
+
+async def test_records_become_lines_that_read_well_with_their_links() -> None:
+    halden, shelf = Halden(), Shelf()
+    async with opened(halden.attio) as source:
+        await shelf.sync(source)
+    deal = shelf.one(f"attio:deal:{halden.deal}")
+    assert deal.content.decode() == (
+        "Deal: TARN-4 roll-out\nDeal stage: Negotiation\nDeal owner: Ada Lindqvist\nDeal value: 48000 EUR\n"
+        "Associated people: Petra Voss\nAssociated company: Nordwind Energie\nCreated: 2026-03-02"
+    )
+    assert (deal.title, deal.kind, deal.acl_tags) == (
+        "TARN-4 roll-out",
+        "deal",
+        {"attio:workspace"},
+    )
+    assert deal.url == f"https://app.attio.com/halden/deal/{halden.deal}"
+    links = {(each.relation, each.type, each.target) for each in deal.structure.links}
+    assert links == {
+        ("associated_company", LinkType.BELONGS_TO, f"attio:company:{halden.nordwind}"),
+        ("associated_people", LinkType.RELATED_TO, f"attio:person:{halden.petra}"),
+        ("owner", LinkType.RELATED_TO, f"attio:member:{halden.ada}"),
+    }
+    company = shelf.one(f"attio:company:{halden.nordwind}").structure.entities[0]
+    assert (company.name, company.aliases) == ("Nordwind Energie", ("nordwind-energie.example",))
+    assert company.attributes == {"domain": "nordwind.example", "location": "Bergen, NO"}
+    person = shelf.one(f"attio:person:{halden.petra}")
+    assert person.structure.entities[0].attributes == {"email": "petra@nordwind.example"}
+    assert [each.relation for each in person.structure.links] == ["company"]
+
+
+async def test_what_people_wrote_names_its_record_author_and_date() -> None:
+    halden, shelf = Halden(), Shelf()
+    async with opened(halden.attio) as source:
+        await shelf.sync(source)
+    note = shelf.one(f"attio:note:{halden.note}")
+    assert note.content.decode().startswith(
+        "Note on: TARN-4 roll-out\nTitle: Call of Monday\nAuthor: Ada Lindqvist\nDate: 2026-03-02 09:00 UTC\n\nThey want"
+    )
+    assert note.title == "Note on TARN-4 roll-out: Call of Monday"
+    assert (note.author, note.author_ref) == ("Ada Lindqvist", f"attio:member:{halden.ada}")
+    assert [each.target for each in note.structure.links] == [f"attio:deal:{halden.deal}"]
+    assert "Status: open\nDeadline: 2026-06-30\nAssignee: Bob Okafor" in shelf.text(
+        f"attio:task:{halden.task}"
+    )
+    assert "Comment on: TARN-4 roll-out\nAuthor: Bob Okafor" in shelf.text(
+        f"attio:comment:{halden.comment}"
+    )
+    entry = shelf.one(f"attio:list-entry:{halden.list}.{halden.entry}")
+    assert "List: Key accounts\nCompany: Nordwind Energie\nTier: Gold" in entry.content.decode()
+    assert entry.acl_tags == {f"attio:list:{halden.list}"}
+    meeting, call = shelf.documents[GlobalRef(f"attio:meeting:{halden.meeting}")]
+    assert (
+        "Participants: ada@halden.example, petra@nordwind.example\nAbout: TARN-4 roll-out"
+        in meeting.content.decode()
+    )
+    assert call.content.decode().endswith(
+        "Ada (0:00): Welcome.\n\nPetra (0:09): We need it by June. Not later."
+    )
+    assert meeting.acl_tags == call.acl_tags == {"attio:calls"}
+    assert len({each.url for item in shelf.documents.values() for each in item}) == 9
+
+
+async def test_groups_say_who_may_see_what() -> None:
+    halden = Halden()
+    async with opened(halden.attio) as source:
+        before = await source.directory()
+        halden.attio.make_list_private(halden.list, [halden.bob, halden.eve])
+        after = await source.directory()
+    groups = {each.name: each for each in before.groups}
+    assert groups["Workspace"].members == {halden.ada, halden.bob}
+    assert groups["Calls"].members == {halden.ada}
+    assert groups["List Key accounts"].members == {halden.ada, halden.bob}
+    private = {each.name: each for each in after.groups}["List Key accounts"]
+    assert (private.members, private.tags) == ({halden.bob}, {f"attio:list:{halden.list}"})
+    assert [each.is_active for each in before.people] == [True, True, False]
+
+
+async def test_a_second_sync_changes_nothing_and_asks_only_for_what_is_new() -> None:
+    halden, shelf = Halden(), Shelf()
+    async with opened(halden.attio) as source:
+        await shelf.sync(source)
+        halden.attio.calls.clear()
+        source.now = lambda: NOW + timedelta(minutes=10)
+        fresh = halden.attio.add_record("companies", {"name": "Castell Water"})
+        await shelf.sync(source)
+        assert shelf.changed == [f"https://app.attio.com/halden/company/{fresh}"]
+        assert not any("threads" in call or "notes" in call for call in halden.attio.calls)
+        halden.attio.change_record(halden.nordwind, {"last_interaction": "2026-03-02T00:00:00Z"})
+        source.now = lambda: NOW + timedelta(hours=1)
+        await shelf.sync(source)
+        assert shelf.changed == []
+        halden.attio.change_record(halden.deal, {"stage": "Won"})
+        source.now = lambda: NOW + timedelta(hours=2)
+        await shelf.sync(source)
+        assert shelf.changed == [f"https://app.attio.com/halden/deal/{halden.deal}"]
+        assert "Deal stage: Won" in shelf.text(f"attio:deal:{halden.deal}")
+
+
+async def test_rows_that_come_and_go_while_they_are_listed_hide_no_other() -> None:
+    halden, shelf = Halden(), Shelf()
+    attio = halden.attio
+    for number in range(30):
+        attio.add_record("companies", {"name": f"Company {number}"})
+    for number in range(120):
+        attio.add_note(halden.deal, f"Note {number}", "text", halden.ada)
+    doomed = [*list(attio.records)[3:9], *list(attio.notes)[::-1][:9]]
+
+    def disturb(call: str) -> None:
+        if ("query" in call or "notes" in call) and doomed:
+            gone = doomed.pop()
+            attio.records.pop(gone, None)
+            attio.notes.pop(gone, None)
+            if len(doomed) % 3 == 0:
+                attio.add_note(halden.deal, f"Late {len(doomed)}", "text", halden.ada)
+
+    attio.before = disturb
+    async with opened(attio, query_rows=4) as source:
+        await shelf.sync(source)
+    stored = {ref.rpartition(":")[2] for ref in shelf.documents}
+    early = {
+        id_
+        for id_, row in {**attio.records, **attio.notes}.items()
+        if not str(row.get("title", "")).startswith("Late")
+    }
+    assert early - stored == set()
+
+
+async def test_a_sync_that_is_cut_off_goes_on_where_it_was() -> None:
+    halden, clean = Halden(), Shelf()
+    for number in range(9):
+        halden.attio.add_record("companies", {"name": f"Company {number}"})
+    async with opened(halden.attio, query_rows=4) as source:
+        await clean.sync(source)
+        for pages in range(1, 12):
+            cut = Shelf()
+            await cut.sync(source, pages=pages)
+            await cut.sync(source)
+            assert cut.hashes() == clean.hashes()
+
+
+async def test_deletions_are_found_by_a_sweep() -> None:
+    halden, shelf = Halden(), Shelf()
+    async with opened(halden.attio) as source:
+        await shelf.sync(source)
+        del halden.attio.notes[halden.note]
+        del halden.attio.comments[halden.comment]
+        del halden.attio.entries[halden.entry]
+        del halden.attio.meetings[halden.meeting]
+        await shelf.sweep(source)
+    assert {ref.split(":")[1] for ref in shelf.documents} == {"company", "person", "deal", "task"}
+
+
+async def test_a_webhook_names_what_its_events_are_about() -> None:
+    halden, shelf = Halden(), Shelf()
+    attio = halden.attio
+    headers, body = attio.webhook(
+        attio.event("record.updated", attio.records[halden.deal]),
+        attio.event("record.updated", attio.records[halden.deal]),
+        attio.event("note-content.updated", attio.notes[halden.note]),
+        attio.event("list.updated", attio.lists[halden.list]),
+    )
+    async with opened(attio) as source:
+        hint = source.read_webhook(headers, body, NOW)
+        assert hint.directory
+        assert hint.delivery == headers["idempotency-key"]
+        assert len(hint.refs) == 2
+        page = await shelf.fetch(source, hint.refs)
+        assert {item.ref for item in page.items} == {
+            f"attio:deal:{halden.deal}",
+            f"attio:note:{halden.note}",
+        }
+        assert set(hint.refs) <= {*page.removed, *(item.ref for item in page.items)}
+        with pytest.raises(Refused):
+            source.read_webhook({**headers, "attio-signature": "0" * 64}, body, NOW)
+        with pytest.raises(Refused):
+            source.read_webhook({}, body + b" ", NOW)
+        forged = FakeAttio().webhook()
+        with pytest.raises(Invalid):
+            source.read_webhook(*_signed(attio, b"[]"), NOW)
+        assert source.read_webhook(*forged, NOW).refs == ()
+
+
+def _signed(attio: FakeAttio, body: bytes) -> tuple[dict[str, str], bytes]:
+    return {"attio-signature": hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()}, body
+
+
+async def test_a_record_that_was_merged_lives_on_as_a_name_of_the_other() -> None:
+    halden, shelf = Halden(), Shelf()
+    former = halden.attio.add_record("companies", {"name": "Nordwind GmbH"})
+    async with opened(halden.attio) as source:
+        await shelf.sync(source)
+        headers, body = halden.attio.merge_records(halden.nordwind, former)
+        page = await shelf.fetch(source, source.read_webhook(headers, body, NOW).refs)
+    old, new = GlobalRef(f"attio:company:{former}"), GlobalRef(f"attio:company:{halden.nordwind}")
+    assert page.merged == {old: new}
+    assert old in page.removed
+    assert old not in shelf.documents
+    assert old in shelf.one(new).structure.entities[0].aliases
+
+
+async def test_custom_objects_are_read_by_what_their_attributes_say() -> None:
+    halden, shelf = Halden(), Shelf()
+    halden.attio.add_object("task", "Site", {"site_name": "text", "customer": "record-reference"})
+    site = halden.attio.add_record("task", {"site_name": "Rørøs", "customer": halden.nordwind})
+    async with opened(halden.attio) as source:
+        await shelf.sync(source)
+    document = shelf.one(f"attio:object-task:{site}")
+    assert (
+        document.content.decode() == "Site: Rørøs\nCustomer: Nordwind Energie\nCreated: 2026-03-02"
+    )
+    assert document.title == "Rørøs"
+
+
+async def test_limits_and_failures_of_the_server() -> None:
+    halden, shelf = Halden(), Shelf()
+    async with opened(halden.attio) as source:
+        halden.attio.refusals = [429, 503]
+        await shelf.sync(source)
+        assert len(shelf.documents) == 8
+        halden.attio.refusals = [403]
+        with pytest.raises(SourceFailed, match="scopes"):
+            await shelf.sync(source)
+        halden.attio.records[halden.deal]["values"] = "broken"
+        source.now = lambda: NOW + timedelta(hours=2)
+        await shelf.sync(source)
+    assert [each.ref for each in shelf.unreadable] == [f"attio:deal:{halden.deal}"]
+
+
+async def test_options_that_are_wrong_are_refused() -> None:
+    for options in (
+        {"speed": "1"},
+        {"relist_seconds": "soon"},
+        {"base_url": "ftp://x"},
+        {"call_readers": "all"},
+    ):
+        with pytest.raises(Invalid):
+            async with open_attio(options, TOKEN, SECRET):
+                pass
