@@ -1,0 +1,1 @@
+"""Linear: issues, comments, projects, initiatives, documents, customers and their requests, over GraphQL."""

@@ -1,0 +1,291 @@
+"""Calls of Linear's GraphQL API: its errors, its rate limits, and all pages of a connection."""
+
+import re
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import cast
+
+import httpx
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from lightwell.connectors.api_client import ApiClient, retry_after
+from lightwell.connectors.linear.queries import NESTED, PagedQuery
+from lightwell.domain.errors import Invalid, SourceFailed
+
+URL = "https://api.linear.app"
+_NAME = "Linear"
+_TIMEOUT_SECONDS = 60.0
+_OAUTH_PREFIX = "lin_oauth_"
+_BUDGETS = ("requests", "complexity")
+_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
+_RATE_LIMITED = "ratelimited"
+_NO_FEATURE = frozenset(("featurenotaccessible",))
+_NO_ACCESS = frozenset(("authenticationerror",))
+_BAD_INPUT = frozenset(("invalidinput", "inputerror", "graphqlvalidationfailed"))
+
+Node = dict[str, object]
+"""An object as JSON, before it is checked against its model."""
+
+
+class FeatureMissing(SourceFailed):
+    """The workspace's plan, or the token, does not have this part of Linear."""
+
+
+class InputRefused(SourceFailed):
+    """Linear does not accept a variable of the query."""
+
+
+class _Extensions(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    code: str = ""
+    type: str = ""
+
+
+class _Problem(BaseModel):
+    """One of a response's `errors`. `path` leads to the value that is missing because of it."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    message: str = ""
+    path: tuple[str | int, ...] = ()
+    extensions: _Extensions = _Extensions()
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Return Linear's words for the kind of problem, in one spelling."""
+        given = (self.extensions.code, self.extensions.type)
+        return frozenset(re.sub(r"[^a-z]", "", word.lower()) for word in given)
+
+
+class _Response(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    data: dict[str, object] | None = None
+    errors: tuple[_Problem, ...] = ()
+
+
+class _PageInfo(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    hasNextPage: bool  # noqa: N815 - Linear's name
+    endCursor: str | None = None  # noqa: N815
+
+
+class _Page(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    nodes: list[Node | None]
+    pageInfo: _PageInfo  # noqa: N815
+
+
+_OBJECT = TypeAdapter(dict[str, object])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePage:
+    """A page of a connection. `after` is where the next one begins, "" after the last.
+
+    `broken` has, by id, why nodes came without all of their fields.
+    """
+
+    nodes: tuple[Node, ...]
+    after: str
+    broken: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearApi:
+    """Linear's API. Every method raises `SourceFailed` when Linear refuses or fails for good."""
+
+    api: ApiClient
+
+    async def read_page(
+        self, query: PagedQuery, variables: Mapping[str, object], after: str = ""
+    ) -> NodePage:
+        """Return a page of the query, with the connections inside its nodes read to their ends."""
+        given = {"first": query.size, "after": after or None, **variables}
+        response = await self._ask(query, given)
+        value = _descend(response.data, query.path)
+        if value is None:
+            raise _failure(response)
+        page = _parse_page(value)
+        broken = _broken_nodes(response, page, query)
+        nodes = [node for node in page.nodes if node is not None]
+        for node in nodes:
+            await self._complete(node)
+        info = page.pageInfo
+        return NodePage(
+            nodes=tuple(nodes),
+            after=(info.endCursor or "") if info.hasNextPage else "",
+            broken=broken,
+        )
+
+    async def read_all(
+        self, query: PagedQuery, variables: Mapping[str, object], after: str = ""
+    ) -> AsyncGenerator[NodePage]:
+        """Yield all pages of the query, from `after` on."""
+        while True:
+            page = await self.read_page(query, variables, after)
+            yield page
+            if not page.after:
+                return
+            if page.after == after:
+                raise SourceFailed(f"{_NAME} sent one page twice, so the listing has no end")
+            after = page.after
+
+    async def _complete(self, value: object) -> None:
+        """Read what the connections inside a value hold beyond their first pages."""
+        if isinstance(value, list):
+            for each in cast("list[object]", value):
+                await self._complete(each)
+            return
+        if not isinstance(value, dict):
+            return
+        node = cast("Node", value)
+        for field, inner in node.items():
+            await self._complete(inner)
+            query = NESTED.get((str(node.get("__typename")), field))
+            if query and isinstance(inner, dict):
+                await self._continue(cast("Node", inner), query, str(node.get("id")))
+
+    async def _continue(self, connection: Node, query: PagedQuery, owner: str) -> None:
+        page = _parse_page(connection)
+        nodes = [node for node in page.nodes if node is not None]
+        if page.pageInfo.hasNextPage:
+            rest = self.read_all(query, {"id": owner}, page.pageInfo.endCursor or "")
+            async for more in rest:
+                nodes.extend(more.nodes)
+        connection["nodes"] = nodes
+        connection.pop("pageInfo", None)
+
+    async def _ask(self, query: PagedQuery, variables: Mapping[str, object]) -> _Response:
+        body = {"query": query.text, "operationName": query.name, "variables": variables}
+        request = self.api.client.build_request("POST", "/graphql", json=body)
+        response = await self.api.send(request)
+        parsed = _parse_response(response)
+        if parsed is None:
+            raise SourceFailed(f"{_NAME} answered with status {response.status_code} and no JSON")
+        if parsed.data is None:
+            raise _failure(parsed, response.status_code)
+        return parsed
+
+
+@asynccontextmanager
+async def connect_linear(token: str, url: str = URL) -> AsyncGenerator[LinearApi]:
+    """Open the API with an API key or an OAuth token; raise `Invalid` for an address that is no URL."""
+    scheme = "Bearer " if token.startswith(_OAUTH_PREFIX) else ""
+    try:
+        client = httpx.AsyncClient(
+            base_url=url,
+            headers={"Authorization": scheme + token.strip(), "User-Agent": "Lightwell"},
+            timeout=_TIMEOUT_SECONDS,
+            follow_redirects=False,
+        )
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise Invalid(f"The address or the token of Linear cannot be used: {error}") from None
+    async with client:
+        yield LinearApi(api=ApiClient(name=_NAME, client=client, wait_asked=wait_asked))
+
+
+def wait_asked(response: httpx.Response) -> float | None:
+    """Return the seconds until the exhausted budget is full again; 0 without a readable time, None where no limit was hit.
+
+    Linear refuses with status 400 and the code RATELIMITED, its edge with 429. Times are milliseconds since 1970.
+    """
+    if response.status_code not in (400, 429):
+        return None
+    parsed = _parse_response(response)
+    named = parsed is not None and any(_RATE_LIMITED in each.words for each in parsed.errors)
+    if not named and response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+        return None
+    resets = [
+        _reset_at(response, budget)
+        for budget in _BUDGETS
+        if response.headers.get(f"x-ratelimit-{budget}-remaining", "").strip() in ("", "0")
+    ]
+    known = [each for each in resets if each is not None]
+    if not known:
+        return retry_after(response) or 0.0
+    return max(0.0, (max(known) - _server_time(response)).total_seconds())
+
+
+def _reset_at(response: httpx.Response, budget: str) -> datetime | None:
+    text = response.headers.get(f"x-ratelimit-{budget}-reset", "").strip()
+    try:
+        return datetime.fromtimestamp(int(text) / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _server_time(response: httpx.Response) -> datetime:
+    try:
+        told = parsedate_to_datetime(response.headers.get("date", ""))
+    except ValueError:
+        return datetime.now(UTC)
+    return told.replace(tzinfo=told.tzinfo or UTC)
+
+
+def _parse_response(response: httpx.Response) -> _Response | None:
+    try:
+        return _Response.model_validate(_clean(_OBJECT.validate_python(response.json())))
+    except ValueError:  # neither JSON nor UTF-8, or not a GraphQL response
+        return None
+
+
+def _parse_page(value: object) -> _Page:
+    try:
+        return _Page.model_validate(value)
+    except ValidationError as error:
+        raise SourceFailed(f"{_NAME} sent a page that is not understood: {error.title}") from None
+
+
+def _clean(value: object) -> object:
+    """Return the JSON value without characters that neither PostgreSQL nor UTF-8 can hold."""
+    if isinstance(value, str):
+        return _NOT_TEXT.sub("", value)
+    if isinstance(value, list):
+        return [_clean(each) for each in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {str(_clean(key)): _clean(each) for key, each in cast("Node", value).items()}
+    return value
+
+
+def _broken_nodes(response: _Response, page: _Page, query: PagedQuery) -> dict[str, str]:
+    """Return by id the nodes that errors kept from being whole; raise `SourceFailed` for an error of no node."""
+    depth = len(query.path)
+    broken: dict[str, str] = {}
+    for problem in response.errors:
+        at = problem.path[depth : depth + 2]
+        node = (
+            page.nodes[at[1]]
+            if len(at) > 1 and isinstance(at[1], int) and at[1] < len(page.nodes)
+            else None
+        )
+        if node is None or "id" not in node:
+            raise _failure(response)
+        broken[str(node["id"])] = problem.message
+    return broken
+
+
+def _descend(value: object, path: Iterable[str]) -> object:
+    """Return the value inside a JSON value, None where nothing is there."""
+    for step in path:
+        if not isinstance(value, dict):
+            return None
+        value = cast("Node", value).get(step)
+    return value
+
+
+def _failure(response: _Response, status: int = 200) -> SourceFailed:
+    """Return what to raise for a response without data."""
+    words = frozenset[str]().union(*(each.words for each in response.errors))
+    message = response.errors[0].message if response.errors else f"status {status} and no data"
+    if words & _NO_ACCESS or status == HTTPStatus.UNAUTHORIZED:
+        return SourceFailed(
+            f"{_NAME} does not accept the token; make a new one there, and set it in the environment"
+        )
+    if words & _NO_FEATURE:
+        return FeatureMissing(f"{_NAME} does not offer this: {message}")
+    if words & _BAD_INPUT:
+        return InputRefused(f"{_NAME} refuses a query: {message}")
+    return SourceFailed(f"{_NAME} answered with an error: {message}")

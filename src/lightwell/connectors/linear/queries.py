@@ -1,0 +1,210 @@
+"""The queries that the connector sends to Linear. Sizes of pages keep each below Linear's limit of 10,000 points of complexity."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_FRAGMENTS = """
+fragment PageParts on PageInfo { hasNextPage endCursor }
+fragment Person on User { id name email }
+fragment Outsider on ExternalUser { id name email }
+fragment Bot on ActorBot { id name type userDisplayName }
+fragment Home on Team { id key name visibility }
+fragment OtherIssue on Issue { id identifier trashed team { ...Home } }
+fragment IssueHome on Issue { id identifier title url trashed team { ...Home } sharedAccess { isShared } }
+fragment ProjectHome on Project {
+  __typename id name url trashed teams(first: 3) { nodes { ...Home } pageInfo { ...PageParts } }
+}
+fragment InitiativeHome on Initiative { id name url trashed visibility leadTeam { ...Home } }
+fragment DocumentHome on Document {
+  id title url trashed
+  issue { ...IssueHome } project { ...ProjectHome } initiative { ...InitiativeHome }
+  team { ...Home } cycle { id team { ...Home } }
+}
+fragment AttachmentParts on Attachment { id title subtitle url sourceType createdAt }
+fragment IssueParts on Issue {
+  __typename id identifier previousIdentifiers title description url
+  createdAt updatedAt archivedAt trashed completedAt canceledAt dueDate
+  priorityLabel estimate
+  creator { ...Person } assignee { ...Person } botActor { ...Bot } externalUserCreator { ...Outsider }
+  team { ...Home } sharedAccess { isShared }
+  state { id name type } project { ...ProjectHome } projectMilestone { id name } cycle { id number name }
+  parent { ...OtherIssue }
+  labels(first: 5) { nodes { id name } pageInfo { ...PageParts } }
+  attachments(first: 5) { nodes { ...AttachmentParts } pageInfo { ...PageParts } }
+  relations(first: 3) { nodes { id type relatedIssue { ...OtherIssue } } pageInfo { ...PageParts } }
+  inverseRelations(first: 3) { nodes { id type issue { ...OtherIssue } } pageInfo { ...PageParts } }
+}
+fragment CommentParts on Comment {
+  id body url createdAt updatedAt archivedAt resolvedAt quotedText hideInLinear parentId
+  user { ...Person } botActor { ...Bot } externalUser { ...Outsider }
+  issue { ...IssueHome } project { ...ProjectHome } initiative { ...InitiativeHome }
+  projectUpdate { id url project { ...ProjectHome } }
+  initiativeUpdate { id url initiative { ...InitiativeHome } }
+  documentContent {
+    document { ...DocumentHome } issue { ...IssueHome } project { ...ProjectHome } initiative { ...InitiativeHome }
+  }
+}
+fragment ProjectParts on Project {
+  ...ProjectHome description content createdAt updatedAt archivedAt startDate targetDate completedAt canceledAt health
+  priorityLabel status { id name } creator { ...Person } lead { ...Person }
+  labels(first: 5) { nodes { id name } pageInfo { ...PageParts } }
+  initiatives(first: 3) { nodes { ...InitiativeHome } pageInfo { ...PageParts } }
+}
+fragment ProjectUpdateParts on ProjectUpdate {
+  id body health url createdAt updatedAt archivedAt user { ...Person } project { ...ProjectHome }
+}
+fragment InitiativeParts on Initiative {
+  ...InitiativeHome description content status targetDate createdAt updatedAt archivedAt
+  owner { ...Person } creator { ...Person } parentInitiative { ...InitiativeHome }
+}
+fragment InitiativeUpdateParts on InitiativeUpdate {
+  id body health url createdAt updatedAt archivedAt user { ...Person } initiative { ...InitiativeHome }
+}
+fragment DocumentParts on Document {
+  ...DocumentHome content createdAt updatedAt archivedAt creator { ...Person } updatedBy { ...Person }
+}
+fragment CustomerParts on Customer {
+  id name domains externalIds url revenue size createdAt updatedAt archivedAt
+  owner { ...Person } status { id name } tier { id name }
+}
+fragment CustomerNeedParts on CustomerNeed {
+  id content url priority createdAt updatedAt archivedAt creator { ...Person }
+  customer { ...CustomerParts } issue { ...IssueHome } project { ...ProjectHome }
+}
+"""
+
+
+def _read_fragments() -> Mapping[str, str]:
+    """Return the fragments by name."""
+    parts = _FRAGMENTS.split("\nfragment ")[1:]
+    return {part.split(" ", 1)[0]: f"fragment {part.strip()}" for part in parts}
+
+
+_BY_NAME = _read_fragments()
+
+
+def _with_fragments(query: str) -> str:
+    """Return the query followed by the fragments that it uses, also through others, and no more."""
+    used: dict[str, str] = {}
+    waiting = [query]
+    while waiting:
+        text = waiting.pop()
+        for name, fragment in _BY_NAME.items():
+            if f"...{name} " in f"{text} " and name not in used:
+                used[name] = fragment
+                waiting.append(fragment)
+    return "\n".join([query, *used.values()])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PagedQuery:
+    """A query for the pages of a connection: `path` leads to it from the data. `size` is the number of nodes of a page."""
+
+    name: str
+    path: tuple[str, ...]
+    text: str
+    size: int
+
+
+def _paged(root: str, filter_type: str, fields: str, size: int) -> PagedQuery:
+    """Return the query for all nodes of a root field, archived ones too, the latest change first."""
+    name = root[0].upper() + root[1:]
+    given, passed = (f", $filter: {filter_type}", ", filter: $filter") if filter_type else ("", "")
+    text = (
+        f"query {name}($first: Int!, $after: String{given}) {{\n"
+        f"  {root}(first: $first, after: $after{passed}, orderBy: updatedAt, includeArchived: true) {{\n"
+        f"    nodes {{ {fields} }} pageInfo {{ ...PageParts }}\n  }}\n}}"
+    )
+    return PagedQuery(name=name, path=(root,), text=_with_fragments(text), size=size)
+
+
+def _nested(owner: str, field: str, fields: str) -> PagedQuery:
+    """Return the query for more nodes of a connection of one object."""
+    name = f"{owner.capitalize()}{field[0].upper()}{field[1:]}"
+    text = (
+        f"query {name}($id: String!, $first: Int!, $after: String) {{\n"
+        f"  {owner}(id: $id) {{ {field}(first: $first, after: $after) {{\n"
+        f"    nodes {{ {fields} }} pageInfo {{ ...PageParts }}\n  }} }}\n}}"
+    )
+    return PagedQuery(name=name, path=(owner, field), text=_with_fragments(text), size=100)
+
+
+ISSUES = _paged("issues", "IssueFilter", "...IssueParts", 50)
+COMMENTS = _paged("comments", "CommentFilter", "...CommentParts", 50)
+PROJECTS = _paged("projects", "ProjectFilter", "...ProjectParts", 50)
+PROJECT_UPDATES = _paged("projectUpdates", "ProjectUpdateFilter", "...ProjectUpdateParts", 50)
+INITIATIVES = _paged("initiatives", "InitiativeFilter", "...InitiativeParts", 50)
+INITIATIVE_UPDATES = _paged(
+    "initiativeUpdates", "InitiativeUpdateFilter", "...InitiativeUpdateParts", 50
+)
+DOCUMENTS = _paged("documents", "DocumentFilter", "...DocumentParts", 50)
+CUSTOMERS = _paged("customers", "CustomerFilter", "...CustomerParts", 50)
+CUSTOMER_NEEDS = _paged("customerNeeds", "CustomerNeedFilter", "...CustomerNeedParts", 50)
+ATTACHMENTS = _paged("attachments", "AttachmentFilter", "id updatedAt issue { id }", 50)
+RELATIONS = _paged("issueRelations", "", "id updatedAt issue { id } relatedIssue { id }", 50)
+USERS = PagedQuery(
+    name="Users",
+    path=("users",),
+    text=_with_fragments(
+        "query Users($first: Int!, $after: String) {\n"
+        "  users(first: $first, after: $after, includeDisabled: true) {\n"
+        "    nodes { id name email active guest app } pageInfo { ...PageParts }\n  }\n}"
+    ),
+    size=100,
+)
+TEAMS = PagedQuery(
+    name="Teams",
+    path=("teams",),
+    text=_with_fragments(
+        "query Teams($first: Int!, $after: String) {\n"
+        "  teams(first: $first, after: $after, includeArchived: true) {\n"
+        "    nodes { ...Home } pageInfo { ...PageParts }\n  }\n}"
+    ),
+    size=100,
+)
+MEMBERSHIPS = PagedQuery(
+    name="TeamMemberships",
+    path=("teamMemberships",),
+    text=_with_fragments(
+        "query TeamMemberships($first: Int!, $after: String) {\n"
+        "  teamMemberships(first: $first, after: $after) {\n"
+        "    nodes { id team { id } user { id } } pageInfo { ...PageParts }\n  }\n}"
+    ),
+    size=250,
+)
+SHARED_ISSUES = PagedQuery(
+    name="SharedIssues",
+    path=("issues",),
+    text=_with_fragments(
+        "query SharedIssues($first: Int!, $after: String, $filter: IssueFilter) {\n"
+        "  issues(first: $first, after: $after, filter: $filter, includeArchived: true) {\n"
+        "    nodes { id identifier sharedAccess { isShared sharedWithUsers { id } } } pageInfo { ...PageParts }\n  }\n}"
+    ),
+    size=50,
+)
+
+
+def list_ids(query: PagedQuery) -> PagedQuery:
+    """Return the query for the ids alone of what a query reads."""
+    (root,) = query.path
+    name = f"{query.name}Ids"
+    text = (
+        f"query {name}($first: Int!, $after: String) {{\n"
+        f"  {root}(first: $first, after: $after, includeArchived: true) {{\n"
+        "    nodes { id } pageInfo { ...PageParts }\n  }\n}"
+    )
+    return PagedQuery(name=name, path=query.path, text=_with_fragments(text), size=250)
+
+
+NESTED: Mapping[tuple[str, str], PagedQuery] = {
+    ("Issue", "labels"): _nested("issue", "labels", "id name"),
+    ("Issue", "attachments"): _nested("issue", "attachments", "...AttachmentParts"),
+    ("Issue", "relations"): _nested("issue", "relations", "id type relatedIssue { ...OtherIssue }"),
+    ("Issue", "inverseRelations"): _nested(
+        "issue", "inverseRelations", "id type issue { ...OtherIssue }"
+    ),
+    ("Project", "teams"): _nested("project", "teams", "...Home"),
+    ("Project", "labels"): _nested("project", "labels", "id name"),
+    ("Project", "initiatives"): _nested("project", "initiatives", "...InitiativeHome"),
+}
+"""What continues a connection inside an object, by the object's type and the connection's field."""

@@ -1,0 +1,302 @@
+"""Linear as a source of items: see `docs/connectors/linear.md`."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lightwell.connectors.linear import directory, queries, webhooks
+from lightwell.connectors.linear.api import (
+    URL,
+    FeatureMissing,
+    InputRefused,
+    LinearApi,
+    NodePage,
+    connect_linear,
+)
+from lightwell.connectors.linear.cursors import Position, parse_cursor
+from lightwell.connectors.linear.entities import SYSTEM, ref
+from lightwell.connectors.linear.streams import (
+    ATTACHMENTS,
+    BY_KIND,
+    BY_NAME,
+    RELATIONS,
+    SHARED_ISSUES,
+    SHARED_WITH_ISSUES,
+    STREAMS,
+    Filter,
+    Stream,
+    list_dependents,
+)
+from lightwell.connectors.linear.webhooks import is_id
+from lightwell.domain.ids import GlobalRef
+from lightwell.domain.source_items import (
+    ItemPage,
+    SourceDirectory,
+    SourceItem,
+    UnreadableItem,
+    WebhookHint,
+)
+
+_BACKFILL = timedelta(days=2)
+"""How far back the first pulls of attachments and relations go: the issues that were read before already have the older ones."""
+
+_MAX_DEPENDENTS = 500
+"""How many items a fetch adds to those it was asked for; the next pull reads the rest."""
+
+
+class _Stamp(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    updatedAt: datetime  # noqa: N815 - Linear's name
+
+
+class _Owner(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+    id: str
+
+
+class _Part(_Stamp):
+    """An attachment, or a relation between two issues."""
+
+    issue: _Owner
+    relatedIssue: _Owner | None = None  # noqa: N815
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        other = self.relatedIssue
+        return (self.issue.id, other.id) if other else (self.issue.id,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearSource:
+    """A workspace of Linear as far as the token sees it; an `ItemSource`. Without `webhook_secret` no webhook is genuine."""
+
+    api: LinearApi
+    webhook_secret: str = ""
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+    @property
+    def system(self) -> str:
+        return SYSTEM
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        own = tuple(each.name for each in STREAMS)
+        return (*own, ATTACHMENTS, RELATIONS, SHARED_ISSUES)
+
+    async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
+        position = parse_cursor(cursor)
+        try:
+            async for page in self._pull(stream, position):
+                yield page
+        except FeatureMissing:
+            return
+        except InputRefused:
+            if not position.after:
+                raise
+            # Linear forgets where a page began; the listing begins anew.
+            async for page in self._pull(stream, position.restart()):
+                yield page
+
+    def _pull(self, stream: str, position: Position) -> AsyncIterator[ItemPage]:
+        match stream:
+            case "attachments":
+                return self._pull_parts(queries.ATTACHMENTS, position)
+            case "issue_relations":
+                return self._pull_parts(queries.RELATIONS, position)
+            case "shared_issues":
+                return self._pull_shared()
+            case _:
+                return self._pull_items(BY_NAME[stream], position)
+
+    async def list_present(self, stream: str) -> AsyncIterator[Sequence[GlobalRef]]:
+        found = BY_NAME.get(stream)
+        if found is None:  # parts of issues, which have no items of their own
+            return
+        try:
+            async for page in self.api.read_all(queries.list_ids(found.query), {}):
+                yield [ref(found.kind, str(node["id"])) for node in page.nodes]
+        except FeatureMissing:
+            return
+
+    async def fetch(self, refs: Sequence[GlobalRef]) -> ItemPage:
+        wanted: dict[str, list[str]] = {}
+        for each in refs:
+            _, kind, id = each.split(":", 2)
+            if kind in BY_KIND and is_id(id):
+                wanted.setdefault(kind, []).append(id)
+        pages: list[ItemPage] = []
+        for kind, ids in wanted.items():
+            pages += await self._fetch_kind(BY_KIND[kind], ids)
+        answered = {
+            ref
+            for page in pages
+            for ref in (
+                *(item.ref for item in page.items),
+                *page.removed,
+                *(each.ref for each in page.unreadable),
+            )
+        }
+        gone = tuple(each for each in refs if each not in answered)
+        return _join([*pages, ItemPage(items=(), cursor="", removed=gone)])
+
+    async def directory(self) -> SourceDirectory:
+        return await directory.read_directory(self.api)
+
+    def read_webhook(
+        self, headers: Mapping[str, str], body: bytes, received_at: datetime
+    ) -> WebhookHint:
+        return webhooks.read_webhook(self.webhook_secret, headers, body, received_at)
+
+    async def _pull_items(self, stream: Stream, position: Position) -> AsyncIterator[ItemPage]:
+        variables = {"filter": position.filter_changes()}
+        async for nodes in self.api.read_all(stream.query, variables, position.after):
+            stamps = _read_stamps(nodes)
+            if not position.lists_all:
+                changed = [id for id, moment in stamps.items() if position.is_new(moment)]
+                async for page in self._read_dependents(stream.kind, changed):
+                    yield _at(page, position)
+            position = position.advance(stamps.values(), nodes.after)
+            yield _at(_read_nodes(stream, nodes), position)
+
+    async def _pull_parts(
+        self, query: queries.PagedQuery, position: Position
+    ) -> AsyncIterator[ItemPage]:
+        """Yield the issues whose attachments or relations have changed."""
+        start = position if position.since else Position(since=self.clock() - _BACKFILL)
+        variables = {"filter": start.filter_changes()} if query is queries.ATTACHMENTS else {}
+        position = start if position.since is None else position
+        async for nodes in self.api.read_all(query, variables, position.after):
+            parts = [_Part.model_validate(node) for node in nodes.nodes]
+            new = [each for each in parts if position.is_new(each.updatedAt)]
+            owners = list(dict.fromkeys(id for each in new for id in each.owners))
+            is_last = not nodes.after or _is_behind(position, parts)
+            for page in await self._read_issues(owners):
+                yield _at(page, position)
+            position = position.advance(
+                [each.updatedAt for each in parts], "" if is_last else nodes.after
+            )
+            yield ItemPage(items=(), cursor=position.to_text())
+            if is_last:
+                return
+
+    async def _read_issues(self, ids: Sequence[str]) -> list[ItemPage]:
+        """Return pages with the issues, none for no ids."""
+        stream = BY_KIND["issue"]
+        return [
+            _read_nodes(stream, nodes)
+            for start in range(0, len(ids), stream.query.size)
+            async for nodes in self.api.read_all(
+                stream.query,
+                {"filter": {"id": {"in": list(ids[start : start + stream.query.size])}}},
+            )
+        ]
+
+    async def _pull_shared(self) -> AsyncIterator[ItemPage]:
+        """Yield all shared issues and what belongs to them: Linear does not tell when sharing changes."""
+        for name in SHARED_WITH_ISSUES:
+            condition = directory.SHARED if name == "issues" else {"issue": directory.SHARED}
+            async for page in self._read_matching(BY_NAME[name], condition):
+                yield page
+
+    async def _fetch_kind(self, stream: Stream, ids: Sequence[str]) -> list[ItemPage]:
+        try:
+            pages = [page async for page in self._read_matching(stream, {"id": {"in": list(ids)}})]
+        except FeatureMissing:
+            return []
+        added = 0
+        async with aclosing(self._read_dependents(stream.kind, ids)) as dependents:
+            async for page in dependents:
+                pages.append(page)
+                added += len(page.items)
+                if added >= _MAX_DEPENDENTS:
+                    break
+        return pages
+
+    async def _read_dependents(self, kind: str, ids: Sequence[str]) -> AsyncGenerator[ItemPage]:
+        """Yield what follows the access of these items."""
+        if not ids:
+            return
+        for stream, condition in list_dependents(kind, ids):
+            try:
+                async for page in self._read_matching(stream, condition):
+                    yield page
+            except FeatureMissing:
+                continue
+
+    async def _read_matching(self, stream: Stream, condition: Filter) -> AsyncIterator[ItemPage]:
+        async for nodes in self.api.read_all(stream.query, {"filter": condition}):
+            yield _read_nodes(stream, nodes)
+
+
+@asynccontextmanager
+async def open_linear(
+    token: str, *, webhook_secret: str = "", url: str = URL
+) -> AsyncGenerator[LinearSource]:
+    """Open a workspace of Linear; raise `Invalid` for a token or an address that cannot be used."""
+    async with connect_linear(token, url) as api:
+        yield LinearSource(api=api, webhook_secret=webhook_secret)
+
+
+def _read_nodes(stream: Stream, page: NodePage) -> ItemPage:
+    """Return the nodes as items, without a cursor."""
+    items: list[SourceItem] = []
+    removed: list[GlobalRef] = []
+    unreadable: list[UnreadableItem] = []
+    for node in page.nodes:
+        own = ref(stream.kind, str(node.get("id")))
+        if message := page.broken.get(str(node.get("id"))):
+            unreadable.append(UnreadableItem(ref=own, reason="incomplete", message=message))
+            continue
+        try:
+            item = stream.read(node)
+        except ValidationError as error:
+            fields = sorted({".".join(map(str, each["loc"])) for each in error.errors()})
+            message = f"Linear sent it in a form that is not understood: {', '.join(fields)}"
+            unreadable.append(UnreadableItem(ref=own, reason="format", message=message))
+            continue
+        if item:
+            items.append(item)
+        else:
+            removed.append(own)
+    return ItemPage(
+        items=tuple(items), cursor="", removed=tuple(removed), unreadable=tuple(unreadable)
+    )
+
+
+def _read_stamps(page: NodePage) -> dict[str, datetime]:
+    """Return when the page's nodes changed, by id; a node without a time is left out."""
+    stamps: dict[str, datetime] = {}
+    for node in page.nodes:
+        try:
+            stamps[str(node.get("id"))] = _Stamp.model_validate(node).updatedAt
+        except ValidationError:
+            continue
+    return stamps
+
+
+def _is_behind(position: Position, parts: Sequence[_Part]) -> bool:
+    """Return whether a listing with the latest change first has passed all that is new."""
+    times = [each.updatedAt for each in parts]
+    is_ordered = times == sorted(times, reverse=True)
+    return is_ordered and bool(times) and not position.is_new(times[-1])
+
+
+def _at(page: ItemPage, position: Position) -> ItemPage:
+    return ItemPage(
+        items=page.items,
+        cursor=position.to_text(),
+        removed=page.removed,
+        unreadable=page.unreadable,
+    )
+
+
+def _join(pages: Sequence[ItemPage]) -> ItemPage:
+    return ItemPage(
+        items=tuple({each.ref: each for page in pages for each in page.items}.values()),
+        cursor="",
+        removed=tuple(dict.fromkeys(each for page in pages for each in page.removed)),
+        unreadable=tuple({each.ref: each for page in pages for each in page.unreadable}.values()),
+    )

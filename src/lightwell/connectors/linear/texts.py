@@ -1,0 +1,121 @@
+"""How Linear's objects read as Markdown."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import cast
+
+from lightwell.connectors.linear.entities import SYSTEM, known_teams, ref
+from lightwell.connectors.linear.values import Attachment, Dated, Named, ProjectHome
+from lightwell.domain.access import Tags
+from lightwell.domain.documents import Format, NewDocument
+from lightwell.domain.item_structure import ItemStructure
+from lightwell.domain.source_items import SourceItem
+
+Fact = tuple[str, str | datetime | None]
+"""A label and a value of a text's header; a fact without a value is left out."""
+
+_HEALTH = {"onTrack": "On track", "atRisk": "At risk", "offTrack": "Off track"}
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def day(moment: datetime | None) -> str:
+    """Return the day in UTC, as `2026-11-23`."""
+    return moment.date().isoformat() if moment else ""
+
+
+def join_names(values: Iterable[Named]) -> str:
+    """Return the names in alphabetical order, since Linear's order has no meaning."""
+    return ", ".join(sorted(one_line(each.name) for each in values))
+
+
+def describe_health(health: str | None) -> str:
+    return _HEALTH.get(health or "", health or "")
+
+
+def render(title: str, facts: Iterable[Fact], *bodies: str | None) -> str:
+    """Return the title as a heading, a line for each fact, and the bodies, as paragraphs of their own."""
+    header = "\n".join(
+        f"{label}: {one_line(value) if isinstance(value, str) else day(value)}"
+        for label, value in facts
+        if value
+    )
+    parts = [f"# {one_line(title)}", header, *((body or "").strip() for body in bodies)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_attachments(attachments: Iterable[Attachment]) -> str:
+    """Return the list of links, the oldest first; "" without any."""
+    lines = [
+        f"- {one_line(each.title)}{f' ({one_line(each.subtitle)})' if each.subtitle else ''}: {each.url}"
+        for each in attachments
+    ]
+    return "\n".join(["## Links", "", *lines]) if lines else ""
+
+
+def quote(text: str | None) -> str:
+    """Return the text as a quotation."""
+    return "\n".join(f"> {line}" for line in (text or "").strip().splitlines())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What an item's document says, and what the item states. `author` is a name and a reference; `raw` is Linear's record."""
+
+    title: str
+    url: str
+    content: str
+    tags: Tags
+    structure: ItemStructure
+    raw: Mapping[str, object]
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
+    author: tuple[str, str] = ("", "")
+
+
+def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
+    """Return the item with its one document."""
+    own, (author, author_ref) = ref(kind, value.id), written.author
+    known = {"author": author, "created": day(value.created_at), **written.metadata}
+    if value.archived_at:
+        known["archived"] = day(value.archived_at)
+    metadata = {name: one_line(text) for name, text in known.items() if text}
+    stated = asdict(written.structure)
+    hashed = [written.content, written.title, written.url, author_ref, metadata, stated]
+    document = NewDocument(
+        system=SYSTEM,
+        kind=kind,
+        source_id=value.id,
+        url=written.url,
+        format=Format.MARKDOWN,
+        title=one_line(written.title),
+        topic="",
+        acl_tags=written.tags,
+        content=written.content.encode(),
+        content_hash=sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest(),
+        updated_at=value.updated_at,
+        metadata=metadata,
+        author_ref=author_ref,
+        raw_payload={key: without_hidden_teams(part) for key, part in written.raw.items()},
+        item_ref=own,
+        structure=written.structure,
+    )
+    return SourceItem(ref=own, documents=(document,))
+
+
+def without_hidden_teams(value: object) -> object:
+    """Return Linear's record without the teams of a project that not all who see the project may know."""
+    if isinstance(value, list):
+        return [without_hidden_teams(each) for each in cast("list[object]", value)]
+    if not isinstance(value, dict):
+        return value
+    record = cast("dict[str, object]", value)
+    if record.get("__typename") == "Project" and "teams" in record:
+        named = {team.id for team in known_teams(ProjectHome.model_validate(record))}
+        nodes = cast("dict[str, list[dict[str, object]]]", record["teams"])["nodes"]
+        record = {**record, "teams": {"nodes": [node for node in nodes if node["id"] in named]}}
+    return {key: without_hidden_teams(each) for key, each in record.items()}
