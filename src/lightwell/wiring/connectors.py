@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import entry_points
 from typing import Protocol
 
+from lightwell.connectors.linear.opening import open_linear
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid
 from lightwell.source_ports import ItemSource
@@ -13,7 +14,7 @@ from lightwell.source_secrets import SourceSecrets, read_source_secrets
 PLUG_INS = "lightwell.sources"
 """The group of entry points by which installed packages offer connectors; the name of an entry is that of a system."""
 
-BUILT_IN: tuple[str, ...] = ()
+BUILT_IN: tuple[str, ...] = ("linear",)
 """The systems that `open_connector` opens itself."""
 
 
@@ -29,7 +30,12 @@ class OpenPlugIn(Protocol):
 async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
     """Open the connector of a source with its secrets; raise `Invalid` where an option or a secret is missing."""
     secrets = read_source_secrets(source.name)
+    webhook_secret = secrets.webhook_secret.get_secret_value() if secrets.webhook_secret else ""
     match source.system:
+        case "linear":
+            token = secrets.require_token()
+            async with open_linear(source.options, token, webhook_secret) as connector:
+                yield connector
         case system:
             async with _find_plug_in(system)(source, secrets) as connector:
                 yield connector

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,12 +13,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from lightwell.connectors.api_client import ApiClient, retry_after
 from lightwell.connectors.linear.queries import NESTED, PagedQuery
-from lightwell.domain.errors import Invalid, SourceFailed
+from lightwell.domain.errors import SourceFailed
 
-URL = "https://api.linear.app"
-_NAME = "Linear"
-_TIMEOUT_SECONDS = 60.0
-_OAUTH_PREFIX = "lin_oauth_"
+NAME = "Linear"
 _BUDGETS = ("requests", "complexity")
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
 _RATE_LIMITED = "ratelimited"
@@ -130,7 +126,7 @@ class LinearApi:
             if not page.after:
                 return
             if page.after == after:
-                raise SourceFailed(f"{_NAME} sent one page twice, so the listing has no end")
+                raise SourceFailed(f"{NAME} sent one page twice, so the listing has no end")
             after = page.after
 
     async def _complete(self, value: object) -> None:
@@ -164,27 +160,10 @@ class LinearApi:
         response = await self.api.send(request)
         parsed = _parse_response(response)
         if parsed is None:
-            raise SourceFailed(f"{_NAME} answered with status {response.status_code} and no JSON")
+            raise SourceFailed(f"{NAME} answered with status {response.status_code} and no JSON")
         if parsed.data is None:
             raise _failure(parsed, response.status_code)
         return parsed
-
-
-@asynccontextmanager
-async def connect_linear(token: str, url: str = URL) -> AsyncGenerator[LinearApi]:
-    """Open the API with an API key or an OAuth token; raise `Invalid` for an address that is no URL."""
-    scheme = "Bearer " if token.startswith(_OAUTH_PREFIX) else ""
-    try:
-        client = httpx.AsyncClient(
-            base_url=url,
-            headers={"Authorization": scheme + token.strip(), "User-Agent": "Lightwell"},
-            timeout=_TIMEOUT_SECONDS,
-            follow_redirects=False,
-        )
-    except (httpx.InvalidURL, UnicodeError) as error:
-        raise Invalid(f"The address or the token of Linear cannot be used: {error}") from None
-    async with client:
-        yield LinearApi(api=ApiClient(name=_NAME, client=client, wait_asked=wait_asked))
 
 
 def wait_asked(response: httpx.Response) -> float | None:
@@ -236,7 +215,7 @@ def _parse_page(value: object) -> _Page:
     try:
         return _Page.model_validate(value)
     except ValidationError as error:
-        raise SourceFailed(f"{_NAME} sent a page that is not understood: {error.title}") from None
+        raise SourceFailed(f"{NAME} sent a page that is not understood: {error.title}") from None
 
 
 def _clean(value: object) -> object:
@@ -282,10 +261,10 @@ def _failure(response: _Response, status: int = 200) -> SourceFailed:
     message = response.errors[0].message if response.errors else f"status {status} and no data"
     if words & _NO_ACCESS or status == HTTPStatus.UNAUTHORIZED:
         return SourceFailed(
-            f"{_NAME} does not accept the token; make a new one there, and set it in the environment"
+            f"{NAME} does not accept the token; make a new one there, and set it in the environment"
         )
     if words & _NO_FEATURE:
-        return FeatureMissing(f"{_NAME} does not offer this: {message}")
+        return FeatureMissing(f"{NAME} does not offer this: {message}")
     if words & _BAD_INPUT:
-        return InputRefused(f"{_NAME} refuses a query: {message}")
-    return SourceFailed(f"{_NAME} answered with an error: {message}")
+        return InputRefused(f"{NAME} refuses a query: {message}")
+    return SourceFailed(f"{NAME} answered with an error: {message}")

@@ -72,9 +72,12 @@ def issue_tag(issue_id: str) -> str:
 
 
 def cut_slug(url: str, identifier: str) -> str:
-    """Return an issue's URL without the words of its title, which change with it; Linear shows the same page."""
-    head, found, _ = url.partition(f"/issue/{identifier}/")
-    return f"{head}/issue/{identifier}" if found else url
+    """Return the URL of an issue, or of a place in it, without the words of the title, which change; Linear shows the same page."""
+    head, found, rest = url.partition(f"/issue/{identifier}/")
+    place = rest.partition("#")[2]
+    if not found:
+        return url
+    return f"{head}/issue/{identifier}" + (f"#{place}" if place else "")
 
 
 def describe_issue(

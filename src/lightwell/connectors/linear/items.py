@@ -43,12 +43,13 @@ def read_comment(raw: Node) -> SourceItem | None:
         return None
     author = entities.author_of(comment.user, comment.external_user, comment.bot_actor)
     title = f"Comment on {home.title}"
-    facts = [(home.label, home.title), ("Author", author[0]), ("Date", comment.created_at)]
+    facts = [("Author", author[0]), ("Date", comment.created_at)]
+    url = entities.cut_slug(comment.url, home.entity.name)
     own = StatedEntity(
         ref=ref("comment", comment.id),
         kind="comment",
         name=f"Comment by {author[0] or 'somebody'} on {home.entity.name}",
-        url=comment.url,
+        url=url,
     )
     stated = [Stated(home.entity, _THREAD, home.label.lower())]
     if comment.parent_id:
@@ -65,7 +66,7 @@ def read_comment(raw: Node) -> SourceItem | None:
         comment,
         Written(
             title=title,
-            url=comment.url,
+            url=url,
             content=render(title, facts, quote(comment.quoted_text), comment.body),
             tags=home.tags,
             structure=build_structure(own, stated),
@@ -139,7 +140,6 @@ def _read_update(
     author = entities.author_of(update.user)
     title = f"Update of {update.created_at.date().isoformat()} on {home.title}"
     facts = [
-        (home.label, home.title),
         ("Author", author[0]),
         ("Date", update.created_at),
         ("Health", describe_health(update.health)),
@@ -275,8 +275,6 @@ def read_customer_need(raw: Node) -> SourceItem | None:
     by = f" by {customer.name}" if customer else ""
     title = f"Request{by} for {home.title}"
     facts = [
-        ("Customer", customer.name if customer else ""),
-        (home.label, home.title),
         ("Important", "yes" if need.priority else ""),
         ("Author", author[0]),
         ("Date", need.created_at),

@@ -1,7 +1,7 @@
 """Linear as a source of items: see `docs/connectors/linear.md`."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -9,12 +9,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from lightwell.connectors.linear import directory, queries, webhooks
 from lightwell.connectors.linear.api import (
-    URL,
     FeatureMissing,
     InputRefused,
     LinearApi,
     NodePage,
-    connect_linear,
 )
 from lightwell.connectors.linear.cursors import Position, parse_cursor
 from lightwell.connectors.linear.entities import SYSTEM, ref
@@ -229,15 +227,6 @@ class LinearSource:
     async def _read_matching(self, stream: Stream, condition: Filter) -> AsyncIterator[ItemPage]:
         async for nodes in self.api.read_all(stream.query, {"filter": condition}):
             yield _read_nodes(stream, nodes)
-
-
-@asynccontextmanager
-async def open_linear(
-    token: str, *, webhook_secret: str = "", url: str = URL
-) -> AsyncGenerator[LinearSource]:
-    """Open a workspace of Linear; raise `Invalid` for a token or an address that cannot be used."""
-    async with connect_linear(token, url) as api:
-        yield LinearSource(api=api, webhook_secret=webhook_secret)
 
 
 def _read_nodes(stream: Stream, page: NodePage) -> ItemPage:

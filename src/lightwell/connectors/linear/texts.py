@@ -100,7 +100,7 @@ def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
         updated_at=value.updated_at,
         metadata=metadata,
         author_ref=author_ref,
-        raw_payload={key: without_hidden_teams(part) for key, part in written.raw.items()},
+        raw_payload=cast("Mapping[str, object]", without_hidden_teams(dict(written.raw))),
         item_ref=own,
         structure=written.structure,
     )

@@ -105,7 +105,8 @@ class LinearServer:
             return _refuse(400, "graphql error", "GRAPHQL_VALIDATION_FAILED", str(error))
         except BadInput as error:
             return _refuse(400, "invalid input", "INPUT_ERROR", str(error))
-        return JSONResponse(content, headers=self._headers())
+        # In ASCII, so that half a character arrives, too.
+        return Response(json.dumps(content), headers=self._headers(), media_type="application/json")
 
     def _run(self, query: str, variables: Mapping[str, object]) -> Row:
         operation: Operation = parse(query)
