@@ -32,3 +32,19 @@ def parse_seconds(options: Mapping[str, str], name: str, default: int) -> int:
     if not (text.isascii() and text.isdecimal() and 0 < int(text) <= _MAX_SECONDS):
         raise Invalid(f"{name} is a number of seconds, up to {_MAX_SECONDS:,}")
     return int(text)
+
+
+def parse_number(options: Mapping[str, str], name: str, default: int) -> int:
+    """Return an option that is a positive number; raise `Invalid`."""
+    text = options.get(name, str(default)).strip()
+    if not (text.isascii() and text.isdecimal() and 0 < int(text) < 2**31):
+        raise Invalid(f"{name} is a positive number")
+    return int(text)
+
+
+def parse_flag(options: Mapping[str, str], name: str) -> bool:
+    """Return an option that is `true` or `false`, false without it; raise `Invalid`."""
+    text = options.get(name, "false").strip().lower()
+    if text not in ("true", "false"):
+        raise Invalid(f"{name} is true or false")
+    return text == "true"

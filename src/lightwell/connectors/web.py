@@ -98,12 +98,16 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebFetcher:
-    """Fetches documents by HTTP and HTTPS, within limits of bytes and of seconds for one document."""
+    """Fetches documents by HTTP and HTTPS, within limits of bytes and of seconds for one document.
+
+    `accepts` says of each URL, also of those that it redirects to, whether it may be fetched.
+    """
 
     max_bytes: int
     seconds: float
     policy: AddressPolicy
     resolve: Resolve
+    accepts: Callable[[httpx.URL], bool] = lambda url: True
 
     async def fetch(self, url: str) -> Page:
         """Return what the URL delivers; raise `Invalid` for a URL that is not fetched, `TooLarge`, or `SourceFailed`."""
@@ -129,6 +133,8 @@ class WebFetcher:
     async def _follow(self, pool: httpcore.AsyncConnectionPool, first: httpx.URL) -> Page:
         url = first
         for _ in range(_MAX_REDIRECTS + 1):
+            if not self.accepts(url):
+                raise Invalid(f"Documents are not fetched from {url.scheme}://{url.host}")
             target = httpcore.URL(
                 scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
             )

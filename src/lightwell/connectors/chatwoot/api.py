@@ -1,0 +1,148 @@
+"""Calls of Chatwoot's REST API, version 1, for one account."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TypeVar
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from lightwell.connectors.api_client import ApiClient, retry_after
+from lightwell.connectors.chatwoot.models import Json, Wire
+from lightwell.domain.errors import SourceFailed
+
+_ANSWER = TypeAdapter[Json | list[Json]](Json | list[Json])
+_ROWS = TypeAdapter[list[Json]](list[Json])
+_OPTIONAL = frozenset((HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN, HTTPStatus.PAYMENT_REQUIRED))
+_LAST_ID = 2**31 - 1
+_SHORTEST_PAGE = 100
+
+Params = Mapping[str, str | int]
+T = TypeVar("T", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A response; `at` is the server's clock, None where it does not tell the time."""
+
+    body: Json | list[Json]
+    at: datetime | None
+
+    @property
+    def object(self) -> Json:
+        return {"payload": self.body} if isinstance(self.body, list) else self.body
+
+    @property
+    def rows(self) -> list[Json]:
+        """Return the rows, which are the whole answer, or its `payload`; raise `SourceFailed` where there are none."""
+        try:
+            return _ROWS.validate_python(self.object.get("payload"))
+        except ValidationError as error:
+            raise SourceFailed("Chatwoot sent a list in a form that is not known") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatwootApi:
+    """The API of one account. Each method raises `SourceFailed` when Chatwoot refuses or fails for good."""
+
+    client: ApiClient
+    account: int
+
+    async def get(self, path: str, params: Params | None = None) -> Answer | None:
+        """Return the answer, None for what does not exist; `path` is below that of the account."""
+        response = await self._send(path, params)
+        return None if response.status_code == HTTPStatus.NOT_FOUND else _answer(response)
+
+    async def get_optional(self, path: str, params: Params | None = None) -> Answer | None:
+        """Return the answer, None where this server has no such feature, or not for this account."""
+        response = await self._send(path, params)
+        return None if response.status_code in _OPTIONAL else _answer(response)
+
+    async def require(self, path: str, params: Params | None = None) -> Answer:
+        """Return the answer; raise `SourceFailed` for what does not exist."""
+        found = await self.get(path, params)
+        if found is None:
+            raise SourceFailed(
+                f"Chatwoot has no {path}; check the address of the server and the number of the account"
+            )
+        return found
+
+    async def messages(self, display_id: int) -> list[Json] | None:
+        """Return all messages of a conversation, the oldest first; None where it does not exist."""
+        messages: dict[int, Json] = {}
+        path = f"conversations/{display_id}/messages"
+        while True:
+            after = max(messages, default=0) + 1
+            # With both bounds a page has up to 1,000 messages; with `after` alone it would have 100.
+            answer = await self.get(path, {"after": after, "before": _LAST_ID})
+            if answer is None:
+                return None
+            new = {_id(row): row for row in answer.rows if _id(row) not in messages}
+            messages |= new
+            if len(new) < _SHORTEST_PAGE:
+                return [messages[id_] for id_ in sorted(messages)]
+
+    async def _send(self, path: str, params: Params | None) -> httpx.Response:
+        client = self.client.client
+        url = f"/api/v1/accounts/{self.account}/{path}"
+        return await self.client.send(client.build_request("GET", url, params=params))
+
+
+def list_in(answer: Answer) -> tuple[Sequence[Json], int]:
+    """Return the conversations that an answer lists, and how many there are in all."""
+    data = answer.object.get("data")
+    body: Json = data if isinstance(data, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    meta = body.get("meta")
+    count = meta.get("all_count") if isinstance(meta, dict) else 0  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    rows = Answer(body={"payload": body.get("payload")}, at=None).rows
+    return rows, count if isinstance(count, int) else 0
+
+
+def parse(model: type[T], row: Json) -> T:
+    """Return the row as a value; raise `SourceFailed` where it does not fit."""
+    try:
+        return model.model_validate(row)
+    except ValidationError as error:
+        raise SourceFailed(
+            f"Chatwoot sent a {model.__name__} in a form that is not known"
+        ) from error
+
+
+def wait_asked(response: httpx.Response) -> float | None:
+    """Return the seconds that Chatwoot asks to wait: it refuses with status 429, as a rule without saying for how long."""
+    if response.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+        return None
+    return retry_after(response) or 0.0
+
+
+def _answer(response: httpx.Response) -> Answer:
+    path = response.request.url.path
+    if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        raise SourceFailed(
+            f"Chatwoot refuses {path} with status {response.status_code}: check the token; it must be that of an"
+            " administrator of the account"
+        )
+    if response.status_code != HTTPStatus.OK:
+        raise SourceFailed(f"Chatwoot answered {path} with status {response.status_code}")
+    try:
+        body = _ANSWER.validate_json(response.content)
+    except ValidationError as error:
+        raise SourceFailed(f"Chatwoot sent {path} in a form that is not known") from error
+    return Answer(body=body, at=_server_time(response))
+
+
+def _server_time(response: httpx.Response) -> datetime | None:
+    try:
+        return parsedate_to_datetime(response.headers.get("date", ""))
+    except ValueError:
+        return None
+
+
+def _id(row: Json) -> int:
+    id_ = row.get("id")
+    if not isinstance(id_, int):
+        raise SourceFailed("Chatwoot sent a message without a number")
+    return id_

@@ -1,0 +1,50 @@
+"""Where the streams of a Chatwoot account go on."""
+
+from datetime import UTC, datetime, timedelta
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from lightwell.domain.errors import SourceFailed
+
+
+class StreamCursor(BaseModel):
+    """Times are seconds since 1970 by Chatwoot's clock.
+
+    `walked_at` is when the last complete walk through all rows began, `checked_at` when the last look for changes did.
+    A walk that is under way began at `began_at`, and goes on with `page`; the account had `count` rows then.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    walked_at: int = 0
+    checked_at: int = 0
+    began_at: int = 0
+    page: int = 1
+    count: int = 0
+
+    @property
+    def is_walking(self) -> bool:
+        return self.began_at > 0
+
+    def needs_walk(self, now: datetime, every: timedelta) -> bool:
+        """Return whether all rows are to be read: a walk is under way, or the last was too long ago."""
+        walked = datetime.fromtimestamp(self.walked_at, UTC)
+        return self.is_walking or not self.walked_at or now - walked >= every
+
+    def change(self, **changes: object) -> "StreamCursor":
+        return self.model_copy(update=changes)
+
+    def finish_walk(self) -> "StreamCursor":
+        """Return the cursor behind a walk: what changed since its beginning comes next."""
+        return StreamCursor(walked_at=self.began_at, checked_at=self.began_at)
+
+    def dump(self) -> str:
+        return self.model_dump_json(exclude_defaults=True)
+
+
+def parse_cursor(text: str) -> StreamCursor:
+    """Return a stored cursor, an empty one for ""; raise `SourceFailed` for one that is not ours."""
+    try:
+        return StreamCursor.model_validate_json(text) if text else StreamCursor()
+    except ValidationError as error:
+        raise SourceFailed("The cursor of the source is damaged; sync it in full") from error

@@ -1,0 +1,85 @@
+"""Opens a Chatwoot account with the options of a source."""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import httpx
+
+from lightwell.connectors.api_client import ApiClient
+from lightwell.connectors.attachments import AttachmentReader
+from lightwell.connectors.chatwoot.api import ChatwootApi, wait_asked
+from lightwell.connectors.chatwoot.source import ChatwootOptions, ChatwootSource
+from lightwell.connectors.chatwoot.webhooks import WebhookCheck
+from lightwell.connectors.source_options import (
+    check_options,
+    parse_base_url,
+    parse_flag,
+    parse_number,
+    parse_seconds,
+)
+from lightwell.domain.errors import Invalid
+
+_TIMEOUT_SECONDS = 60.0
+_MAX_ATTACHMENT_BYTES = 10 * 1000**2
+_OPTIONS = (
+    "base_url",
+    "account",
+    "unsigned_webhooks",
+    "bot_messages",
+    "max_attachment_bytes",
+    "rewalk_seconds",
+    "relist_seconds",
+)
+
+
+@asynccontextmanager
+async def open_chatwoot(
+    options: Mapping[str, str],
+    token: str,
+    webhook_secret: str,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> AsyncGenerator[ChatwootSource]:
+    """Open an account; raise `Invalid` for an option that is missing, not known, or has a wrong value.
+
+    `webhook_secret` is "" where no signed webhooks are taken. `transport` stands for the network.
+    """
+    check_options("chatwoot", options, _OPTIONS)
+    if "base_url" not in options or "account" not in options:
+        raise Invalid("A source of Chatwoot needs the options base_url and account")
+    base_url = parse_base_url(options["base_url"])
+    account = parse_number(options, "account", 0)
+    files = AttachmentReader(
+        base_url=base_url,
+        max_bytes=parse_number(options, "max_attachment_bytes", _MAX_ATTACHMENT_BYTES),
+    )
+    async with httpx.AsyncClient(
+        base_url=base_url,
+        headers={"api_access_token": token, "user-agent": "Lightwell"},
+        timeout=_TIMEOUT_SECONDS,
+        transport=transport,
+    ) as client:
+        api = ChatwootApi(
+            client=ApiClient(name="Chatwoot", client=client, wait_asked=wait_asked),
+            account=account,
+        )
+        yield ChatwootSource(
+            api=api,
+            base_url=base_url,
+            options=_parse_options(options),
+            webhook_check=WebhookCheck(
+                secret=webhook_secret,
+                takes_unsigned=parse_flag(options, "unsigned_webhooks"),
+                account=account,
+            ),
+            read_file=files.read,
+            now=lambda: datetime.now(UTC),
+        )
+
+
+def _parse_options(options: Mapping[str, str]) -> ChatwootOptions:
+    return ChatwootOptions(
+        rewalk=timedelta(seconds=parse_seconds(options, "rewalk_seconds", 7 * 86_400)),
+        relist=timedelta(seconds=parse_seconds(options, "relist_seconds", 6 * 3600)),
+        reads_bots=parse_flag(options, "bot_messages"),
+    )

@@ -1,0 +1,116 @@
+"""Reads rows of Chatwoot's into items; what does not fit, or cannot be completed, is unreadable."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from lightwell.connectors.chatwoot.account import SYSTEM, Account
+from lightwell.connectors.chatwoot.api import parse
+from lightwell.connectors.chatwoot.conversations import Thread, thread_documents
+from lightwell.connectors.chatwoot.files import ReadFile, attachment_documents
+from lightwell.connectors.chatwoot.models import (
+    Article,
+    Company,
+    Contact,
+    ContactNote,
+    Conversation,
+    Json,
+    Message,
+    Portal,
+)
+from lightwell.connectors.chatwoot.records import make_article, make_company, make_contact
+from lightwell.domain.ids import GlobalRef, global_ref
+from lightwell.domain.source_items import ItemPage, SourceItem, UnreadableItem
+
+_AT_ONCE = 4
+
+Result = SourceItem | UnreadableItem | GlobalRef
+"""What became of a row: an item, a reason why not, or the reference of what is gone."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads the rows of one account."""
+
+    account: Account
+    read_file: ReadFile
+    reads_bots: bool
+    _limit: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+
+    async def conversation(self, row: Json) -> Result:
+        ref = self._ref("conversation", f"{self.account.number}-{row.get('id')}")
+        try:
+            conversation = Conversation.model_validate(row)
+            rows = await self.account.api.messages(conversation.id)
+            messages = tuple((Message.model_validate(each), each) for each in rows or ())
+        except ValidationError as error:
+            return _unreadable(ref, error)
+        if rows is None:
+            return ref
+        thread = Thread(
+            conversation=conversation, raw=row, messages=messages, reads_bots=self.reads_bots
+        )
+        texts = thread_documents(self.account, thread)
+        files = await attachment_documents(self.account, thread, self.read_file)
+        return SourceItem(ref=ref, documents=(*texts, *files))
+
+    async def contact(self, row: Json) -> Result:
+        ref = self._ref("contact", str(row.get("id")))
+        try:
+            contact = Contact.model_validate(row)
+        except ValidationError as error:
+            return _unreadable(ref, error)
+        answer = await self.account.api.get_optional(f"contacts/{contact.id}/notes")
+        notes = [parse(ContactNote, each) for each in answer.rows] if answer else []
+        return make_contact(self.account, contact, row, notes)
+
+    async def company(self, row: Json) -> Result:
+        try:
+            return make_company(self.account, Company.model_validate(row), row)
+        except ValidationError as error:
+            return _unreadable(self._ref("company", str(row.get("id"))), error)
+
+    async def article(self, portal: Portal, row: Json) -> Result:
+        """Return a published article; one that is not published is gone."""
+        ref = self._ref("article", str(row.get("id")))
+        try:
+            article = Article.model_validate(row)
+        except ValidationError as error:
+            return _unreadable(ref, error)
+        return make_article(self.account, portal, article, row) if article.is_published else ref
+
+    async def at_once(
+        self, read: Callable[[T], Awaitable[Result]], arguments: Sequence[T]
+    ) -> list[Result]:
+        """Return the results of a call for each argument; a few run at the same time."""
+
+        async def limited(argument: T) -> Result:
+            async with self._limit:
+                return await read(argument)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(limited(argument)) for argument in arguments]
+        return [task.result() for task in tasks]
+
+    def _ref(self, kind: str, source_id: str) -> GlobalRef:
+        return global_ref(SYSTEM, kind, source_id)
+
+
+def make_page(results: Sequence[Result], cursor: str) -> ItemPage:
+    return ItemPage(
+        items=tuple(each for each in results if isinstance(each, SourceItem)),
+        cursor=cursor,
+        removed=tuple(each for each in results if isinstance(each, str)),
+        unreadable=tuple(each for each in results if isinstance(each, UnreadableItem)),
+    )
+
+
+def _unreadable(ref: GlobalRef, error: ValidationError) -> UnreadableItem:
+    fields = sorted({".".join(map(str, each["loc"][:2])) for each in error.errors()})
+    message = f"Chatwoot sent it in a form that is not known: {', '.join(fields)}"
+    return UnreadableItem(ref=ref, reason="unknown_form", message=message)
