@@ -168,8 +168,8 @@ class LinearWorkspace:
             if name == "users" and not arguments.get("includeDisabled"):
                 rows = [row for row in rows if row["active"]]
             return self._connection(rows, arguments)
-        if name in ("issue", "project"):
-            found = self.rows.get(_OBJECTS[name], {}).get(str(arguments["id"]))
+        if name in _OBJECTS:
+            found = self._object(_OBJECTS[name], arguments.get("id"))
             if found is None:
                 raise BadInput(f"Entity not found: {name}")
             return found
