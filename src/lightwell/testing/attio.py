@@ -178,6 +178,7 @@ class FakeAttio:
             "content_plaintext": text,
             "deadline_at": "2026-06-30T00:00:00.000000000Z",
             "is_completed": False,
+            "completed_at": None,
             "linked_records": [{**linked, "target_record_id": record_id}],
             "assignees": [person],
             "created_by_actor": {"type": "workspace-member", "id": author},
@@ -224,7 +225,7 @@ class FakeAttio:
             "start": {"datetime": created_at, "timezone": "UTC"},
             "end": {"datetime": created_at, "timezone": "UTC"},
             "participants": [
-                {"status": "accepted", "is_organizer": False, "email_address": each}
+                {"status": "accepted", "is_organizer": False, "email_address": each, "name": None}
                 for each in participants
             ],
             "linked_records": [

@@ -36,6 +36,7 @@ def _self(attio: FakeAttio, request: Request, body: Row) -> Response:
             "workspace_name": "Halden",
             "workspace_slug": WORKSPACE_SLUG,
             "workspace_logo_url": None,
+            "token_level": "workspace",
         }
     )
 
