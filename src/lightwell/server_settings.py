@@ -17,6 +17,10 @@ class ServerSettings(BaseSettings):
         default="",
         description="The proxies in front of the server, addresses or networks separated by commas, such as `127.0.0.1`. Only they are believed when the header `X-Forwarded-For` names a client's address, which counts for LIGHTWELL_FAILED_LOGINS_PER_MINUTE and in the audit log; each of them must set or extend that header.",
     )
+    http_uploads: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=8,
+        description="Most uploads and fetches of documents at once in one process, half of them with one key; further ones wait up to 30 seconds, then get 503. Each may hold a file of LIGHTWELL_MAX_FILE_BYTES in memory, twice.",
+    )
     key_requests_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=0,
         description="Most requests per minute with one API key or token, counted across processes; for a key that acts for people, for each of them. 0 is no limit.",

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from lightwell.connectors import web
 from lightwell.connectors.intake import find_below
 from lightwell.connectors.single_document import upload_origin
 from lightwell.connectors.web import (
     AddressPolicy,
     Page,
+    SystemResolver,
     WebFetcher,
+    is_own,
     parse_networks,
-    resolve_by_system,
 )
 from lightwell.domain.errors import Invalid, NotFound, SourceFailed, TooLarge
 from tests.patience import PATIENCE
@@ -221,7 +223,7 @@ async def test_a_server_that_never_answers_costs_limited_time() -> None:
 )
 async def test_other_ways_to_write_loopback_are_seen_through(url: str) -> None:
     asking = WebFetcher(
-        max_bytes=1000, seconds=PATIENCE, policy=AddressPolicy(), resolve=resolve_by_system
+        max_bytes=1000, seconds=PATIENCE, policy=AddressPolicy(), resolve=SystemResolver()
     )
     with pytest.raises(Invalid, match="no public address"):
         await asking.fetch(url)
@@ -276,3 +278,17 @@ def test_no_path_is_read_without_an_open_folder(tmp_path: Path) -> None:
     for missing in ("b.md", "x" * 5000):
         with pytest.raises(NotFound):
             find_below(str(tmp_path / missing), (tmp_path,))
+
+
+def test_addresses_of_this_machine_are_known() -> None:
+    """A public one of them reaches what its firewall keeps from others."""
+    assert is_own("127.0.0.1")
+    assert not is_own("198.51.100.7")
+
+
+async def test_this_machine_s_own_address_is_not_connected_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(web, "is_own", "8.8.8.8".__eq__)
+    with pytest.raises(Invalid, match="no public address"):
+        await fetcher(Names({"self.example": [["8.8.8.8"]]})).fetch("http://self.example/")

@@ -6,26 +6,34 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import httpx
 import openai
 import pytest
+import uvicorn
+from starlette.types import Receive, Send
+from starlette.types import Scope as Connection
+from uvicorn.server import ServerState
 
 from lightwell.domain.answers import INSUFFICIENT
 from lightwell.domain.api_keys import Scope, Token, new_token, parse_token
 from lightwell.domain.errors import Invalid
+from lightwell.entrypoints.http import body_limit
+from lightwell.entrypoints.http import serving as http_serving
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.records.database import Database, connect
 from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
+from tests.patience import PATIENCE
 
 QUESTION = {"query": "What discount does Nordwind receive?"}
 DISCOUNT = "Nordwind receives a discount of 18 percent on all items."
@@ -319,3 +327,61 @@ async def test_a_method_that_a_route_has_not_is_answered_with_those_it_has(site:
 async def test_no_redirect_repeats_the_name_that_a_caller_sent(site: Site) -> None:
     reply = await site.client.get("/v1/query/")
     assert (reply.status_code, reply.json()["code"]) == (404, "not_found")
+
+
+@asynccontextmanager
+async def connected(head: bytes) -> AsyncGenerator[Callable[[], Awaitable[bytes]]]:
+    """Serve an application that answers `fine`; yield what connects, sends this, and returns all that comes back."""
+
+    async def fine(_scope: Connection, _receive: Receive, send: Send) -> None:
+        headers = [(b"content-length", b"4"), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"fine"})
+
+    config = uvicorn.Config(fine, http=http_serving.Connection, lifespan="off", log_config=None)
+    config.load()
+    state = ServerState()
+    make = partial(http_serving.Connection, config, state, {})
+    async with await asyncio.get_running_loop().create_server(make, "127.0.0.1", 0) as server:
+
+        async def answer() -> bytes:
+            port = server.sockets[0].getsockname()[1]
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(head)
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    return await reader.read()
+            except ConnectionResetError:
+                return b""
+            finally:
+                writer.close()
+
+        yield answer
+
+
+async def test_a_connection_without_a_request_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_serving, "HEAD_SECONDS", 0.01)
+    for head in (b"", b"GET / HTTP/1.1\r\nHost: x\r\nX: "):
+        async with connected(head) as answer:
+            assert await answer() == b""
+
+
+async def test_more_connections_than_there_are_files_for_end_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for most, expected in ((0, b""), (1, b"fine")):
+        monkeypatch.setattr(http_serving, "most_connections", lambda most=most: most)
+        async with connected(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n") as answer:
+            assert (await answer()).endswith(expected)
+
+
+async def test_a_body_must_arrive_in_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_limit, "BODY_SECONDS", 0.01)
+
+    async def dripping() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.Event().wait()
+
+    kind = {"Content-Type": "application/json"}
+    reply = await site.client.post("/v1/query", content=dripping(), headers=kind)
+    assert (reply.status_code, reply.json()["code"]) == (408, "request_timeout")

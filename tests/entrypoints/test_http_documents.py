@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -12,12 +12,14 @@ from uuid import uuid4
 import httpx
 import pytest
 import pytest_asyncio
+from fastapi import FastAPI
 
-from lightwell.domain.api_keys import Scope
+from lightwell.domain.api_keys import Scope, parse_token
 from lightwell.domain.errors import NotFound
 from lightwell.entrypoints.http import jobs
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.authentication import Caller
+from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.jobs import follow_job, render_error
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.knowledge_base import KnowledgeBase
@@ -50,6 +52,12 @@ class Client:
         headers = {"Authorization": f"Bearer {self.token}", **more.pop("headers", {})}
         return await self.http.request(method, f"/v1{path}", headers=headers, **more)
 
+    @property
+    def credential(self) -> str:
+        parsed = parse_token(self.token)
+        assert parsed is not None
+        return f"key:{parsed.key_id}"
+
     async def upload(self, *files: tuple[str, bytes], **more: Any) -> httpx.Response:
         given = [("files", file) for file in files]
         return await self("POST", "/documents", files=given, **more)
@@ -77,6 +85,7 @@ class Site:
     folder: Path
     database_url: str
     kb: KnowledgeBase
+    app: FastAPI
 
     async def client(self, *tags: str, scopes: tuple[str, ...] = ALL) -> Client:
         _, token = await self.keys.create("default", "test", scopes=scopes, tags=tags)
@@ -106,7 +115,8 @@ async def site(
             connect(url) as database,
         ):
             kb = await app.state.projects.open("default")
-            yield Site(http, ApiKeys(database=database, tenant="default"), folder, url, kb)
+            keys = ApiKeys(database=database, tenant="default")
+            yield Site(http, keys, folder, url, kb, app)
 
 
 @pytest.fixture
@@ -671,6 +681,54 @@ async def test_an_upload_counts_as_what_its_caller_is_when_it_has_arrived(
     assert reply.status_code == 401
     listed = await (await site.client(tag))("GET", "/documents")
     assert listed.json()["documents"] == []
+
+
+def form(body: bytes, charset: str = "") -> dict[str, Any]:
+    head = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nOne.\r\n'
+    kind = {"Content-Type": f"multipart/form-data; boundary=x{charset}"}
+    return {"content": body + head + b"--x--\r\n", "headers": kind}
+
+
+async def test_a_form_names_no_codec(site: Site, tag: str) -> None:
+    """Of Python's codecs, `undefined` failed and `punycode` kept the whole server busy for half a minute."""
+    client = await site.client(tag)
+    title = b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\n-a\r\n'
+    for name in ("undefined", "punycode", "utf-16"):
+        reply = await client("POST", "/documents", **form(title, f"; charset={name}"))
+        assert (reply.status_code, "UTF-8" in reply.text) == (422, True), name
+    assert (await client("POST", "/documents", **form(title, "; charset=UTF-8"))).status_code == 202
+
+
+async def test_an_upload_must_arrive_in_time(site: Site, tag: str) -> None:
+    client = await site.client(tag)
+
+    async def dripping() -> AsyncIterator[bytes]:
+        yield b"--x\r\n"
+        await asyncio.Event().wait()
+
+    limits = site.app.state.upload_limits
+    site.app.state.upload_limits = replace(limits, seconds=0.01)
+    given = form(b"") | {"content": dripping()}
+    reply = await client("POST", "/documents", **given)
+    site.app.state.upload_limits = limits
+    assert (reply.status_code, reply.json()["code"]) == (408, "request_timeout")
+
+
+async def test_more_uploads_at_once_wait_and_are_told_to_come_again(site: Site, tag: str) -> None:
+    one, other = await site.client(tag), await site.client(tag)
+    slots = site.app.state.intake_slots
+    site.app.state.intake_slots = IntakeSlots(most=2, wait_seconds=0.01)
+    try:
+        async with site.app.state.intake_slots.take(one.credential):
+            refused = await one.upload(("a.txt", b"One."))
+            assert (refused.status_code, refused.json()["code"]) == (503, "busy")
+            assert refused.headers["retry-after"] == "5"
+            assert (await other.upload(("a.txt", b"Two."))).status_code == 202
+            url = {"documentUrl": "http://127.0.0.1:9/", "aclTags": [tag]}
+            assert (await one("POST", "/documents/ingest", json=url)).status_code == 503
+        assert (await one.upload(("a.txt", b"One."))).status_code == 202
+    finally:
+        site.app.state.intake_slots = slots
 
 
 async def test_kill_minus_9_during_uploads_loses_nothing_that_was_acknowledged(

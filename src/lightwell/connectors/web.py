@@ -7,8 +7,10 @@ a moment later has no effect. Redirects are followed here, so that each target i
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
 from ipaddress import (
     IPv4Address,
@@ -32,6 +34,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """From a host's name and a port to the host's addresses, without repetition; () for an unknown name."""
 
 _MAX_REDIRECTS = 5
+_RESOLVER_THREADS = 4
 _MAX_URL_LENGTH = 2000
 _MAX_PORT = 65_535
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
@@ -68,10 +71,14 @@ class AddressPolicy:
 
     allowed: tuple[Network, ...] = ()
 
+    def names(self, text: str) -> bool:
+        """Return whether the address is in one of the `allowed` networks."""
+        return _is_in(ip_address(text), self.allowed)
+
     def permits(self, text: str) -> bool:
-        address = ip_address(text)
-        if _is_in(address, self.allowed):
+        if self.names(text):
             return True
+        address = ip_address(text)
         carried = _carried_address(address)
         if carried is not None:
             return self.permits(str(carried))
@@ -193,7 +200,7 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         addresses = await self._resolve(host, port)
-        if not addresses or not all(self._policy.permits(each) for each in addresses):
+        if not addresses or not all(map(self._permits, addresses)):
             # One message for both: nobody learns which names the internal network knows.
             raise Invalid(f"{host} has no public address, and documents are fetched from such only")
         for address in addresses[:-1]:
@@ -207,18 +214,45 @@ class _CheckedNetwork(httpcore.AsyncNetworkBackend):
             addresses[-1], port, timeout, local_address, socket_options
         )
 
+    def _permits(self, address: str) -> bool:
+        """Return whether the policy permits it; this machine's own public address only if a setting names it."""
+        return self._policy.permits(address) and (
+            self._policy.names(address) or not is_own(address)
+        )
+
     async def sleep(self, seconds: float) -> None:
         await self._network.sleep(seconds)
 
 
-async def resolve_by_system(host: str, port: int) -> list[str]:
-    """Return the host's addresses by the system's resolver, in its order."""
-    loop = asyncio.get_running_loop()
-    try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return []
-    return list(dict.fromkeys(str(each[4][0]) for each in found))
+class SystemResolver:
+    """Resolves names by the system's resolver, in threads of its own.
+
+    A name whose server does not answer holds a thread for half a minute. In the threads that the process shares, a few such
+    names would stop the embedding of questions.
+    """
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_RESOLVER_THREADS, thread_name_prefix="lightwell-names")
+
+    async def __call__(self, host: str, port: int) -> list[str]:
+        """Return the host's addresses in the system's order; none for an unknown name."""
+        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self._threads, look_up)
+        except (OSError, UnicodeError):
+            return []
+        return list(dict.fromkeys(str(each[4][0]) for each in found))
+
+
+def is_own(text: str) -> bool:
+    """Return whether the address is one of this machine's: what is sent there comes from there."""
+    family = socket.AF_INET6 if ":" in text else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((text, 9))  # chooses a route, and sends nothing
+            return probe.getsockname()[0] == text
+        except OSError:
+            return False
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:

@@ -13,9 +13,9 @@ from lightwell.connectors.intake import Intake
 from lightwell.connectors.single_document import RequestedDocument
 from lightwell.connectors.web import (
     AddressPolicy,
+    SystemResolver,
     WebFetcher,
     parse_networks,
-    resolve_by_system,
 )
 from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
@@ -86,7 +86,7 @@ def make_intake(settings: Settings) -> Intake:
         max_bytes=settings.max_file_bytes,
         seconds=_FETCH_SECONDS,
         policy=policy,
-        resolve=resolve_by_system,
+        resolve=SystemResolver(),
     )
     roots = tuple(Path(each) for each in split_at_commas(settings.ingest_roots))
     if relative := [str(root) for root in roots if not root.is_absolute()]:

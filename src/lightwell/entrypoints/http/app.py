@@ -31,6 +31,7 @@ from lightwell.entrypoints.http.background_worker import work_in_background
 from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.browsers import guard_browsers
 from lightwell.entrypoints.http.credentials import open_credentials
+from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits
 from lightwell.entrypoints.http.openapi import Application
 from lightwell.entrypoints.http.problems import add_error_handlers
@@ -84,6 +85,7 @@ def create_app(settings: Settings) -> FastAPI:
             )
             app.state.readiness = health.ReadinessCheck(resources)
             app.state.intake = make_intake(settings)
+            app.state.intake_slots = IntakeSlots(most=settings.http_uploads)
             app.state.upload_limits = UploadLimits(
                 request_bytes=settings.http_upload_bytes, file_bytes=settings.max_file_bytes
             )

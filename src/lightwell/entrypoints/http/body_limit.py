@@ -1,5 +1,6 @@
 """How much of a request's body is read: routes read it before they know who calls, so it must not fill memory."""
 
+import asyncio
 from http import HTTPStatus
 
 from fastapi import HTTPException
@@ -14,6 +15,10 @@ MAX_BODY_BYTES = 1_000_000
 UPLOADS = ("POST", "/v1/documents")
 """This route authenticates first, and has limits of its own."""
 
+BODY_SECONDS = 60.0
+"""How long a body may take to arrive."""
+
+_TOO_SLOW = f"The body of a request has at most {BODY_SECONDS:g} seconds to arrive"
 _DETAIL = f"The body of a request has at most {MAX_BODY_BYTES:,} bytes"
 
 
@@ -37,11 +42,19 @@ class BodyLimit:
 
 
 def _limited(receive: Receive) -> Receive:
-    left = MAX_BODY_BYTES
+    left, is_complete = MAX_BODY_BYTES, False
+    deadline = asyncio.get_running_loop().time() + BODY_SECONDS
 
     async def read() -> Message:
-        nonlocal left
-        message = await receive()
+        nonlocal left, is_complete
+        if is_complete:
+            return await receive()
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError as error:
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, _TOO_SLOW) from error
+        is_complete = not message.get("more_body", False)
         left -= len(message.get("body", b""))
         if left < 0:
             # FastAPI makes 400 of every other exception while it reads a body.

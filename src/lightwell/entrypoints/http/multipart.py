@@ -3,11 +3,14 @@
 The temporary files have no names: they are gone when the process ends, however it ends.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 
-from fastapi import Request
+from fastapi import HTTPException, Request
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 
@@ -18,11 +21,12 @@ _MAX_FIELDS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadLimits:
-    """Bytes of a whole request, bytes of each file in it, and files."""
+    """Bytes of a whole request, bytes of each file in it, files, and seconds until all has arrived."""
 
     request_bytes: int
     file_bytes: int
     files: int = 100
+    seconds: float = 900.0
 
 
 class _LimitedParser(MultiPartParser):
@@ -49,11 +53,19 @@ class _LimitedParser(MultiPartParser):
 @asynccontextmanager
 async def read_form(request: Request, limits: UploadLimits) -> AsyncGenerator[FormData, None]:
     """Yield the form that the request carries, with its files; raise `TooLarge` as soon as a limit is passed, or `Invalid`."""
-    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+    kind, parameters = parse_options_header(request.headers.get("content-type", ""))
+    if kind.lower() != b"multipart/form-data":
         raise Invalid("Send the files as multipart/form-data")
+    if parameters.get(b"charset", b"utf-8").lower() != b"utf-8":
+        # Starlette would decode fields with any codec of Python, of which one takes a minute for a megabyte.
+        raise Invalid("The fields of a form are in UTF-8")
     parser = _LimitedParser(request.headers, _limited(request, limits), limits)
     try:
-        form = await parser.parse()
+        async with asyncio.timeout(limits.seconds):
+            form = await parser.parse()
+    except TimeoutError as error:
+        message = f"An upload has at most {limits.seconds:g} seconds to arrive"
+        raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, message) from error
     except MultiPartException as error:
         raise Invalid(f"The form cannot be read: {error.message}") from error
     try:

@@ -26,6 +26,7 @@ _OF_PROTECTED_OPERATIONS: Mapping[str, str] = {
 }
 _OF_OPERATIONS_WITH_A_BODY: Mapping[str, str] = {
     "400": "The body is not in the form that its type names",
+    "408": "The body did not arrive in time",
     "413": "The body is too large",
 }
 _EVENTS = "text/event-stream"

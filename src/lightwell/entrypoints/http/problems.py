@@ -71,12 +71,22 @@ class Unauthenticated(Exception):
 class TooManyRequests(Exception):
     """The caller, or its address, must wait; `allowance` is what is left of its quota, where it has one."""
 
+    status: HTTPStatus = HTTPStatus.TOO_MANY_REQUESTS
+    code = "too_many_requests"
+
     def __init__(
         self, message: str, *, retry_seconds: int, allowance: Allowance | None = None
     ) -> None:
         super().__init__(message)
         self.retry_seconds = retry_seconds
         self.allowance = allowance
+
+
+class Overloaded(TooManyRequests):
+    """The server is busy with requests of this kind, whoever sends them."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+    code = "busy"
 
 
 class Forbidden(Exception):
@@ -123,6 +133,15 @@ def _framework_problem(request: Request, error: HTTPException) -> JSONResponse:
     return reply
 
 
+def _waiting_problem(request: Request, error: TooManyRequests) -> JSONResponse:
+    """Return the problem of who must wait, and for how long."""
+    if error.allowance is not None:
+        request.state.allowance = error.allowance
+    reply = problem_response(request, error.status, error.code, str(error))
+    reply.headers["Retry-After"] = str(error.retry_seconds)
+    return reply
+
+
 def add_error_handlers(app: FastAPI) -> None:
     """Answer every error of every route with a problem document."""
 
@@ -147,11 +166,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(TooManyRequests)
     async def too_many(request: Request, error: TooManyRequests) -> JSONResponse:
-        request.state.allowance = error.allowance
-        status = HTTPStatus.TOO_MANY_REQUESTS
-        reply = problem_response(request, status, "too_many_requests", str(error))
-        reply.headers["Retry-After"] = str(error.retry_seconds)
-        return reply
+        return _waiting_problem(request, error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -1,19 +1,57 @@
 """Serves the application on a socket until a signal."""
 
 import asyncio
+import resource
 import signal
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 GRACE_SECONDS = 10
 """How long requests under way may take to end after the first signal."""
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+HEAD_SECONDS = 20.0
+"""How long the head of a request may take to arrive; it is checked so often, so it may take up to twice as long."""
+
+_MOST_FILES = 65_536
+_FILES_FOR_OTHERS = 256
+"""File descriptors that connections of clients leave for the database, models and files."""
+
+
+class Connection(H11Protocol):
+    """A connection that is closed if no request comes, or at once if there are too many.
+
+    Without that, clients that send nothing would take all file descriptors, and nobody else could connect.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().connection_made(transport)
+        if len(self.connections) > most_connections():
+            transport.abort()
+            return
+        self.loop.call_later(HEAD_SECONDS, self._close_if_no_request, self._waits(), None)
+
+    def _waits(self) -> bool:
+        """Return whether the head of a request is awaited; uvicorn itself closes connections that idle after a response."""
+        has_begun = bool(self.conn.trailing_data[0])
+        return self.conn.their_state is h11.IDLE and (not self.cycle or has_begun)
+
+    def _close_if_no_request(self, waited: bool, before: object) -> None:  # noqa: FBT001 - of a timer
+        if self.transport.is_closing():
+            return
+        if waited and self._waits() and self.cycle is before:
+            self.transport.abort()
+            return
+        self.loop.call_later(HEAD_SECONDS, self._close_if_no_request, self._waits(), self.cycle)
 
 
 class _Server(uvicorn.Server):
@@ -55,9 +93,24 @@ def stop_signals() -> Generator[asyncio.Event, None, None]:
     yield stop
 
 
+def most_connections() -> int:
+    """Return how many clients may be connected: as many as there are file descriptors for, apart from our own."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, soft - _FILES_FOR_OTHERS) if soft >= 0 else _MOST_FILES
+
+
+def _raise_file_limit() -> None:
+    """Allow this process as many file descriptors as its account may have, within reason."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard < 0 else min(hard, _MOST_FILES)
+    if 0 <= soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _make_server(app: FastAPI, proxies: str) -> _Server:
     config = uvicorn.Config(
         app,
+        http=Connection,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -70,6 +123,7 @@ def _make_server(app: FastAPI, proxies: str) -> _Server:
 
 
 async def _run(server: _Server, app: FastAPI, listening: socket.socket) -> None:
+    _raise_file_limit()
     # Not by uvicorn, which would answer an error of ours with a traceback.
     async with app.router.lifespan_context(app):
         await server.serve(sockets=[listening])

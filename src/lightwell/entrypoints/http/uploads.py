@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,6 +17,7 @@ from lightwell.domain.documents import Format, NewDocument
 from lightwell.domain.errors import Invalid, LightwellError, Unreadable
 from lightwell.domain.requests import IdempotencyKey, IngestRequest
 from lightwell.entrypoints.http.authentication import Caller, Ingesting, projects_of, renew
+from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits, read_form
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
 from lightwell.entrypoints.http.projects import Projects
@@ -122,12 +123,25 @@ def intake_of(request: Request) -> Intake:
     return request.app.state.intake
 
 
+async def hold_slot(request: Request, caller: Ingesting) -> AsyncGenerator[None]:
+    """Hold one of the slots for uploads and fetches until the response is sent."""
+    slots: IntakeSlots = request.app.state.intake_slots
+    async with slots.take(caller.principal.credential):
+        yield
+
+
 def upload_limits_of(request: Request) -> UploadLimits:
     """Return the limits of uploads."""
     return request.app.state.upload_limits
 
 
-@router.post("", status_code=202, responses=_TOO_LARGE, openapi_extra=_FORM)
+@router.post(
+    "",
+    status_code=202,
+    responses=_TOO_LARGE,
+    openapi_extra=_FORM,
+    dependencies=[Depends(hold_slot)],
+)
 async def upload_documents(  # noqa: PLR0913 - what a request brings along
     request: Request,
     caller: Ingesting,
@@ -158,7 +172,7 @@ async def upload_documents(  # noqa: PLR0913 - what a request brings along
     return upload_response([each.name for each in origins], responses)
 
 
-@router.post("/ingest", status_code=202, responses=_TOO_LARGE)
+@router.post("/ingest", status_code=202, responses=_TOO_LARGE, dependencies=[Depends(hold_slot)])
 async def ingest_document(
     body: IngestBody,
     caller: Ingesting,
