@@ -43,6 +43,10 @@ async def count(project: Project, condition: LiteralString) -> int:
     return int(rows[0][0])
 
 
+async def list_none() -> list[tuple[str, ProjectId]]:
+    return []
+
+
 def server_of(project: Project) -> Projects:
     """Return the project as a server has it open."""
 
@@ -60,4 +64,5 @@ def server_of(project: Project) -> Projects:
         open_by_name=open_by_name,
         delete_by_name=unused,
         list_waiting=list_waiting,
+        list_due=list_none,
     )

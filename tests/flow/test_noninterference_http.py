@@ -234,11 +234,12 @@ WITHOUT_A_CASE = {
     "GET /.well-known/oauth-protected-resource/mcp": "names the issuer of tokens",
     "GET /v1/models": "names one fixed model",
     "POST /v1/sessions": "opens an empty session",
+    "POST /v1/webhooks/{source_id}": "replies only whether the webhook is genuine: test_sources.py",
     "POST /v1/documents": "makes a document of its own: test_http_documents.py",
     "POST /v1/documents/ingest": "makes a document of its own: test_http_documents.py",
     "POST /v1/graph/entities": "a guessed name confirms nothing: test_noninterference.py",
 }
-FOR_ADMINISTRATORS = ("/v1/admin/", "/v1/analytics/", "/metrics")
+FOR_ADMINISTRATORS = ("/v1/admin/", "/v1/analytics/", "/v1/sources", "/metrics")
 """They see people, keys, and the figures of all users. `test_administration_needs_the_scope` keeps others out."""
 
 

@@ -35,6 +35,10 @@ class Work:
             raise self.failures.pop(0)
 
 
+async def list_none() -> list[tuple[str, ProjectId]]:
+    return []
+
+
 def projects(work: dict[str, Work], failures: int = 0) -> Projects:
     broken = [StoreFailed("gone")] * failures
 
@@ -53,6 +57,7 @@ def projects(work: dict[str, Work], failures: int = 0) -> Projects:
         open_by_name=open_by_name,
         delete_by_name=unused,
         list_waiting=list_waiting,
+        list_due=list_none,
     )
 
 

@@ -54,3 +54,12 @@ class QueueFigures:
 
     jobs: Mapping[JobState, int]
     oldest_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFigures:
+    """Sources by state (`working`, `failing`, `paused`), how late the next sync of one is, and items that could not be read."""
+
+    sources: Mapping[str, int]
+    overdue_seconds: float
+    failed_items: int

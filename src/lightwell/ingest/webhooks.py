@@ -1,6 +1,7 @@
 """Takes webhooks of business systems: as hints what to fetch, each once, and none that is not genuine."""
 
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,12 +42,17 @@ async def take_webhook(
     source = await sources.find_by_id(database, source_id)
     if source is None:
         raise Refused(_REFUSED)
-    try:
-        async with open_connector(source) as connector:
+    async with AsyncExitStack() as stack:
+        try:
+            connector = await stack.enter_async_context(open_connector(source))
+        except Invalid as error:  # what is wrong here is no business of whoever sends
+            _log.warning("a webhook was refused", source=source.name, why=str(error))
+            raise Refused(_REFUSED) from error
+        try:
             hint = connector.read_webhook(webhook.headers, webhook.body, webhook.received_at)
-    except Refused as error:
-        _log.info("a webhook was refused", source=source.name, why=str(error))
-        raise Refused(_REFUSED) from error
+        except Refused as error:
+            _log.info("a webhook was refused", source=source.name, why=str(error))
+            raise Refused(_REFUSED) from error
     _check(hint, source.system)
     await _store(database, source_id, hint)
     return source.project_id

@@ -41,6 +41,7 @@ from lightwell.knowledge_base.catalog import Catalog
 from lightwell.knowledge_base.ingestion import DocumentWriter, Ingestion
 from lightwell.knowledge_base.jobs import Jobs
 from lightwell.knowledge_base.questions import QuestionAnswerer
+from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_background
 from lightwell.knowledge_base.sources import Sources
 from lightwell.ports import Connector
 from lightwell.records import access_classes, conversations
@@ -65,9 +66,8 @@ class KnowledgeBase:
         *,
         summarizer: Summarizer | None = None,
     ) -> None:
-        database = context.database
+        database = self._database = context.database
         self.project_id = context.project_id
-        self._database = database
         self._context = context
         self._writer = DocumentWriter(context=context)
         self._questions = QuestionAnswerer(
@@ -202,8 +202,9 @@ class KnowledgeBase:
         return await self._writer.reread(reader, names, on_start or _ignore, on_outcome or _ignore)
 
     async def work(self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]) -> None:
-        """Run as a worker until `stop` is set."""
-        await self._writer.work(stop, on_outcome)
+        """Run as a worker until `stop` is set, and sync sources when they are due."""
+        async with run_in_background(SourceSchedule(list_due=self._sources.list_due), stop):
+            await self._writer.work(stop, on_outcome)
 
     async def work_until_idle(
         self, stop: asyncio.Event, on_outcome: Callable[[Outcome], None]
@@ -223,7 +224,6 @@ class KnowledgeBase:
         return await self._writer.erase(reader, names)
 
     # ── questions ───────────────────────────────────────────────────────────────────────────────────────────
-
     async def search(
         self,
         text: str,

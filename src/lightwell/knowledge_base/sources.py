@@ -1,7 +1,6 @@
 """The verbs on sources: business systems that are synced into the project."""
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lightwell.domain.business_systems import (
@@ -17,18 +16,12 @@ from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.ids import DocumentId
 from lightwell.ingest.context import IngestContext, apply_pending_changes, finish_derived
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
-from lightwell.logs import logger
 from lightwell.records import item_fetches, source_runs, sources
 from lightwell.records.database import repeatable
 from lightwell.records.documents import documents, items
 from lightwell.records.locks import lock_project
 
 _DOCUMENTS_PER_BATCH = 200
-_POLL_SECONDS = 1.0
-_MAX_SYNCS = 4
-"""How many sources of a project one process syncs at the same time."""
-
-_log = logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,43 +142,14 @@ class Sources:
         await finish_derived(self.context)
         return removed
 
-    async def sync_due(
-        self, on_sync: Callable[[Source, str], None] = lambda source, error: None
-    ) -> None:
-        """Sync the sources that are due, several at a time; a source that fails is tried again later."""
+    async def list_due(self) -> Sequence[tuple["Sources", Source]]:
+        """Return the sources to sync now, which no process syncs, each with these sources."""
         due = await sources.list_due(self.context.database, self.context.project_id)
-        slots = asyncio.Semaphore(_MAX_SYNCS)
+        return [(self, each) for each in due]
 
-        async def sync_one(source: Source) -> None:
-            async with slots:
-                on_sync(source, await self._try(source))
-
-        async with asyncio.TaskGroup() as group:
-            for source in due:
-                group.create_task(sync_one(source))
-
-    async def run_schedule(
-        self, stop: asyncio.Event, on_sync: Callable[[Source, str], None]
-    ) -> None:
-        """Sync each source when it is due, until `stop` is set."""
-        while not stop.is_set():
-            await self.sync_due(on_sync)
-            try:
-                async with asyncio.timeout(_POLL_SECONDS):
-                    await stop.wait()
-            except TimeoutError:
-                continue
-
-    async def _try(self, source: Source) -> str:
-        """Sync a source and return "", or why it failed."""
-        try:
-            await self._sync(source.id, SyncRequest(lease_seconds=self.context.worker.seconds))
-        except Exception as error:  # noqa: BLE001 - a connector that fails must not end the worker; it is tried again
-            expected = isinstance(error, LightwellError)
-            message = str(error) if expected else type(error).__name__
-            _log.warning("a source could not be synced", source=source.name, error=message)
-            return message
-        return ""
+    async def sync_due(self, source: Source) -> None:
+        """Sync what is due of a source; nothing where another process does. Raises what its connector raises."""
+        await self._sync(source.id, SyncRequest(lease_seconds=self.context.worker.seconds))
 
     async def _sync(self, source: SourceId, request: SyncRequest) -> SyncReport | None:
         context = self.context

@@ -13,6 +13,7 @@ from lightwell.domain.operations import (
     ProcessFigures,
     QuestionFigures,
     QueueFigures,
+    SourceFigures,
 )
 from lightwell.records.database import Database
 
@@ -39,6 +40,14 @@ FROM ingestion_jobs
 WHERE status IN ('queued', 'chunking', 'embedding', 'extracting') OR id >= %(since)s
 GROUP BY status
 """
+
+_SOURCES = """
+SELECT CASE WHEN is_paused THEN 'paused' WHEN failures_in_row > 0 THEN 'failing' ELSE 'working' END, count(*),
+       coalesce(extract(epoch FROM max(now() - next_sync_at) FILTER (WHERE NOT is_paused)), 0)::float
+FROM sources GROUP BY 1 ORDER BY 1
+"""
+
+_FAILED_ITEMS = "SELECT count(*) FROM item_fetches WHERE reason <> ''"
 
 _WRITE = """
 WITH expired AS (
@@ -67,6 +76,17 @@ async def queue(database: Database) -> QueueFigures:
     return QueueFigures(
         jobs={JobState(status): count for status, count, _ in rows},
         oldest_seconds=max((age for *_, age in rows), default=0.0),
+    )
+
+
+async def sources(database: Database) -> SourceFigures:
+    """Return figures about sources."""
+    rows = await database.rows(_SOURCES, {})
+    failed = (await database.rows(_FAILED_ITEMS, {}))[0][0]
+    return SourceFigures(
+        sources={state: count for state, count, _ in rows},
+        overdue_seconds=max((late for *_, late in rows), default=0.0),
+        failed_items=failed,
     )
 
 

@@ -25,10 +25,12 @@ from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import ChatModel, Embedder
 from lightwell.settings import Settings
+from lightwell.wiring.connectors import open_connector
 from lightwell.wiring.examination import examine
 from lightwell.wiring.projects import (
     delete_project,
     delete_project_of,
+    list_due_projects,
     list_waiting_projects,
     make_retriever,
     open_project,
@@ -42,9 +44,11 @@ __all__ = [
     "delete_project_of",
     "examine",
     "files",
+    "list_due_projects",
     "list_waiting_projects",
     "make_intake",
     "make_retriever",
+    "open_connector",
     "open_knowledge_base",
     "open_project",
     "open_resources",

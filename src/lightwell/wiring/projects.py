@@ -15,7 +15,7 @@ from lightwell.ingest.parser import Parser
 from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import CrossEncoder, Embedder, Reranker
-from lightwell.records import access_classes, embedding_spaces, projects
+from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import Space
 from lightwell.records.llm_cache import cache
@@ -80,6 +80,11 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
 async def list_waiting_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
     """Return the names and ids of the projects that have a job which a worker can claim."""
     return await projects.list_waiting(resources.database, resources.settings.tenant)
+
+
+async def list_due_projects(resources: Resources) -> list[tuple[str, ProjectId]]:
+    """Return the names and ids of the projects with a source that should be synced now."""
+    return await sources.list_due_projects(resources.database, resources.settings.tenant)
 
 
 def _answer_generator(resources: Resources) -> AnswerGenerator:

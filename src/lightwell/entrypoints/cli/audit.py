@@ -10,7 +10,7 @@ from lightwell.entrypoints.audit_log import STDOUT, AuditLog
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.store import settings
 
-_IDS = ("keyId", "personId", "groupId", "revoked")
+_IDS = ("keyId", "personId", "groupId", "sourceId", "runId", "revoked")
 
 Write = Callable[[Mapping[str, object], Exit], None]
 

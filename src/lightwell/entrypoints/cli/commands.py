@@ -91,6 +91,10 @@ COMMANDS: Mapping[str, Entry] = {
     "groups": Entry(
         "people:groups", "Save, list and delete groups, whose members have their access tags."
     ),
+    "sources": Entry(
+        "sources:sources",
+        "Add, sync, show and remove business systems, such as Linear, Attio and Chatwoot.",
+    ),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
     "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),
     "keywords": Entry(

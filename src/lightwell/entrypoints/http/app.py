@@ -25,7 +25,9 @@ from lightwell.entrypoints.http import (
     openai_api,
     query_streams,
     questions,
+    sources,
     uploads,
+    webhooks,
 )
 from lightwell.entrypoints.http.background_worker import work_in_background
 from lightwell.entrypoints.http.body_limit import BodyLimit
@@ -42,6 +44,7 @@ from lightwell.models.meter import Meter
 from lightwell.settings import Settings
 from lightwell.wiring import (
     delete_project_of,
+    list_due_projects,
     list_waiting_projects,
     make_intake,
     open_project,
@@ -65,6 +68,8 @@ _ROUTES = (
     documents,
     uploads,
     jobs,
+    sources,
+    webhooks,
 )
 """The modules with routes, in the order of the interface's description."""
 
@@ -82,6 +87,7 @@ def create_app(settings: Settings) -> FastAPI:
                 open_by_name=partial(open_project, resources),
                 delete_by_name=partial(delete_project_of, resources),
                 list_waiting=partial(list_waiting_projects, resources),
+                list_due=partial(list_due_projects, resources),
             )
             app.state.readiness = health.ReadinessCheck(resources)
             app.state.intake = make_intake(settings)

@@ -1,4 +1,4 @@
-"""The worker in the server's process: it works on the jobs of all projects, beside other workers.
+"""The worker in the server's process: it works on the jobs of all projects and syncs their sources, beside other workers.
 
 No failure of a job, a project or a service ends it, and none ends the server.
 """
@@ -7,11 +7,15 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import LightwellError, StoreFailed
 from lightwell.domain.ids import ProjectId
 from lightwell.entrypoints.http.projects import Projects
 from lightwell.ingest.context import Outcome
+from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_background
+from lightwell.knowledge_base.sources import Sources
 from lightwell.logs import logger
 
 _POLL_SECONDS = 1.0
@@ -117,14 +121,30 @@ async def work_in_background(projects: Projects) -> AsyncGenerator[None, None]:
     worker = BackgroundWorker(projects=projects)
     task = asyncio.create_task(worker.run())
     task.add_done_callback(_log_end)
+    schedule = SourceSchedule(
+        list_due=partial(_list_due_sources, projects), on_synced=projects.has_work.set
+    )
     try:
-        yield
+        async with run_in_background(schedule, worker.stop):
+            yield
     finally:
         worker.stop.set()
         projects.has_work.set()
         await asyncio.wait([task], timeout=_GRACE_SECONDS)
         task.cancel()
         await asyncio.wait([task])
+
+
+async def _list_due_sources(projects: Projects) -> list[tuple[Sources, Source]]:
+    """Return what to sync in all projects; a project that cannot be opened is left out."""
+    due: list[tuple[Sources, Source]] = []
+    for name, project_id in await projects.list_due():
+        try:
+            knowledge_base = await projects.open(name, project_id)
+            due += await knowledge_base.sources.list_due()
+        except LightwellError as error:
+            _log.warning("the sources of a project wait", project=name, error=str(error))
+    return due
 
 
 def _log_end(task: asyncio.Task[None]) -> None:

@@ -19,7 +19,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import StoreFailed
 from lightwell.domain.ids import new_id
-from lightwell.domain.operations import ProcessFigures, QuestionFigures, QueueFigures
+from lightwell.domain.operations import (
+    ProcessFigures,
+    QuestionFigures,
+    QueueFigures,
+    SourceFigures,
+)
 from lightwell.entrypoints.http.authentication import (
     authenticate,
     bearer_credentials,
@@ -105,6 +110,7 @@ async def show_metrics(request: Request) -> Response:
     families = [
         *_question_metrics(await operations.recent_questions(database)),
         *_queue_metrics(await operations.queue(database)),
+        *_source_metrics(await operations.sources(database)),
         *_process_metrics(await operations.sum_processes(database)),
     ]
     registry = CollectorRegistry(auto_describe=False)
@@ -149,6 +155,24 @@ def _queue_metrics(found: QueueFigures) -> list[Metric]:
     )
     oldest.add_metric([], found.oldest_seconds)
     return [jobs, oldest]
+
+
+def _source_metrics(found: SourceFigures) -> list[Metric]:
+    sources = GaugeMetricFamily(
+        "lightwell_sources", "Business systems that are synced, by state.", labels=["state"]
+    )
+    for state, count in found.sources.items():
+        sources.add_metric([state], count)
+    overdue = GaugeMetricFamily(
+        "lightwell_source_overdue_seconds",
+        "How long the most overdue source has waited for its sync.",
+    )
+    overdue.add_metric([], max(0.0, found.overdue_seconds))
+    failed = GaugeMetricFamily(
+        "lightwell_source_failed_items", "Items of business systems that could not be read."
+    )
+    failed.add_metric([], found.failed_items)
+    return [sources, overdue, failed]
 
 
 def _process_metrics(found: ProcessFigures) -> list[Metric]:

@@ -19,6 +19,7 @@ from lightwell.domain.errors import (
     ModelBusy,
     ModelFailed,
     NotFound,
+    Refused,
     SourceFailed,
     StoreFailed,
     TooLarge,
@@ -40,6 +41,7 @@ _log = logger(__name__)
 _STATUSES: tuple[tuple[type[LightwellError], HTTPStatus], ...] = (
     (Invalid, HTTPStatus.UNPROCESSABLE_ENTITY),
     (NotFound, HTTPStatus.NOT_FOUND),
+    (Refused, HTTPStatus.UNAUTHORIZED),
     (BudgetSpent, HTTPStatus.TOO_MANY_REQUESTS),
     (ModelBusy, HTTPStatus.SERVICE_UNAVAILABLE),
     (ModelFailed, HTTPStatus.BAD_GATEWAY),

@@ -14,7 +14,7 @@ class Projects:
     """Knowledge bases by the names of their projects; `keys` administers what callers show.
 
     `home` is the project that the settings name: its administrators also make and delete projects. `list_waiting` returns
-    the projects with work for a worker, and `has_work` tells the worker of this process to look at once.
+    the projects with work for a worker, `list_due` those with a source to sync, and `has_work` tells the worker of this process to look at once.
     """
 
     keys: ApiKeys
@@ -22,6 +22,7 @@ class Projects:
     open_by_name: Callable[[str], Awaitable[KnowledgeBase]]
     delete_by_name: Callable[[str], Awaitable[None]]
     list_waiting: Callable[[], Awaitable[list[tuple[str, ProjectId]]]]
+    list_due: Callable[[], Awaitable[list[tuple[str, ProjectId]]]]
     has_work: asyncio.Event = field(default_factory=asyncio.Event)
     opened: dict[str, KnowledgeBase] = field(default_factory=dict[str, KnowledgeBase])
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -1,0 +1,173 @@
+"""What every connector to a business system must do, for tests of connectors: `await check_connector(...)`.
+
+Each check raises `AssertionError` that says what is wrong. The system must not change meanwhile.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from lightwell.domain.access import parse_tags
+from lightwell.domain.errors import Invalid, Refused
+from lightwell.domain.ids import GlobalRef
+from lightwell.domain.source_items import ItemPage, SourceItem
+from lightwell.source_ports import ItemSource
+
+_MAX_ITEMS, _MAX_BYTES = 100, 32_000_000
+_LONG = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Genuine:
+    """A webhook as the system sends it, with its signature, and when it arrives. `has_time` where its time is checked."""
+
+    headers: Mapping[str, str]
+    body: bytes
+    received_at: datetime
+    has_time: bool = True
+
+
+async def check_connector(
+    connector: ItemSource, *, unknown: GlobalRef, webhook: Genuine | None = None
+) -> None:
+    """Check everything; `unknown` is a well-formed reference of an item that the system does not have."""
+    found = await check_pull(connector)
+    await check_resume(connector)
+    await check_listing(connector, found)
+    await check_fetch(connector, found, unknown)
+    await check_directory(connector)
+    if webhook is not None:
+        check_webhook(connector, webhook)
+
+
+async def check_pull(connector: ItemSource) -> dict[GlobalRef, SourceItem]:
+    """Check each item of a complete pull, and that a second pull gives the same; return the items."""
+    found = await _pull_all(connector)
+    assert found, "a complete pull finds no item: put some into the system for this test"
+    for item in found.values():
+        check_item(connector.system, item)
+    assert await _pull_all(connector) == found, "two complete pulls of the same items differ"
+    urls = [document.url for item in found.values() for document in item.documents]
+    assert len(set(urls)) == len(urls), "two documents have one URL"
+    return found
+
+
+def check_item(system: str, item: SourceItem) -> None:
+    """Check that an item names itself, its documents, tags and links as it must."""
+    own = f"{system}:"
+    is_sound = item.ref.startswith(own) and item.ref.count(":") > 1
+    assert is_sound, f"{item.ref} is not {system}:<kind>:<id>"
+    for document in item.documents:
+        assert document.system == system, f"{item.ref}: a document is of another system"
+        assert document.item_ref == item.ref, f"{item.ref}: a document belongs to another item"
+        assert document.url.startswith(("https://", "http://")), f"{item.ref}: a URL is not HTTP"
+        assert len(document.content_hash) == 64, f"{item.ref}: the hash is not SHA-256"
+        assert document.title.strip(), f"{item.ref}: a document has no title"
+        assert document.acl_tags, f"{item.ref}: a document without tags is visible to nobody"
+        foreign = {tag for tag in parse_tags(document.acl_tags) if not tag.startswith(own)}
+        assert not foreign, f"{item.ref}: {foreign} do not begin with {own}"
+        entities = [entity.ref for entity in document.structure.entities]
+        assert not entities or entities[0] == item.ref, (
+            f"{item.ref}: its own entity is not the first"
+        )
+        ends = {end for link in document.structure.links for end in (link.source, link.target)}
+        assert ends <= set(entities), f"{item.ref}: a link has an end that is no entity"
+
+
+async def check_resume(connector: ItemSource) -> None:
+    """Check that a pull that goes on from any page's cursor, as after a crash, finds all that is missing."""
+    for stream in connector.streams:
+        pages = [page async for page in connector.pull(stream, "")]
+        for page in pages:
+            assert len(page.items) <= _MAX_ITEMS, f"{stream}: a page has too many items"
+            size = sum(len(each.content) for item in page.items for each in item.documents)
+            assert size <= _MAX_BYTES, f"{stream}: a page is too large"
+        for number, page in enumerate(pages):
+            after = _state([one async for one in connector.pull(stream, page.cursor)])
+            missing = _state(pages[number + 1 :]).keys() - _state(pages[: number + 1]).keys()
+            lost = missing - after.keys()
+            assert not lost, f"{stream}: after page {number + 1}, {sorted(lost)} are never pulled"
+
+
+async def check_listing(connector: ItemSource, found: Mapping[GlobalRef, SourceItem]) -> None:
+    """Check that a listing names exactly the items that a complete pull finds, those that cannot be read included."""
+    listed: set[GlobalRef] = set()
+    pulled = set(found)
+    for stream in connector.streams:
+        async for refs in connector.list_present(stream):
+            listed.update(refs)
+        async for page in connector.pull(stream, ""):
+            pulled.update(each.ref for each in page.unreadable)
+    assert listed >= pulled, f"{sorted(pulled - listed)} are pulled, and not listed"
+    assert pulled >= listed, f"{sorted(listed - pulled)} are listed, and never pulled"
+
+
+async def check_fetch(
+    connector: ItemSource, found: Mapping[GlobalRef, SourceItem], unknown: GlobalRef
+) -> None:
+    """Check that fetching gives what pulling gave, and that what is unknown is removed."""
+    refs = list(found)[:20]
+    page = await connector.fetch([*refs, unknown])
+    assert page.cursor == "", "a fetched page has a cursor"
+    assert unknown in page.removed, f"{unknown} does not exist, and is not removed"
+    fetched = {item.ref: item for item in page.items}
+    for ref in refs:
+        assert fetched.get(ref) == found[ref], f"{ref} is not fetched as it was pulled"
+
+
+async def check_directory(connector: ItemSource) -> None:
+    """Check that groups have distinct names, the system's own tags, and members who are people of the directory."""
+    directory = await connector.directory()
+    names = [group.name for group in directory.groups]
+    assert len(set(names)) == len(names), "two groups have one name"
+    people = {person.external_id for person in directory.people}
+    assert len(people) == len(directory.people), "two people have one external id"
+    for group in directory.groups:
+        foreign = {
+            tag for tag in parse_tags(group.tags) if not tag.startswith(f"{connector.system}:")
+        }
+        assert not foreign, f"{group.name}: {foreign} are not tags of {connector.system}"
+        assert group.members <= people, f"{group.name} has members who are not in the directory"
+
+
+def check_webhook(connector: ItemSource, webhook: Genuine) -> None:
+    """Check that a genuine webhook is read, and that a changed, an unsigned and an old one are refused."""
+    hint = connector.read_webhook(webhook.headers, webhook.body, webhook.received_at)
+    again = connector.read_webhook(webhook.headers, webhook.body, webhook.received_at)
+    assert hint.delivery, "a delivery has no name, so that a repetition is not recognised"
+    assert hint == again, "a repeated delivery is not read the same"
+    own = f"{connector.system}:"
+    assert all(ref.startswith(own) for ref in hint.refs), "a webhook names items of another system"
+    _must_refuse(connector, replace(webhook, body=webhook.body + b" "), "a changed body")
+    _must_refuse(connector, replace(webhook, body=b"no json"), "a body that is no JSON")
+    _must_refuse(connector, replace(webhook, headers={}), "a webhook without a signature")
+    if webhook.has_time:
+        late = replace(webhook, received_at=webhook.received_at + _LONG)
+        _must_refuse(connector, late, "a webhook of yesterday")
+
+
+def _must_refuse(connector: ItemSource, webhook: Genuine, what: str) -> None:
+    try:
+        connector.read_webhook(webhook.headers, webhook.body, webhook.received_at)
+    except Refused:
+        return
+    except Invalid as error:
+        raise AssertionError(f"{what} is read before its signature is checked") from error
+    raise AssertionError(f"{what} is not refused")
+
+
+async def _pull_all(connector: ItemSource) -> dict[GlobalRef, SourceItem]:
+    found: dict[GlobalRef, SourceItem] = {}
+    for stream in connector.streams:
+        found |= _state([page async for page in connector.pull(stream, "")])
+    return found
+
+
+def _state(pages: Sequence[ItemPage]) -> dict[GlobalRef, SourceItem]:
+    """Return what a store holds that takes the pages in order."""
+    state: dict[GlobalRef, SourceItem] = {}
+    for page in pages:
+        state |= {item.ref: item for item in page.items}
+        for ref in page.removed:
+            state.pop(ref, None)
+    return state

@@ -1,0 +1,172 @@
+"""Sources from a shell and over HTTP, webhooks, and the schedule of a server."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from typer.testing import CliRunner
+
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.business_systems import Source
+from lightwell.entrypoints.cli import app
+from lightwell.source_secrets import SourceSecrets
+from lightwell.testing.item_source import MemorySource, MemorySystem
+from lightwell.wiring import connectors
+from tests.conftest import Databases
+from tests.entrypoints.http_site import Site, open_site
+from tests.patience import PATIENCE
+
+SECRET = MemorySystem().secret
+ADMIN = (Scope.ADMIN,)
+
+
+@pytest.fixture
+def system(monkeypatch: pytest.MonkeyPatch) -> MemorySystem:
+    """A system that `memory` opens as a plug-in does, with secrets in the environment."""
+    made = MemorySystem(teams={"core": set()})
+    made.put("issue/1", "The pump of Nordwind leaks.", title="Leaking pump")
+    made.put("issue/2", "The manual of the pump is old.", title="Old manual")
+    monkeypatch.setenv("LIGHTWELL_SOURCE_MY_TRACKER_TOKEN", "token")
+    monkeypatch.setenv("LIGHTWELL_SOURCE_MY_TRACKER_WEBHOOK_SECRET", SECRET)
+
+    @asynccontextmanager
+    async def open_plug_in(source: Source, secrets: SourceSecrets) -> AsyncIterator[MemorySource]:
+        secrets.require_token()
+        secret = secrets.webhook_secret
+        yield MemorySource(made, secret.get_secret_value() if secret else "")
+
+    known = {"memory": open_plug_in}
+    monkeypatch.setattr(connectors, "_find_plug_in", known.__getitem__)
+    return made
+
+
+def run(*words: str, code: int = 0) -> Any:
+    result = CliRunner().invoke(app, [*words, "--json"])
+    assert result.exit_code == code, (result.stderr, result.exception)
+    return json.loads(result.stdout or result.stderr.splitlines()[-1])
+
+
+def test_a_source_is_maintained_from_a_shell(
+    database_url: str, system: MemorySystem, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LIGHTWELL_DATABASE_URL", database_url)
+    monkeypatch.setenv("LIGHTWELL_AUDIT_LOG", str(tmp_path / "audit.jsonl"))
+    added = run("sources", "add", "my-tracker", "memory", "--option", "area=7", "--every", "5")
+    assert (added["options"], added["everySeconds"]) == ({"area": "7"}, 300)
+    missing = run("sources", "add", "other", "memory", code=2)
+    assert "LIGHTWELL_SOURCE_OTHER_TOKEN" in missing["detail"]
+    system.records["issue/2"].is_broken = True
+    first = run("sources", "sync", "my-tracker", code=1)
+    assert (first["inserted"], first["unreadable"], first["ingested"]) == (1, 1, 1)
+    (failed,) = run("sources", "failures", "my-tracker")["failures"]
+    assert (failed["itemRef"], failed["message"]) == ("memory:issue:2", "it cannot be read")
+    system.records["issue/2"].is_broken = False
+    assert run("sources", "retry", "my-tracker")["retried"] == 1
+    assert run("sources", "sync", "my-tracker", "--sweep")["inserted"] == 1
+    answer = run("ask", "What leaks?", "--as", "memory:team:core")
+    assert answer["citations"][0]["sourceUrl"] == "https://memory.example/issue/1"
+    assert run("sources", "pause", "my-tracker")["paused"]
+    assert not run("sources", "resume", "my-tracker")["paused"]
+    shown = run("sources", "show", "my-tracker")
+    assert (shown["documents"], len(shown["runs"]), shown["failedItems"]) == ({"issue": 2}, 2, 0)
+    assert run("sources", "remove", "my-tracker", "--yes")["documentsRemoved"] == 2
+    assert run("sources", "list")["sources"] == []
+    assert run("groups", "list")["groups"] == []
+    lines = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+    assert lines[0]["ids"] == {"sourceId": added["sourceId"]}
+
+
+@pytest.fixture
+async def site(databases: Databases, system: MemorySystem) -> AsyncIterator[Site]:
+    del system
+    with databases.lent() as url:
+        async with open_site(url) as opened:
+            yield opened
+
+
+async def wait_for(site: Site, *names: str) -> None:
+    """Wait until the server has ingested exactly these."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            listed = await site.get("/v1/documents", "memory:team:core")
+            found = {
+                each["sourceUrl"].rpartition("example/")[2]
+                for each in listed["documents"]
+                if each["status"] == "active"
+            }
+            if found == set(names):
+                return
+            await asyncio.sleep(0.05)
+
+
+async def test_a_server_syncs_by_itself_and_takes_each_genuine_webhook_once(
+    site: Site, system: MemorySystem
+) -> None:
+    body = {"name": "my-tracker", "system": "memory", "everySeconds": 86_400}
+    added = (await site.request("POST", "/v1/sources", scopes=ADMIN, json=body)).json()
+    await wait_for(site, "issue/1", "issue/2")
+    pulls = system.calls.count("pull issue")
+
+    system.put("issue/3", "The pump is mended.", title="Mended")
+    headers, content = system.webhook("d1", ["issue/3"], at=datetime.now(UTC))
+    for _ in range(2):
+        reply = await site.client.post(added["webhookPath"], headers=headers, content=content)
+        assert (reply.status_code, reply.content) == (202, b"")
+    await wait_for(site, "issue/1", "issue/2", "issue/3")
+    assert system.calls.count("fetch") == 1
+    assert system.calls.count("pull issue") == pulls
+
+    system.delete("issue/3")
+    headers, content = system.webhook("d2", ["issue/3"], at=datetime.now(UTC))
+    await site.client.post(added["webhookPath"], headers=headers, content=content)
+    await wait_for(site, "issue/1", "issue/2")
+
+    system.put("issue/4", "One more.")
+    path = f"/v1/sources/{added['sourceId']}"
+    assert (await site.request("POST", f"{path}/sync", scopes=ADMIN, json={})).status_code == 202
+    await wait_for(site, "issue/1", "issue/2", "issue/4")
+    shown = (await site.request("GET", path, scopes=ADMIN)).json()
+    assert [each["error"] for each in shown["runs"]] == [""] * len(shown["runs"])
+    metrics = (await site.request("GET", "/metrics", scopes=ADMIN)).text
+    assert 'lightwell_sources{state="working"} 1.0' in metrics
+
+
+async def test_an_unknown_source_and_a_forged_webhook_get_the_same_reply(
+    site: Site, system: MemorySystem
+) -> None:
+    body = {"name": "my-tracker", "system": "memory"}
+    added = (await site.request("POST", "/v1/sources", scopes=ADMIN, json=body)).json()
+    headers, content = system.webhook("d1", ["issue/1"], at=datetime.now(UTC))
+    forged = await site.client.post(added["webhookPath"], headers=headers, content=content + b" ")
+    unknown = await site.client.post(f"/v1/webhooks/{uuid4()}", headers=headers, content=content)
+    late, old = system.webhook("d2", ["issue/1"], at=datetime(2020, 1, 1, tzinfo=UTC))
+    replayed = await site.client.post(added["webhookPath"], headers=late, content=old)
+    replies = [
+        {**each.json(), "requestId": "", "status": each.status_code}
+        for each in (forged, unknown, replayed)
+    ]
+    assert replies[0]["status"] == 401
+    assert replies[0] == replies[1] == replies[2]
+    too_long = await site.client.post(
+        added["webhookPath"], headers=headers, content=b"x" * 2_000_000
+    )
+    assert too_long.status_code == 413
+    for _ in range(60):
+        refused = await site.client.post(f"/v1/webhooks/{uuid4()}", content=b"")
+    assert refused.status_code == 429
+
+
+async def test_sources_are_for_administrators(site: Site) -> None:
+    for method, path in (
+        ("GET", "/v1/sources"),
+        ("DELETE", "/v1/sources/x"),
+        ("POST", "/v1/sources/x/pause"),
+    ):
+        assert (await site.request(method, path, "team:a")).status_code == 403
+    assert (await site.request("GET", "/v1/sources/x", scopes=ADMIN)).status_code == 404
