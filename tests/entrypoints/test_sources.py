@@ -96,9 +96,9 @@ async def wait_for(site: Site, *names: str) -> None:
         while True:
             listed = await site.get("/v1/documents", "memory:team:core")
             found = {
-                each["sourceUrl"].rpartition("example/")[2]
+                each["documentUrl"].rpartition("example/")[2]
                 for each in listed["documents"]
-                if each["status"] == "active"
+                if each["status"] in ("active", "COMPLETED")
             }
             if found == set(names):
                 return

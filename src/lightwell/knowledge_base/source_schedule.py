@@ -42,8 +42,8 @@ class SourceSchedule:
                 pause = _POLL_SECONDS
                 try:
                     self._start(await self.list_due())
-                except LightwellError as error:
-                    _log.warning("the schedule of sources waits", error=str(error))
+                except Exception as error:  # noqa: BLE001 - nothing must end the schedule; it is tried again
+                    _log.warning("the schedule of sources waits", error=_describe(error))
                     pause = _PAUSE_SECONDS
                 await _wait(stop, pause)
         finally:
@@ -60,9 +60,7 @@ class SourceSchedule:
         try:
             await sources.sync_due(source)
         except Exception as error:  # noqa: BLE001 - a connector that fails must not end the worker; it is tried again
-            expected = isinstance(error, LightwellError)
-            message = str(error) if expected else type(error).__name__
-            _log.warning("a source could not be synced", source=source.name, error=message)
+            _log.warning("a source could not be synced", source=source.name, error=_describe(error))
         finally:
             del self._running[source.id]
         self.on_synced()
@@ -85,6 +83,10 @@ async def run_in_background(
 def _log_end(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.warning("the schedule of sources ended", error=type(error).__name__)
+
+
+def _describe(error: Exception) -> str:
+    return str(error) if isinstance(error, LightwellError) else type(error).__name__
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

@@ -34,7 +34,7 @@ _BY_ID = f"SELECT {_COLUMNS} FROM sources WHERE source_id = %(source)s"  # noqa:
 _IS_DUE: LiteralString = """
 NOT is_paused AND (leased_until IS NULL OR leased_until < now())
 AND (next_sync_at <= now() OR (failures_in_row = 0 AND (directory_due OR EXISTS (
-    SELECT FROM item_fetches AS fetch WHERE fetch.source_id = sources.source_id AND fetch.due_at <= now()))))
+    SELECT FROM item_fetches AS wanted WHERE wanted.source_id = sources.source_id AND wanted.due_at <= now()))))
 """
 
 _DUE = f"""
