@@ -22,9 +22,9 @@ from lightwell.domain.ids import GlobalRef
 from lightwell.testing import attio, chatwoot
 from lightwell.testing.attio_server import make_attio_app
 from lightwell.testing.chatwoot_server import make_chatwoot_app
+from tests.attio_world import Halden
+from tests.chatwoot_world import Support, read_memory
 from tests.connectors.pulling import Shelf
-from tests.connectors.test_attio import Halden
-from tests.connectors.test_chatwoot import Support, read_memory
 
 pytestmark = pytest.mark.shared
 

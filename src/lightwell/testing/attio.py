@@ -15,6 +15,7 @@ Row = dict[str, object]
 TOKEN, SECRET = "attio-token", "attio-secret"
 WORKSPACE_SLUG = "halden"
 _START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+_UNITED = frozenset(("domains", "email_addresses"))
 _SINGULAR = {"companies": "company", "people": "person", "deals": "deal"}
 
 
@@ -107,8 +108,12 @@ class FakeAttio:
         record["values"] = {**cast("Row", record["values"]), **changed}
 
     def merge_records(self, kept: str, former: str) -> tuple[dict[str, str], bytes]:
-        """Merge a record into another, as a person does in Attio; return the webhook that tells it."""
+        """Merge a record into another, as a person does in Attio, with what the other lacks; return the webhook that tells it."""
         merged = self.records.pop(former)
+        values = cast("dict[str, list[Row]]", self.records[kept]["values"])
+        for slug, added in cast("dict[str, list[Row]]", merged["values"]).items():
+            if slug in _UNITED or not values.get(slug):
+                values[slug] = [*values.get(slug, []), *added]
         return self.webhook(
             self.event("record.merged", self.records[kept])
             | {"duplicate_object_id": self._ids_of(self.slug_of(merged))["object_id"]}

@@ -312,7 +312,7 @@ class FakeChatwoot:
         shown |= {name: conversation[name] for name in ("account_id", "inbox_id", "sla_policy_id")}
         contact, assignee = conversation["contact_id"], conversation["assignee_id"]
         meta: Row = {"sender": self.contacts[cast("int", contact)], "channel": "Channel::Api"}
-        if assignee:
+        if assignee in self.agents:
             meta["assignee"] = self.agents[cast("int", assignee)]
         messages = [row for row in self.messages.values() if row["conversation_id"] == shown["id"]]
         return {**shown, "meta": meta, "messages": messages[-1:]}

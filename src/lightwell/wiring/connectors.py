@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import entry_points
 from typing import Protocol
 
+from lightwell.connectors.attio import open_attio
+from lightwell.connectors.chatwoot import open_chatwoot
 from lightwell.connectors.linear.opening import open_linear
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid
@@ -14,7 +16,7 @@ from lightwell.source_secrets import SourceSecrets, read_source_secrets
 PLUG_INS = "lightwell.sources"
 """The group of entry points by which installed packages offer connectors; the name of an entry is that of a system."""
 
-BUILT_IN: tuple[str, ...] = ("linear",)
+BUILT_IN: tuple[str, ...] = ("attio", "chatwoot", "linear")
 """The systems that `open_connector` opens itself."""
 
 
@@ -35,6 +37,14 @@ async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
         case "linear":
             token = secrets.require_token()
             async with open_linear(source.options, token, webhook_secret) as connector:
+                yield connector
+        case "attio":
+            token = secrets.require_token()
+            async with open_attio(source.options, token, webhook_secret) as connector:
+                yield connector
+        case "chatwoot":
+            token = secrets.require_token()
+            async with open_chatwoot(source.options, token, webhook_secret) as connector:
                 yield connector
         case system:
             async with _find_plug_in(system)(source, secrets) as connector:

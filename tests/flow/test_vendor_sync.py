@@ -1,0 +1,216 @@
+"""Attio and Chatwoot in the real store: what is asked and answered, and who finds what when access and texts change there."""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+
+import pytest
+
+from lightwell.domain.access import Reader
+from lightwell.domain.briefs import Brief
+from lightwell.domain.business_systems import NewSource, Source
+from lightwell.domain.directory import PersonChange
+from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
+from lightwell.knowledge_base.directory import Directory
+from lightwell.records import item_fetches, sources
+from lightwell.source_ports import ItemSource
+from tests import attio_world, chatwoot_world
+from tests.attio_world import Halden
+from tests.chatwoot_world import Support
+
+from .conftest import Project
+
+Delivery = tuple[dict[str, str], bytes]
+DAY = 86_400
+OTHERS = {"contact", "contact-notes", "company"}
+
+
+@dataclass(frozen=True)
+class Site:
+    """A project with one business system as its source."""
+
+    project: Project
+    source: Source
+    directory: Directory
+    connect: Callable[[], AbstractAsyncContextManager[ItemSource]]
+
+    async def sync(self, *, is_full: bool = True, with_sweep: bool = False) -> SyncReport:
+        request = SyncRequest(is_full=is_full, with_sweep=with_sweep)
+        report = await sync_source(
+            self.project.database, self.source.id, lambda _: self.connect(), request
+        )
+        assert report is not None
+        await self.project.kb.finish_jobs()
+        return report
+
+    async def deliver(self, delivery: Delivery, now: datetime) -> None:
+        """Take a webhook as the server does: what it names is fetched at the next sync, which need not be due."""
+        async with self.connect() as source:
+            hint = source.read_webhook(*delivery, now)
+        async with self.project.database.transaction() as connection:
+            await item_fetches.request(connection, self.source.id, hint.refs)
+        await self.sync(is_full=False)
+
+    async def reader(self, person: str) -> Reader:
+        """The person as a reader, with the access of this moment."""
+        return await self.project.kb.reader((await self.directory.get_person(email(person))).tags)
+
+    async def finds(self, person: str, text: str) -> set[str]:
+        """The kinds of what a search by the person finds."""
+        found = await self.project.kb.search(text, await self.reader(person))
+        return {each.chunk.kind for each in found.evidence}
+
+    async def kinds(self, person: str) -> set[str]:
+        """The kinds of all documents that the person sees."""
+        return {each.kind async for each in self.project.kb.documents(await self.reader(person))}
+
+    async def text(self, person: str, ref: str) -> str:
+        return await self.project.kb.text(await self.reader(person), ref)
+
+
+def email(person: str) -> str:
+    return f"{person}@halden.example"
+
+
+async def make_site(
+    project: Project, system: str, connect: Callable[[], AbstractAsyncContextManager[ItemSource]]
+) -> Site:
+    new = NewSource(name=system, system=system)
+    source = await sources.create(project.database, project.kb.project_id, new)
+    directory = Directory(database=project.database, project_id=project.kb.project_id)
+    for person in ("ada", "bob"):
+        await directory.create_person(PersonChange(email=email(person)))
+    made = Site(project, source, directory, connect)
+    assert (await made.sync()).counts.unreadable == 0
+    return made
+
+
+async def jobs_and_embeddings(site: Site) -> tuple[object, int]:
+    jobs = await site.project.database.rows("SELECT count(*) FROM ingestion_jobs", {})
+    return jobs, len(site.project.embedder.texts)
+
+
+async def test_attio_answers_briefs_and_costs_nothing_again(project: Project) -> None:
+    halden = Halden()
+    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
+    kb, bob = project.kb, await site.reader("bob")
+    answer = await kb.ask("What do they want by June?", bob)
+    assert "delivery by June" in answer.text
+    page = f"https://app.attio.com/halden/deal/{halden.deal}"
+    assert f"{page}#note-{halden.note}" in {each.source_url for each in answer.citations}
+    brief = await kb.brief("TARN-4 roll-out", bob)
+    assert isinstance(brief, Brief)
+    assert brief.entity.ref == f"attio:deal:{halden.deal}"
+    assert {"Petra Voss", "Ada Lindqvist"} <= {each.name for each in brief.people}
+    before = await jobs_and_embeddings(site)
+    counts = (await site.sync(with_sweep=True)).counts
+    assert (counts.inserted, counts.updated, counts.deleted) == (0, 0, 0)
+    assert await jobs_and_embeddings(site) == before
+
+
+async def test_attio_decides_who_sees_lists_and_calls(project: Project) -> None:
+    halden = Halden()
+    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
+    assert "list-entry" in await site.kinds("bob")
+    assert {"meeting", "call"} <= await site.kinds("ada")
+    assert {"meeting", "call"} & await site.kinds("bob") == set()
+    halden.attio.make_list_private(halden.list, [halden.ada])
+    await site.sync()
+    assert "list-entry" not in await site.kinds("bob")
+    assert "list-entry" in await site.kinds("ada")
+    halden.attio.members[halden.bob]["access_level"] = "suspended"
+    await site.sync()
+    assert await site.kinds("bob") == set()
+    assert await site.finds("bob", "delivery by June") == set()
+
+
+async def test_attio_tells_of_edits_merges_and_deletions(project: Project) -> None:
+    halden = Halden()
+    attio = halden.attio
+    former = attio.add_record("companies", {"name": "Nordwind GmbH", "domains": ["nordwind.de"]})
+    site = await make_site(project, "attio", lambda: attio_world.opened(attio))
+    attio.change_record(halden.deal, {"stage": "Won"})
+    event = attio.event("record.updated", attio.records[halden.deal])
+    await site.deliver(attio.webhook(event), attio_world.NOW)
+    assert "Deal stage: Won" in await site.text("bob", f"attio:deal:{halden.deal}")
+    await site.deliver(attio.merge_records(halden.nordwind, former), attio_world.NOW)
+    (company,) = (
+        await project.kb.candidates(f"attio:company:{former}", await site.reader("bob"))
+    ).candidates
+    assert company.entity.ref == f"attio:company:{halden.nordwind}"
+    attio.notes.pop(halden.note)
+    await site.sync(with_sweep=True)
+    assert "note" not in await site.kinds("ada")
+
+
+async def test_chatwoot_answers_briefs_and_costs_nothing_again(project: Project) -> None:
+    support = Support()
+    promise = "The technician replaces the broken gateway in Bergen on Friday at nine."
+    support.chatwoot.add_message(support.talk, promise, ("user", support.bob))
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    kb, bob = project.kb, await site.reader("bob")
+    answer = await kb.ask("When does the technician replace the broken gateway in Bergen?", bob)
+    assert "Friday" in answer.text
+    page = f"{chatwoot_world.BASE}/app/accounts/1/conversations/1"
+    assert page in {each.source_url for each in answer.citations}
+    brief = await kb.brief("chatwoot:conversation:1-1", bob)
+    assert isinstance(brief, Brief)
+    assert {"Petra Voss", "Bob Okafor"} <= {each.name for each in brief.people}
+    threads = await project.database.rows(
+        "SELECT count(*) FROM entity_links WHERE link_type = 'thread_of'", {}
+    )
+    assert threads == [(4,)]
+    support.chatwoot.clock += DAY // 2
+    await site.sync()
+    before = await jobs_and_embeddings(site)
+    counts = (await site.sync(with_sweep=True)).counts
+    assert (counts.inserted, counts.updated, counts.deleted) == (0, 0, 0)
+    assert await jobs_and_embeddings(site) == before
+
+
+async def test_chatwoot_decides_who_sees_inboxes_and_private_notes(project: Project) -> None:
+    support = Support()
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    assert "private-notes" in await site.finds("bob", "They pay late")
+    outside = await project.kb.reader(frozenset((f"chatwoot:inbox:{support.inbox}",)))
+    found = await project.kb.search("They pay late", outside)
+    assert "private-notes" not in {each.chunk.kind for each in found.evidence}
+    assert not any("pay late" in each.chunk.text for each in found.evidence)
+    support.chatwoot.inbox_members[support.inbox].clear()
+    await site.sync()
+    assert await site.finds("bob", "The gateway is down since noon") <= OTHERS
+    assert await site.kinds("bob") == OTHERS
+    assert "conversation" in await site.kinds("ada")
+    support.chatwoot.agents.pop(support.bob)
+    await site.sync()
+    assert await site.kinds("bob") == set()
+
+
+async def test_chatwoot_tells_of_edits_and_deletions(project: Project) -> None:
+    support = Support()
+    chatwoot, ref = support.chatwoot, "chatwoot:conversation:1-1"
+    site = await make_site(project, "chatwoot", lambda: chatwoot_world.opened(support))
+    chatwoot.edit_message(support.first, content="The gateway works again.")
+    await site.deliver(chatwoot.webhook("message_updated", support.first), support.now)
+    assert "works again" in await site.text("bob", ref)
+    chatwoot.delete_message(support.answer)
+    await site.deliver(chatwoot.webhook("message_updated", support.answer), support.now)
+    assert "technician" not in await site.text("bob", ref)
+    chatwoot.delete_conversation(support.talk)
+    await site.sync(with_sweep=True)
+    assert await site.kinds("ada") == OTHERS
+    assert await site.finds("ada", "The gateway works again") <= OTHERS
+
+
+@pytest.mark.parametrize("system", ["attio", "chatwoot"])
+async def test_a_damaged_cursor_is_reported(project: Project, system: str) -> None:
+    connect = (
+        (lambda: attio_world.opened(Halden().attio))
+        if system == "attio"
+        else (lambda: chatwoot_world.opened(Support()))
+    )
+    async with connect() as source:
+        with pytest.raises(Exception, match="cursor of the source is damaged"):
+            async for _ in source.pull(source.streams[1], '{"page": "no"'):
+                pass
