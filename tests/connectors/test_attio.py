@@ -12,6 +12,7 @@ from lightwell.domain.errors import Invalid, Refused, SourceFailed
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
 from lightwell.testing.attio import SECRET, TOKEN, FakeAttio
+from lightwell.testing.connector_contract import Genuine, check_connector
 from tests.attio_world import NOW, Halden, opened
 from tests.connectors.pulling import Shelf
 
@@ -260,3 +261,16 @@ async def test_options_that_are_wrong_are_refused() -> None:
         with pytest.raises(Invalid):
             async with open_attio(options, TOKEN, SECRET):
                 pass
+
+
+async def test_it_keeps_the_contract_of_connectors() -> None:
+    halden = Halden()
+    halden.attio.add_comment(halden.nordwind, "On the entry.", halden.bob, halden.entry)
+    headers, body = halden.attio.webhook(
+        halden.attio.event("note.created", halden.attio.notes[halden.note])
+    )
+    webhook = Genuine(headers=headers, body=body, received_at=NOW, has_time=False)
+    async with opened(halden.attio, query_rows=2) as source:
+        await check_connector(
+            source, unknown=GlobalRef(f"attio:deal:{halden.note}"), webhook=webhook
+        )

@@ -20,6 +20,7 @@ from lightwell.domain.ids import GlobalRef
 from lightwell.domain.item_structure import LinkType
 from lightwell.testing.chatwoot import SECRET, TOKEN
 from lightwell.testing.chatwoot_server import make_chatwoot_app
+from lightwell.testing.connector_contract import Genuine, check_connector
 from tests.chatwoot_world import BASE, Support, opened
 from tests.connectors.pulling import Shelf
 
@@ -328,3 +329,18 @@ async def test_files_are_downloaded_from_the_server_without_the_token_and_within
             with pytest.raises(Unreadable) as failure:
                 await files.read(url)
             assert failure.value.reason == reason
+
+
+async def test_it_keeps_the_contract_of_connectors() -> None:
+    support = Support()
+    for number in range(30):
+        support.chatwoot.add_conversation(support.inbox, support.petra, subject=f"Subject {number}")
+        support.chatwoot.add_contact(f"Contact {number}", f"{number}@nordwind.example")
+    support.chatwoot.add_portal("help", "Help")
+    support.chatwoot.add_article("help", "Reset a gateway", "Hold it.", author=support.bob)
+    headers, body = support.chatwoot.webhook("message_created", support.first)
+    webhook = Genuine(headers=headers, body=body, received_at=support.now)
+    async with opened(support) as source:
+        await check_connector(
+            source, unknown=GlobalRef("chatwoot:conversation:1-999"), webhook=webhook
+        )

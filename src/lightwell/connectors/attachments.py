@@ -1,11 +1,11 @@
 """Files that a business system's items carry, downloaded within limits, and without the system's token."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_network
 
 import httpx
 
-from lightwell.connectors.web import AddressPolicy, Resolve, WebFetcher, resolve_by_system
+from lightwell.connectors.web import AddressPolicy, Resolve, SystemResolver, WebFetcher
 from lightwell.domain.errors import Invalid, SourceFailed, TooLarge, Unreadable
 
 _SECONDS = 60.0
@@ -19,7 +19,7 @@ class AttachmentReader:
 
     base_url: str
     max_bytes: int
-    resolve: Resolve = resolve_by_system
+    resolve: Resolve = field(default_factory=SystemResolver)
 
     async def read(self, url: str) -> bytes:
         """Return the file; raise `Unreadable` where it is too large, not to be fetched from there, or not there."""
