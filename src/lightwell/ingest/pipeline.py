@@ -14,7 +14,8 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from lightwell.domain.documents import ChunkDraft, NewDocument, text_between_chunks
+from lightwell.domain.documents import ChunkDraft, Format, NewDocument, text_between_chunks
+from lightwell.domain.errors import LimitExceeded, Unreadable
 from lightwell.domain.graph import Extraction
 from lightwell.domain.ids import ChunkId, DocumentId, make_chunk_id
 from lightwell.domain.jobs import JobState
@@ -312,9 +313,7 @@ async def _finish(
 
 async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
     context.progress(Progress(url=claim.url, step=Step.PARSING, done=0, total=0))
-    document = await context.parser.parse(
-        claim.upload, claim.format, name=file_name_from_url(claim.url)
-    )
+    document = await _parse_upload(context, claim)
     title = choose_title(claim, document)
     staged = await asyncio.to_thread(
         lambda: [_staged_chunk(claim, title, draft) for draft in document.chunks]
@@ -327,6 +326,18 @@ async def _parse(context: IngestContext, claim: Claim) -> _ChunkedDocument:
         chunks=staged,
         omitted=document.omitted,
     )
+
+
+async def _parse_upload(context: IngestContext, claim: Claim) -> ChunkedDocument:
+    """Parse the document's bytes. An item without a text that can be read, such as a picture, is found by its title."""
+    name = file_name_from_url(claim.url)
+    try:
+        return await context.parser.parse(claim.upload, claim.format, name=name)
+    except Unreadable as error:
+        if not claim.is_item or isinstance(error, LimitExceeded):
+            raise
+    title = claim.title.strip() or claim.url
+    return await context.parser.parse(title.encode(), Format.TEXT, name=name)
 
 
 def _staged_chunk(claim: Claim, title: str, draft: ChunkDraft) -> StagedChunk:

@@ -24,6 +24,7 @@ _TABLES_WITH_NAMES = (
         "chunk_terms",
         "term_counts",
         "entities",
+        "entity_names",
         "relations",
         "profiles",
     ),

@@ -202,11 +202,8 @@ class MemorySource:
         )
         if not record.about:
             return ItemStructure(entities=(own,))
-        target = self.inner.records.get(record.about)
         about = StatedEntity(
-            ref=ref_of(record.about),
-            kind=record.about.partition("/")[0],
-            name=target.title if target else record.about,
+            ref=ref_of(record.about), kind=record.about.partition("/")[0], name=record.about
         )
         link = StatedLink(source=ref, target=about.ref, type=LinkType.BELONGS_TO, relation="about")
         return ItemStructure(entities=(own, about), links=(link,))

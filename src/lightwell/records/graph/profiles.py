@@ -155,6 +155,14 @@ DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
   AND NOT EXISTS (SELECT FROM entity_links AS link WHERE entities.entity_id IN (link.from_ref, link.to_ref))
 """
 
+# A name that no mention has any more; the names of an entity that is deleted go with it.
+_DROP_NAMES = """
+DELETE FROM entity_names WHERE entity_id = ANY(%(subjects)s)
+  AND NOT EXISTS (SELECT FROM document_entity_mentions AS mention
+                  WHERE mention.named_as = entity_names.entity_id
+                    AND entity_names.normalized_name = ANY(mention.names))
+"""
+
 _REFRESH: Mapping[str, LiteralString] = {
     "entity": _REFRESH_ENTITIES.replace("{description}", _DESCRIPTION).replace(
         "{sources}", _SOURCES
@@ -214,6 +222,7 @@ async def refresh(
         if without_new_mentions["subjects"]:
             await connection.execute(_DROP_RELATIONS, without_new_mentions)
             await connection.execute(_DROP_ENTITIES, without_new_mentions)
+            await connection.execute(_DROP_NAMES, without_new_mentions)
         await summaries.mark_long(connection, [(row[0], row[1]) for row in rows])
         await profile_queue.mark_changed(connection, [(row[0], row[1]) for row in rows])
     return len(rows)

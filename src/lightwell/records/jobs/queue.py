@@ -24,7 +24,7 @@ from lightwell.records.locks import lock_project
 class Claim:
     """A job that a worker has claimed, with its document; `step` is the step to continue with, "" at first.
 
-    `upload` holds the document's bytes until it is chunked, b"" afterwards.
+    `upload` holds the bytes until they are chunked, b"" afterwards. `is_item` marks a document of a business system.
     """
 
     job_id: JobId
@@ -39,6 +39,7 @@ class Claim:
     step: str
     attempts: int
     upload: bytes
+    is_item: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ WITH next AS (
     FROM document WHERE source_documents.document_id = document.document_id
 )
 SELECT claimed.id, claimed.project_id, document_id, global_ref, source_url, title, format, topic_tag, class_id,
-       claimed.current_step, claimed.attempts, coalesce(claimed.upload, ''::bytea)
+       claimed.current_step, claimed.attempts, coalesce(claimed.upload, ''::bytea), source_key IS NOT NULL
 FROM claimed JOIN source_documents USING (document_id)
 ORDER BY claimed.created_at, claimed.id
 """
@@ -248,13 +249,9 @@ async def claim(
     only: Sequence[DocumentId] | None = None,
 ) -> list[Claim]:
     """Claim up to `limit` open jobs, oldest first, whose lease is free or has expired; `only` those of these documents."""
-    parameters = {
-        "project_id": project_id,
-        "worker": worker.name,
-        "seconds": worker.seconds,
-        "limit": limit,
-        "only": None if only is None else list(only),
-    }
+    documents = None if only is None else list(only)
+    lease = {"worker": worker.name, "seconds": worker.seconds}
+    parameters = {"project_id": project_id, "limit": limit, "only": documents, **lease}
     return [_claim(row) for row in await database.rows(_CLAIM, parameters)]
 
 
@@ -397,4 +394,5 @@ def _claim(row: Row) -> Claim:
         step=row[9],
         attempts=row[10],
         upload=bytes(row[11]),
+        is_item=row[12],
     )
