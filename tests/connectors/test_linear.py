@@ -159,6 +159,42 @@ async def test_a_team_that_becomes_private_is_hidden_by_the_directory_alone(line
     assert await linear.sees("gus", "issue", "login")
 
 
+async def test_texts_no_longer_name_a_team_that_became_private_nor_its_issues(
+    linear: Linear,
+) -> None:
+    space = linear.world.workspace
+    led = records.add_initiative(space, "Silent launch", leadTeam=linear.world["eng"])
+    below = records.add_initiative(space, "Sales 2027", parentInitiative=led)
+    space.edit(
+        "Project",
+        linear.world["project"],
+        initiatives=[led],
+        teams=[linear.world["ops"], linear.world["eng"]],
+    )
+    space.now += timedelta(hours=1)
+    await linear.sync()
+    space.now += timedelta(hours=1)
+    of_others = [
+        GlobalRef(f"linear:issue:{linear.world['export']}"),
+        GlobalRef(f"linear:project:{linear.world['project']}"),
+        GlobalRef(f"linear:initiative:{below}"),
+    ]
+
+    def said(ref: GlobalRef) -> str:
+        document = linear.received.documents[ref]
+        return f"{document.content.decode()} {document.structure} {document.raw_payload}"
+
+    names = ("ENG-1", "Engineering", "Silent launch")
+    assert all(any(name in said(ref) for name in names) for ref in of_others)
+    space.edit_silently("Team", linear.world["eng"], visibility="private")
+    space.edit_silently("Initiative", led, visibility="private")
+    await linear.sync()
+    assert not any(name in said(ref) for name in names for ref in of_others)
+    space.edit_silently("Team", linear.world["eng"], visibility="public")
+    await linear.sync()
+    assert "ENG-1" in said(of_others[0])
+
+
 async def test_an_issue_is_shared_and_no_longer_shared(linear: Linear) -> None:
     bob, leak = linear.world["bob"], linear.world["leak"]
     linear.world.workspace.edit_silently("Issue", leak, sharedWith=[bob])

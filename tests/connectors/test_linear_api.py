@@ -115,8 +115,8 @@ async def test_a_short_limit_is_waited_for_and_a_long_one_ends_the_sync_where_it
         (Response("<html>", 502), "failed with status 502"),
         (Response("<html>", 403), "answered with status 403 and no JSON"),
         (Response(b"\xff{", 200), "no JSON"),
-        (JSONResponse({"data": {"initiatives": None}}), "status 200 and no data"),
-        (JSONResponse({"data": {"initiatives": {"nodes": 1}}}), "a page that is not understood"),
+        (JSONResponse({"data": {"teams": None}}), "status 200 and no data"),
+        (JSONResponse({"data": {"teams": {"nodes": 1}}}), "a page that is not understood"),
         (JSONResponse([1]), "no JSON"),
     ],
 )

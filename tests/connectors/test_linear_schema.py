@@ -64,6 +64,7 @@ async def test_the_fake_answers_every_query_as_a_server_with_the_schema_does() -
             ("Document", "document"),
         ):
             space.edit(kind, world[name])
+        space.edit_silently("Team", world["ops"], visibility="private")
         await received.sync(source)
         await source.directory()
         for stream in source.streams:

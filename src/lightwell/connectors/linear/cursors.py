@@ -64,6 +64,35 @@ class Position:
         return stored.model_dump_json(exclude_defaults=True)
 
 
+class _StoredTeams(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    hidden: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenTeams:
+    """The ids of the teams that were not public when texts were last read with regard to that; None before the first time."""
+
+    ids: tuple[str, ...] | None = None
+
+    def changes_to(self, now: "HiddenTeams") -> list[str]:
+        """Return the teams whose visibility differs; none at the first time, because everything is read then."""
+        return [] if self.ids is None else sorted(set(self.ids) ^ set(now.ids or ()))
+
+    def to_text(self) -> str:
+        return "" if self.ids is None else _StoredTeams(hidden=self.ids).model_dump_json()
+
+
+def parse_hidden_teams(text: str) -> HiddenTeams:
+    """Return what `to_text` wrote; raise `Invalid` for another text."""
+    if not text:
+        return HiddenTeams()
+    try:
+        return HiddenTeams(_StoredTeams.model_validate_json(text).hidden)
+    except ValidationError:
+        raise Invalid("The stored cursor of Linear is damaged") from None
+
+
 def parse_cursor(text: str) -> Position:
     """Return the position that `to_text` wrote, the beginning for ""; raise `Invalid` for another text."""
     if not text:

@@ -69,7 +69,7 @@ async def read_directory(api: LinearApi) -> SourceDirectory:
     Every member who is no guest sees the public teams; a team's members see their team, whatever its visibility.
     """
     users = [each for each in await _read(api, USERS, _User) if not each.app]
-    teams = await _read(api, TEAMS, Team)
+    teams = await read_teams(api)
     members: dict[str, set[str]] = {}
     for each in await _read(api, MEMBERSHIPS, _Membership):
         members.setdefault(each.team.id, set()).add(each.user.id)
@@ -90,6 +90,11 @@ async def read_directory(api: LinearApi) -> SourceDirectory:
         ),
         groups=tuple(groups),
     )
+
+
+async def read_teams(api: LinearApi) -> list[Team]:
+    """Return all teams that the token sees; raise `SourceFailed` rather than leave one out."""
+    return await _read(api, TEAMS, Team)
 
 
 def _everybody(teams: Collection[Team], members: Collection[str]) -> SourceGroup:

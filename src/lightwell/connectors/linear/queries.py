@@ -141,7 +141,12 @@ DOCUMENTS = _paged("documents", "DocumentFilter", "...DocumentParts", 50)
 CUSTOMERS = _paged("customers", "CustomerFilter", "...CustomerParts", 50)
 CUSTOMER_NEEDS = _paged("customerNeeds", "CustomerNeedFilter", "...CustomerNeedParts", 50)
 ATTACHMENTS = _paged("attachments", "AttachmentFilter", "id updatedAt issue { id }", 50)
-RELATIONS = _paged("issueRelations", "", "id updatedAt issue { id } relatedIssue { id }", 50)
+RELATIONS = _paged(
+    "issueRelations",
+    "",
+    "id updatedAt issue { id team { id } } relatedIssue { id team { id } }",
+    50,
+)
 USERS = PagedQuery(
     name="Users",
     path=("users",),

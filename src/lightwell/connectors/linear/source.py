@@ -1,8 +1,15 @@
 """Linear as a source of items: see `docs/connectors/linear.md`."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,7 +21,12 @@ from lightwell.connectors.linear.api import (
     LinearApi,
     NodePage,
 )
-from lightwell.connectors.linear.cursors import Position, parse_cursor
+from lightwell.connectors.linear.cursors import (
+    HiddenTeams,
+    Position,
+    parse_cursor,
+    parse_hidden_teams,
+)
 from lightwell.connectors.linear.entities import SYSTEM, ref
 from lightwell.connectors.linear.streams import (
     ATTACHMENTS,
@@ -24,10 +36,13 @@ from lightwell.connectors.linear.streams import (
     SHARED_ISSUES,
     SHARED_WITH_ISSUES,
     STREAMS,
+    TEAM_VISIBILITY,
     Filter,
     Stream,
     list_dependents,
+    list_naming,
 )
+from lightwell.connectors.linear.values import PUBLIC
 from lightwell.connectors.linear.webhooks import is_id
 from lightwell.domain.ids import GlobalRef
 from lightwell.domain.source_items import (
@@ -50,9 +65,15 @@ class _Stamp(BaseModel):
     updatedAt: datetime  # noqa: N815 - Linear's name
 
 
-class _Owner(BaseModel):
+class _Id(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
     id: str
+
+
+class _Owner(_Id):
+    """An issue; attachments do not tell its team."""
+
+    team: _Id | None = None
 
 
 class _Part(_Stamp):
@@ -65,6 +86,12 @@ class _Part(_Stamp):
     def owners(self) -> tuple[str, ...]:
         other = self.relatedIssue
         return (self.issue.id, other.id) if other else (self.issue.id,)
+
+    def neighbours_of(self, teams: Collection[str]) -> list[str]:
+        """Return the ends of a relation whose other end is in one of these teams."""
+        ends = (self.issue, self.relatedIssue)
+        pairs = [(one, other) for one, other in (ends, ends[::-1]) if one and other]
+        return [one.id for one, other in pairs if other.team and other.team.id in teams]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +109,13 @@ class LinearSource:
     @property
     def streams(self) -> tuple[str, ...]:
         own = tuple(each.name for each in STREAMS)
-        return (*own, ATTACHMENTS, RELATIONS, SHARED_ISSUES)
+        return (TEAM_VISIBILITY, *own, ATTACHMENTS, RELATIONS, SHARED_ISSUES)
 
     async def pull(self, stream: str, cursor: str) -> AsyncIterator[ItemPage]:
+        if stream == TEAM_VISIBILITY:
+            async for page in self._pull_naming(parse_hidden_teams(cursor)):
+                yield page
+            return
         position = parse_cursor(cursor)
         try:
             async for page in self._pull(stream, position):
@@ -155,9 +186,9 @@ class LinearSource:
             if not position.lists_all:
                 changed = [id for id, moment in stamps.items() if position.is_new(moment)]
                 async for page in self._read_dependents(stream.kind, changed):
-                    yield _at(page, position)
+                    yield replace(page, cursor=position.to_text())
             position = position.advance(stamps.values(), nodes.after)
-            yield _at(_read_nodes(stream, nodes), position)
+            yield replace(_read_nodes(stream, nodes), cursor=position.to_text())
 
     async def _pull_parts(
         self, query: queries.PagedQuery, position: Position
@@ -172,7 +203,7 @@ class LinearSource:
             owners = list(dict.fromkeys(id for each in new for id in each.owners))
             is_last = not nodes.after or _is_behind(position, parts)
             for page in await self._read_issues(owners):
-                yield _at(page, position)
+                yield replace(page, cursor=position.to_text())
             position = position.advance(
                 [each.updatedAt for each in parts], "" if is_last else nodes.after
             )
@@ -191,6 +222,22 @@ class LinearSource:
                 {"filter": {"id": {"in": list(ids[start : start + stream.query.size])}}},
             )
         ]
+
+    async def _pull_naming(self, before: HiddenTeams) -> AsyncIterator[ItemPage]:
+        """Yield what names a team whose visibility has changed, or its issues: others may know these now, or no longer."""
+        teams = await directory.read_teams(self.api)
+        now = HiddenTeams(tuple(sorted(each.id for each in teams if each.visibility != PUBLIC)))
+        changed = before.changes_to(now)
+        if changed:
+            for stream, condition in list_naming(changed):
+                async for page in self._read_matching(stream, condition):
+                    yield replace(page, cursor=before.to_text())
+            async for nodes in self.api.read_all(queries.RELATIONS, {}):
+                parts = [_Part.model_validate(node) for node in nodes.nodes]
+                owners = {id for each in parts for id in each.neighbours_of(changed)}
+                for page in await self._read_issues(sorted(owners)):
+                    yield replace(page, cursor=before.to_text())
+        yield ItemPage(items=(), cursor=now.to_text())
 
     async def _pull_shared(self) -> AsyncIterator[ItemPage]:
         """Yield all shared issues and what belongs to them: Linear does not tell when sharing changes."""
@@ -271,15 +318,6 @@ def _is_behind(position: Position, parts: Sequence[_Part]) -> bool:
     times = [each.updatedAt for each in parts]
     is_ordered = times == sorted(times, reverse=True)
     return is_ordered and bool(times) and not position.is_new(times[-1])
-
-
-def _at(page: ItemPage, position: Position) -> ItemPage:
-    return ItemPage(
-        items=page.items,
-        cursor=position.to_text(),
-        removed=page.removed,
-        unreadable=page.unreadable,
-    )
 
 
 def _join(pages: Sequence[ItemPage]) -> ItemPage:

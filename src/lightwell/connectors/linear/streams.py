@@ -11,6 +11,9 @@ from lightwell.domain.source_items import SourceItem
 
 Filter = Mapping[str, object]
 
+TEAM_VISIBILITY = "team_visibility"
+"""The stream of what names teams that have become private or public since, or their issues and initiatives."""
+
 ATTACHMENTS, RELATIONS, SHARED_ISSUES = "attachments", "issue_relations", "shared_issues"
 """Streams whose items are issues: attachments and relations are parts of them, and sharing decides who sees them."""
 
@@ -61,6 +64,18 @@ BY_KIND: Mapping[str, Stream] = {each.kind: each for each in STREAMS}
 
 SHARED_WITH_ISSUES = ("issues", "documents", "comments", "customer_needs")
 """The streams of a shared issue and of what belongs to it."""
+
+
+def list_naming(teams: Sequence[str]) -> list[tuple[Stream, Filter]]:
+    """Return what names these teams, or their issues and initiatives; relations between issues are left out."""
+    chosen: Filter = {"id": {"in": list(teams)}}
+    led: Filter = {"some": {"leadTeam": chosen}}
+    projects: Filter = {"or": [{"accessibleTeams": {"some": chosen}}, {"initiatives": led}]}
+    return [
+        (BY_NAME["issues"], {"parent": {"team": chosen}}),
+        (BY_NAME["projects"], projects),
+        (BY_NAME["initiatives"], {"ancestors": led}),
+    ]
 
 
 def list_dependents(kind: str, ids: Sequence[str]) -> list[tuple[Stream, Filter]]:

@@ -100,22 +100,34 @@ def make_item(kind: str, value: Dated, written: Written) -> SourceItem:
         updated_at=value.updated_at,
         metadata=metadata,
         author_ref=author_ref,
-        raw_payload=cast("Mapping[str, object]", without_hidden_teams(dict(written.raw))),
+        raw_payload=_without_other_teams(written.raw),
         item_ref=own,
         structure=written.structure,
     )
     return SourceItem(ref=own, documents=(document,))
 
 
-def without_hidden_teams(value: object) -> object:
-    """Return Linear's record without the teams of a project that not all who see the project may know."""
+def _without_other_teams(record: Mapping[str, object]) -> dict[str, object]:
+    """Return Linear's record without the teams of projects that not all who see it may know.
+
+    A project itself names its known teams; in other records, projects name none, so that they need not be read again
+    when a team becomes private.
+    """
+    kept = {name: _without_teams(value) for name, value in record.items()}
+    if record.get("__typename") == "Project":
+        named = known_teams(ProjectHome.model_validate(record))
+        kept["teams"] = {"nodes": [team.model_dump(by_alias=True) for team in named]}
+    return kept
+
+
+def _without_teams(value: object) -> object:
     if isinstance(value, list):
-        return [without_hidden_teams(each) for each in cast("list[object]", value)]
+        return [_without_teams(each) for each in cast("list[object]", value)]
     if not isinstance(value, dict):
         return value
     record = cast("dict[str, object]", value)
-    if record.get("__typename") == "Project" and "teams" in record:
-        named = {team.id for team in known_teams(ProjectHome.model_validate(record))}
-        nodes = cast("dict[str, list[dict[str, object]]]", record["teams"])["nodes"]
-        record = {**record, "teams": {"nodes": [node for node in nodes if node["id"] in named]}}
-    return {key: without_hidden_teams(each) for key, each in record.items()}
+    return {
+        name: _without_teams(inner)
+        for name, inner in record.items()
+        if not (name == "teams" and record.get("__typename") == "Project")
+    }

@@ -8,6 +8,9 @@ Resolve = Callable[[object, str, Mapping[str, object]], object]
 
 _COMPARATORS = frozenset(("eq", "neq", "in", "nin", "gt", "gte", "lt", "lte", "null"))
 
+_FIELDS = {"accessibleTeams": "teams"}
+"""Fields that a filter calls by another name."""
+
 
 def matches(value: object, condition: Mapping[str, object], resolve: Resolve) -> bool:
     """Return whether an object meets the condition; None meets only the empty one."""
@@ -25,10 +28,23 @@ def _meets(value: object, name: str, wanted: object, resolve: Resolve) -> bool:
     if name == "hasSharedUsers":
         sharing = cast("Mapping[str, object]", resolve(value, "sharedAccess", {}))
         return sharing["isShared"] == inner.get("eq")
-    found = resolve(value, name, {})
+    found = resolve(value, _FIELDS.get(name, name), {})
+    if name == "ancestors":
+        return _has_ancestor(value, cast("Mapping[str, object]", inner["some"]), resolve)
+    if "some" in inner:
+        nodes = cast("Mapping[str, list[object]]", found)["nodes"]
+        condition = cast("Mapping[str, object]", inner["some"])
+        return any(matches(each, condition, resolve) for each in nodes)
     if _COMPARATORS.issuperset(inner):
         return all(_holds(_plain(found), how, other) for how, other in inner.items())
     return matches(found, inner, resolve)
+
+
+def _has_ancestor(value: object, condition: Mapping[str, object], resolve: Resolve) -> bool:
+    above = resolve(value, "parentInitiative", {})
+    if above is None:
+        return False
+    return matches(above, condition, resolve) or _has_ancestor(above, condition, resolve)
 
 
 def _holds(value: object, name: str, other: object) -> bool:
