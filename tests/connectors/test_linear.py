@@ -9,6 +9,7 @@ import pytest
 from lightwell.connectors.linear.source import LinearSource
 from lightwell.domain.documents import NewDocument
 from lightwell.domain.ids import GlobalRef
+from lightwell.testing.connector_contract import Genuine, check_connector
 from lightwell.testing.linear import records
 from lightwell.testing.linear.server import LinearServer
 from tests.linear_world import CONVERSATION, Received, World, build_world, connected, links_of
@@ -58,6 +59,14 @@ async def linear() -> AsyncIterator[Linear]:
         made = Linear(world, server, source, Received())
         await made.received.sync(source)
         yield made
+
+
+async def test_the_connector_does_what_every_connector_must(linear: Linear) -> None:
+    now = linear.world.workspace.now
+    headers, body = linear.server.sign_webhook("Issue", linear.world["login"], sent_at=now)
+    webhook = Genuine(headers=headers, body=body, received_at=now)
+    unknown = GlobalRef("linear:issue:00000000-0000-0000-0000-000000000000")
+    await check_connector(linear.source, unknown=unknown, webhook=webhook)
 
 
 def test_an_issue_reads_well_and_states_its_people_places_and_relations(linear: Linear) -> None:

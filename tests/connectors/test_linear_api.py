@@ -238,7 +238,7 @@ async def test_the_token_is_sent_as_linear_wants_it_and_along_no_redirect(
 @pytest.mark.parametrize(
     ("options", "token", "message"),
     [
-        ({"team": "x"}, "t", "no option 'team'"),
+        ({"team": "x"}, "t", "has no option 'team'"),
         ({"base_url": "ftp://x"}, "t", "base_url is"),
         ({"base_url": "https://u:p@x"}, "t", "base_url is"),
         ({}, "a\nb", "characters that no token has"),

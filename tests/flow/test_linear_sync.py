@@ -13,8 +13,9 @@ from lightwell.domain.briefs import Brief
 from lightwell.domain.business_systems import NewSource, Source
 from lightwell.domain.directory import PersonChange
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
+from lightwell.ingest.webhooks import Webhook, take_webhook
 from lightwell.knowledge_base.directory import Directory
-from lightwell.records import item_fetches, sources
+from lightwell.records import sources
 from lightwell.testing.linear import records
 from lightwell.testing.linear.server import LinearServer
 from tests.linear_world import CONVERSATION, World, build_world, connected
@@ -45,10 +46,8 @@ class Site:
     async def deliver(self, type: str, name: str) -> None:
         """Take a webhook as the server does: what it names is fetched at the next sync, which need not be due."""
         headers, body = self.server.sign_webhook(type, self.world[name], sent_at=NOW)
-        async with connected(self.server) as source:
-            hint = source.read_webhook(headers, body, NOW)
-        async with self.project.database.transaction() as connection:
-            await item_fetches.request(connection, self.source.id, hint.refs)
+        webhook = Webhook(headers=headers, body=body, received_at=NOW)
+        await take_webhook(self.project.database, self._open, self.source.id, webhook)
         await self.sync(is_full=False)
 
     async def reader(self, person: str) -> Reader:
@@ -111,10 +110,13 @@ async def test_a_second_sync_costs_no_job_and_no_embedding(site: Site) -> None:
     assert len(site.project.embedder.texts) == embedded
 
 
-async def test_whoever_is_removed_at_the_source_finds_nothing_any_more(site: Site) -> None:
+@pytest.mark.parametrize("way", ["sync", "webhook"])
+async def test_whoever_is_removed_at_the_source_finds_nothing_any_more(
+    site: Site, way: str
+) -> None:
     assert await site.finds("bob", "login session")
     site.world.workspace.edit("User", site.world["bob"], active=False)
-    await site.sync()
+    await (site.sync() if way == "sync" else site.deliver("PermissionChange", "bob"))
     assert await site.finds("bob", "login session") == set()
     assert await site.lists("bob", "issue") == []
     assert await site.finds("ada", "login session")
