@@ -4,6 +4,7 @@ A library prints nothing by itself: where the program has configured neither, no
 """
 
 import logging
+import traceback
 from dataclasses import dataclass
 
 import structlog
@@ -38,3 +39,14 @@ class Logger:
 def logger(name: str) -> Logger:
     """Return the log of the module with this name."""
     return Logger(name=name)
+
+
+def raise_location(error: Exception) -> str:
+    """Return where an error came from, as `file.py:12`, for a log that must not quote its message."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own_frames = [frame for frame in frames if "lightwell" in frame.filename] or frames
+    return (
+        f"{own_frames[-1].filename.rsplit('/', 1)[-1]}:{own_frames[-1].lineno}"
+        if own_frames
+        else "unknown"
+    )

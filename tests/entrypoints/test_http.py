@@ -29,6 +29,7 @@ from lightwell.entrypoints.http import body_limit
 from lightwell.entrypoints.http import serving as http_serving
 from lightwell.entrypoints.http.app import create_app
 from lightwell.entrypoints.http.problems import CONTENT_TYPE
+from lightwell.knowledge_base import KnowledgeBase
 from lightwell.knowledge_base.api_keys import ApiKeys
 from lightwell.records.database import Database, connect
 from lightwell.settings import Settings
@@ -385,3 +386,18 @@ async def test_a_body_must_arrive_in_time(site: Site, monkeypatch: pytest.Monkey
     kind = {"Content-Type": "application/json"}
     reply = await site.client.post("/v1/query", content=dripping(), headers=kind)
     assert (reply.status_code, reply.json()["code"]) == (408, "request_timeout")
+
+
+async def test_an_unexpected_error_is_logged_without_its_message(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("It quotes Nordwind.")
+
+    monkeypatch.setattr(KnowledgeBase, "query", fail)
+    with caplog.at_level("INFO"):
+        reply = await site.post("/v1/query", QUESTION, await site.key("team:sales"))
+    assert (reply.status_code, reply.json()["code"]) == (500, "internal_error")
+    assert f"request_id={reply.json()['requestId']}" in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert "Nordwind" not in caplog.text

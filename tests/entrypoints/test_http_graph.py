@@ -5,7 +5,6 @@ import io
 import zipfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 from uuid import uuid4
 
@@ -217,16 +216,16 @@ async def test_a_change_needs_the_scope(site: Site) -> None:
 # ── exports ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def downloads() -> list[Path]:
+def downloads(site: Site) -> list[Path]:
     """Return the temporary folders of downloads that are left."""
-    return [*Path(gettempdir()).glob("lightwell-download-*")]
+    return [*site.app.state.download_folders.root.iterdir()]
 
 
 async def download(site: Site, status: int = 200, **query: object) -> Any:
     params = {**query}
     reply = await site.request("GET", "/v1/exports", US, scopes=(Scope.EXPORT,), params=params)
     assert reply.status_code == status, reply.text
-    assert downloads() == []
+    assert downloads(site) == []
     return reply
 
 

@@ -1,6 +1,5 @@
 """Decides whether an error belongs to one document, which then fails alone, or to a service that all documents need."""
 
-import traceback
 from dataclasses import dataclass
 
 from lightwell.domain.errors import (
@@ -10,7 +9,7 @@ from lightwell.domain.errors import (
     ParserFailed,
     StoreFailed,
 )
-from lightwell.logs import logger
+from lightwell.logs import logger, raise_location
 
 _log = logger(__name__)
 
@@ -35,19 +34,9 @@ def document_failure(error: Exception, url: str) -> Failure | None:
         case LightwellError():
             return Failure(code=error.code, message=str(error))
         case _:
-            name, location = type(error).__name__, _raise_location(error)
+            name, location = type(error).__name__, raise_location(error)
             _log.warning("a document failed unexpectedly", url=url, error=name, at=location)
             return Failure(
                 code="internal_error",
                 message=f"an unexpected {name} occurred while reading it ({location}); please report this. Other documents are not affected",
             )
-
-
-def _raise_location(error: Exception) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    own_frames = [frame for frame in frames if "lightwell" in frame.filename] or frames
-    return (
-        f"{own_frames[-1].filename.rsplit('/', 1)[-1]}:{own_frames[-1].lineno}"
-        if own_frames
-        else "unknown"
-    )

@@ -33,6 +33,7 @@ from lightwell.entrypoints.http.background_worker import work_in_background
 from lightwell.entrypoints.http.body_limit import BodyLimit
 from lightwell.entrypoints.http.browsers import guard_browsers
 from lightwell.entrypoints.http.credentials import open_credentials
+from lightwell.entrypoints.http.download_folders import open_download_folders
 from lightwell.entrypoints.http.intake_slots import IntakeSlots
 from lightwell.entrypoints.http.multipart import UploadLimits
 from lightwell.entrypoints.http.openapi import Application
@@ -97,6 +98,7 @@ def create_app(settings: Settings) -> FastAPI:
             )
             async with AsyncExitStack() as stack:
                 app.state.span_sender = stack.enter_context(open_span_sender(settings.traces_url))
+                app.state.download_folders = stack.enter_context(open_download_folders())
                 app.state.audit = stack.enter_context(AuditLog(settings.audit_log))
                 app.state.mcp = await stack.enter_async_context(mcp.open_manager(settings))
                 app.state.credentials = await stack.enter_async_context(

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 from starlette.types import Receive, Scope, Send
@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from lightwell.domain.api_keys import Scope as KeyScope
 from lightwell.domain.exports import ExportConfig, Exported, ExportFormat
 from lightwell.entrypoints.http.authentication import Caller, caller_with
+from lightwell.entrypoints.http.download_folders import DownloadFolders
 from lightwell.entrypoints.schemas import Schema
 
 router = APIRouter(prefix="/v1", tags=["exports"])
@@ -55,12 +56,15 @@ class ExportQuery(Schema):
 
 
 @router.get("/exports", response_class=StreamingResponse, responses=_FILES)
-async def export(caller: Exporting, query: Annotated[ExportQuery, Query()]) -> StreamingResponse:
+async def export(
+    request: Request, caller: Exporting, query: Annotated[ExportQuery, Query()]
+) -> StreamingResponse:
     """Download the entities and relations that you see, optionally passages and vectors, as of one moment.
 
     A text that a spreadsheet might run as a formula gets an apostrophe in front in csv, and is marked as text in xlsx.
     """
-    folder = TemporaryDirectory(prefix="lightwell-download-")
+    folders: DownloadFolders = request.app.state.download_folders
+    folder = folders.make()
     try:
         config = ExportConfig(
             format=query.format,

@@ -26,7 +26,6 @@ from lightwell.domain.errors import (
     Unreadable,
 )
 from lightwell.domain.rate_limits import Allowance
-from lightwell.logs import logger
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -35,8 +34,6 @@ OPENAI_PATHS = frozenset({"/v1/models", "/v1/chat/completions"})
 
 RESOURCE_METADATA = "/.well-known/oauth-protected-resource"
 """Where RFC 9728 has clients look for the issuer of a server's tokens."""
-
-_log = logger(__name__)
 
 _STATUSES: tuple[tuple[type[LightwellError], HTTPStatus], ...] = (
     (Invalid, HTTPStatus.UNPROCESSABLE_ENTITY),
@@ -184,8 +181,7 @@ def add_error_handlers(app: FastAPI) -> None:
         return _framework_problem(request, error)
 
     @app.exception_handler(Exception)
-    async def unexpected(request: Request, error: Exception) -> JSONResponse:
-        _log.warning("a request failed", error=type(error).__name__)
+    async def unexpected(request: Request, _: Exception) -> JSONResponse:
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         detail = "The server failed; its log has the request id"
         return problem_response(request, status, LightwellError.code, detail)

@@ -7,7 +7,11 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
+from lightwell.logs import logger, raise_location
+
 HEADER = "X-Request-Id"
+
+_log = logger(__name__)
 
 
 class RequestIds:
@@ -29,4 +33,8 @@ class RequestIds:
             await send(message)
 
         with bound_contextvars(request_id=request_id):
-            await self._app(scope, receive, send_with_id)
+            try:
+                await self._app(scope, receive, send_with_id)
+            except Exception as error:  # noqa: BLE001 - uvicorn would log its message, which may quote a document
+                name, location = type(error).__name__, raise_location(error)
+                _log.warning("a request failed", error=name, at=location)
