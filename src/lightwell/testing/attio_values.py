@@ -56,7 +56,7 @@ def make_attribute(ids: Mapping[str, str], slug: str, type_: str) -> Row:
         "relationship": None,
         "created_at": "2026-01-01T00:00:00.000000000Z",
         "config": {
-            "currency": {"default_currency_code": None, "display_type": None},
+            "currency": {"default_currency_code": "EUR", "display_type": "symbol"},
             "record_reference": {"allowed_object_ids": None},
         },
     }
