@@ -178,6 +178,10 @@ class CrossEncoder(Protocol):
         """Read the question with windows of each passage, chosen by the weights of its terms; return them; raise `ModelFailed`."""
         ...
 
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how similar in meaning each text is to the question, 0 to 1; raise `ModelFailed`."""
+        ...
+
 
 # ── stores: where are vectors and graph kept? ─────────────────────────────────────────────────────────────────────────
 

@@ -122,9 +122,19 @@ async def test_what_answers_is_told_from_what_does_not() -> None:
     assert empty == ()
 
 
+async def test_what_says_the_same_in_other_words_is_similar_to_the_question() -> None:
+    asked = "How long may I stay away from work each year?"
+    same, other, empty = await LocalCrossEncoder().compare(
+        asked, [f"**[Leave](https://example.org)** {LEAVE}", "The server runs Debian.", ""]
+    )
+    assert 1 >= same > other + 0.2
+    assert 0 <= empty < same
+
+
 async def test_nothing_to_read_loads_nothing() -> None:
     absent = LocalCrossEncoder(weights=Path("absent.onnx"))
     assert await absent.read("Why?", [], {}) == []
+    assert await absent.compare("Why?", []) == []
     with pytest.raises(ModelFailed, match=r"absent\.onnx"):
         await absent.read("Why?", [passage(LEAVE)], {})
 

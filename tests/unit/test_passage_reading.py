@@ -12,11 +12,13 @@ from lightwell.domain.calibration import sigmoid
 from lightwell.domain.documents import Chunk, Layout, Locator
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
+from lightwell.domain.reranking import ReadWindow
 from lightwell.ports import Vectors
 from lightwell.retrieve.local_reranker import (
-    EMBEDDED,
+    COMPARED,
     MAX_COMPARED,
     RerankQuery,
+    read_features,
     rerank_features,
     rerank_locally,
 )
@@ -116,19 +118,17 @@ async def test_the_measures_are_those_of_the_weights_in_their_order() -> None:
 
 
 async def read(
-    embedder: HashEmbedder, entry: Evidence, logit: float | None
-) -> tuple[Evidence, list[str]]:
-    """Return the passage as it is judged with a cross-encoder that says this of it, and what that one was given."""
+    entry: Evidence, logit: float | None, embedder: HashEmbedder | None = None
+) -> tuple[Evidence, ScriptedCrossEncoder]:
+    """Return the passage as it is judged with a cross-encoder that says this of it, and that one."""
     reader = ScriptedCrossEncoder(lambda _: logit)
-    [scored] = await rerank_locally(embedder, await asked(), [entry], cross_encoder=reader)
-    return scored, reader.texts
+    used = embedder or HashEmbedder()
+    [scored] = await rerank_locally(used, await asked(), [entry], cross_encoder=reader)
+    return scored, reader
 
 
 async def test_what_the_cross_encoder_says_decides() -> None:
-    found = {
-        logit: (await read(HashEmbedder(), passage(DISCOUNT), logit))[0]
-        for logit in (4.0, None, -4.0)
-    }
+    found = {logit: (await read(passage(DISCOUNT), logit))[0] for logit in (4.0, None, -4.0)}
     assert found[4.0].relevance > found[None].relevance + 0.3
     assert found[-4.0].relevance < found[None].relevance
     assert found[4.0].highlights[0].reading == pytest.approx(sigmoid(4.0), abs=1e-6)
@@ -138,19 +138,32 @@ async def test_what_the_cross_encoder_says_decides() -> None:
 async def test_a_passage_in_another_language_is_not_read() -> None:
     german = passage(DISCOUNT)
     german = replace(german, chunk=replace(german.chunk, language="de"))
-    scored, texts = await read(HashEmbedder(), german, -4.0)
-    assert texts == []
+    scored, reader = await read(german, -4.0)
+    assert reader.texts == reader.compared == []
     assert scored.relevance == await relevance(german)
 
 
-async def test_of_a_passage_that_was_read_few_units_are_embedded() -> None:
+async def test_of_a_passage_that_was_read_few_units_and_the_best_window_are_compared() -> None:
     embedder = Counting()
     filler = " ".join(f"Item {n} is of another kind." for n in range(40))
-    scored, _ = await read(embedder, passage(f"{filler} {DISCOUNT}"), 1.0)
-    assert embedder.asked == EMBEDDED
+    long = passage(f"{filler} {DISCOUNT}")
+    scored, reader = await read(long, 1.0, embedder)
+    assert embedder.asked == 0
+    *units, window = reader.compared
+    assert len(units) == COMPARED
+    assert window == f"Contract: {long.chunk.text}"
     assert len(scored.highlights) == MAX_COMPARED
     best = scored.highlights[0]
     assert scored.chunk.text[best.start : best.end].startswith("Nordwind receives")
+
+
+async def test_a_window_that_is_more_similar_than_any_unit_counts() -> None:
+    window = ReadWindow(start=0, end=9, logit=1.0)
+    likes = [
+        read_features(await asked(), passage(DISCOUNT), (replace(window, similarity=each),))
+        for each in (0.2, 0.7)
+    ]
+    assert [float(each[READ.index("similarity")]) for each in likes] == [0.2, 0.7]
 
 
 async def test_nothing_speaks_to_nothing() -> None:

@@ -21,8 +21,12 @@ class ReadablePassage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadWindow:
-    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers."""
+    """A part of a passage that was read with the question, `text[start:end]`, and the log odds, uncalibrated, that it answers.
+
+    `similarity` is how similar in meaning it is to the question, 0 to 1; 0 where it was not compared.
+    """
 
     start: int
     end: int
     logit: float
+    similarity: float = 0.0

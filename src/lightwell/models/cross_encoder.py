@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from tokenizers import BertWordPieceTokenizer
 
 from lightwell.domain.reranking import ReadablePassage, ReadWindow
+from lightwell.models.bge import BgeSmall
+from lightwell.models.embedding_cache import CachedEmbedder
 from lightwell.models.local import BEGIN, END, load_tokenizer, open_session
 from lightwell.text.terms import terms
 from lightwell.text.units import split_into_units
@@ -35,6 +37,9 @@ HEAD_COUNTS = 0.5
 
 WEIGHTS = Path(__file__).parent / "data" / "cross-encoder-int8.onnx"
 WEIGHTS_SHA256 = "1198a8751b2ea74b88f488bf84755d6a0fda6828fda752ee4d65c21a32d2a161"
+
+_SCALE, _SHIFT = 1.5, -0.6
+"""Make of the cosines of `BgeSmall`, most of which lie between 0.4 and 0.85, similarities from 0 to 1."""
 
 _MARKUP = re.compile(
     r"^\[[^\]\n]+\]:.*$"  # where a reference link points
@@ -144,6 +149,7 @@ class LocalCrossEncoder:
     ) -> None:
         # One thread and one run per window, as for the embedder: see `models.local`.
         self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "cross-encoder")
+        self._similarity = CachedEmbedder(inner=BgeSmall(threads=threads))
         self._loading = Lock()
         self._weights, self._sha256 = weights, sha256
         self._network: _Network | None = None
@@ -168,6 +174,14 @@ class LocalCrossEncoder:
         for (place, window), logit in zip(chosen, logits, strict=True):
             found[place].append(ReadWindow(start=window.start, end=window.end, logit=logit))
         return [tuple(some) for some in found]
+
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how similar in meaning each text is to the question, 0 to 1; raise `ModelFailed`."""
+        if not texts:
+            return []
+        asked = await self._similarity.embed_query(question)
+        vectors = await self._similarity.embed_documents([_plain(text) for text in texts])
+        return np.clip(_SCALE * (vectors @ asked[0]) + _SHIFT, 0.0, 1.0).astype(float).tolist()
 
     def _choose(
         self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
@@ -208,6 +222,10 @@ def _load(weights: Path, sha256: str) -> _Network:
 def _blank_markup(text: str) -> str:
     """Return the text with blanks where markup and link targets stand, so that every character keeps its place."""
     return _MARKUP.sub(lambda found: " " * len(found[0]), text)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_blank_markup(text).split())
 
 
 def _shorten(ids: list[int], most: int) -> list[int]:

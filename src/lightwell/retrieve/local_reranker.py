@@ -1,7 +1,7 @@
 """The local reranker: how relevant is a passage, and which of its units (sentences, list items, table rows) matter?
 
 A passage is as relevant as its best part. An average over all its words would hide that part. The cross-encoder reads parts
-together with the question; the embedder compares units with the question.
+together with the question, and compares units with the question; where it does not read a passage, the embedder compares them.
 """
 
 import math
@@ -25,8 +25,8 @@ from lightwell.text.units import split_into_units
 MAX_COMPARED = 8
 """Units of a passage that are highlighted: those with most of the question's terms. Where no cross-encoder reads the passage, each is embedded."""
 
-EMBEDDED = 2
-"""Units that are embedded for each passage that the cross-encoder reads, on average over these passages; each has at least one."""
+COMPARED = 2
+"""Units that are compared for each passage that the cross-encoder reads, on average over these passages; each has at least one."""
 
 READ_LANGUAGE = "en"
 """The language of the passages that the cross-encoder reads: it has learned no other."""
@@ -42,8 +42,12 @@ _SHORTEST = 2
 _NEARLY_SURE = 1e-6
 
 
-Readings = Mapping[int, tuple[ReadWindow, ...]]
+Readings = dict[int, tuple[ReadWindow, ...]]
 """The windows that the cross-encoder read of a passage, by the passage's place; without those that it does not read."""
+
+
+_Similarities = dict[tuple[int, int], float]
+"""How similar units are to the question, by the passage's place and the unit's start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +84,11 @@ async def rerank_locally(
     cross_encoder: CrossEncoder | None = None,
 ) -> tuple[Evidence, ...]:
     """Return the evidence in the same order, each with its highlights and its relevance; raise `ModelFailed`."""
-    readings: Readings = {}
-    if cross_encoder is not None:
-        readings = await _read(cross_encoder, query, evidence)
-    highlighted = await _highlight_passages(embedder, query, evidence, readings)
-    return tuple(
-        _with_relevance(query, entry, readings.get(place))
-        for place, entry in enumerate(highlighted)
-    )
+    if cross_encoder is None:
+        entries = await _highlight_unread(embedder, query, evidence)
+        return tuple(_with_relevance(query, entry, None) for entry in entries)
+    highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
+    return tuple(_with_relevance(query, entry, windows) for entry, windows in highlighted)
 
 
 async def measure_passages(
@@ -97,23 +98,53 @@ async def measure_passages(
     cross_encoder: CrossEncoder,
 ) -> list[Floats]:
     """Return the measures of each passage, (`weights.READ`,), as `rerank_locally` weighs them: what weights are fitted on."""
-    readings = await _read(cross_encoder, query, evidence)
-    highlighted = await _highlight_passages(embedder, query, evidence, readings)
-    return [
-        read_features(query, entry, readings.get(place, ()))
-        for place, entry in enumerate(highlighted)
-    ]
+    highlighted = await _read_and_highlight(embedder, query, evidence, cross_encoder)
+    return [read_features(query, entry, windows or ()) for entry, windows in highlighted]
 
 
-async def _highlight_passages(
-    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence], readings: Readings
-) -> list[Evidence]:
-    """Return the evidence in the same order, each with its highlights, best first."""
+_Read = tuple[Evidence, tuple[ReadWindow, ...] | None]
+"""A passage with its highlights, and the windows that were read of it; None where it is not read."""
+
+
+async def _read_and_highlight(
+    embedder: Embedder,
+    query: RerankQuery,
+    evidence: Sequence[Evidence],
+    cross_encoder: CrossEncoder,
+) -> list[_Read]:
+    """Return the passages in the same order, each with its highlights, best first."""
+    chunks = [entry.chunk for entry in evidence]
+    readings = await _read(cross_encoder, query, chunks)
     parts = [
         replace(part, reading=_reading_at(part.start, readings.get(part.place, ())))
-        for part in _units([entry.chunk for entry in evidence], query.weights)
+        for part in _units(chunks, query.weights)
     ]
-    similarities = await _similarities(embedder, query, _embedded(parts, readings))
+    unread = [part for part in parts if part.place not in readings]
+    similarities = await _embed(embedder, query, unread)
+    promising = _most_promising(parts, readings)
+    best = _best_read(readings)
+    texts = [_embedding_text(part) for part in promising]
+    texts += [_window_text(chunks[place], window) for place, window in best]
+    compared = await cross_encoder.compare(query.text, texts)
+    similarities |= _by_unit(promising, compared[: len(promising)])
+    for (place, window), similarity in zip(best, compared[len(promising) :], strict=True):
+        read = replace(window, similarity=similarity)
+        readings[place] = tuple(read if one is window else one for one in readings[place])
+    highlighted = _with_highlights(evidence, parts, similarities)
+    return [(entry, readings.get(place)) for place, entry in enumerate(highlighted)]
+
+
+async def _highlight_unread(
+    embedder: Embedder, query: RerankQuery, evidence: Sequence[Evidence]
+) -> list[Evidence]:
+    """Return the evidence in the same order, each with its highlights, best first: all units are embedded."""
+    parts = _units([entry.chunk for entry in evidence], query.weights)
+    return _with_highlights(evidence, parts, await _embed(embedder, query, parts))
+
+
+def _with_highlights(
+    evidence: Sequence[Evidence], parts: Sequence[_Unit], similarities: _Similarities
+) -> list[Evidence]:
     found: list[list[Highlight]] = [[] for _ in evidence]
     for part in parts:
         similarity = similarities.get((part.place, part.start), 0.0)
@@ -125,14 +156,11 @@ async def _highlight_passages(
 
 
 async def _read(
-    cross_encoder: CrossEncoder, query: RerankQuery, evidence: Sequence[Evidence]
+    cross_encoder: CrossEncoder, query: RerankQuery, chunks: Sequence[Chunk]
 ) -> Readings:
-    places = [
-        place for place, entry in enumerate(evidence) if entry.chunk.language == READ_LANGUAGE
-    ]
+    places = [place for place, chunk in enumerate(chunks) if chunk.language == READ_LANGUAGE]
     passages = [
-        ReadablePassage(head=_head(evidence[place].chunk), text=evidence[place].chunk.text)
-        for place in places
+        ReadablePassage(head=_head(chunks[place]), text=chunks[place].text) for place in places
     ]
     windows = await cross_encoder.read(query.text, passages, query.weights)
     return dict(zip(places, windows, strict=True))
@@ -147,30 +175,37 @@ def _reading_at(start: int, windows: Sequence[ReadWindow]) -> float:
     return next((sigmoid(each.logit) for each in windows if each.start <= start < each.end), 0.0)
 
 
-def _embedded(parts: Sequence[_Unit], readings: Readings) -> list[_Unit]:
-    """Return the units to embed: all of the passages that were not read, of the others the most promising ones."""
+def _most_promising(parts: Sequence[_Unit], readings: Readings) -> list[_Unit]:
+    """Return the units to compare of the passages that were read: the most promising ones, at least one of each."""
     ordered = sorted(
         (part for part in parts if part.place in readings),
         key=lambda part: (-part.promise, part.place, part.start),
     )
     firsts = {part.place: part for part in reversed(ordered)}
     others = [part for part in ordered if part is not firsts[part.place]]
-    spare = max(0, EMBEDDED * len(readings) - len(firsts))
-    return [
-        *(part for part in parts if part.place not in readings),
-        *firsts.values(),
-        *others[:spare],
-    ]
+    spare = max(0, COMPARED * len(readings) - len(firsts))
+    return [*firsts.values(), *others[:spare]]
 
 
-async def _similarities(
-    embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]
-) -> dict[tuple[int, int], float]:
-    """Return the cosine similarity of each of these units to the question, by passage and start."""
+async def _embed(embedder: Embedder, query: RerankQuery, parts: Sequence[_Unit]) -> _Similarities:
+    """Return the cosine similarity of each of these units to the question."""
     if not parts:
         return {}
     vectors = await embedder.embed_documents([_embedding_text(part) for part in parts])
-    similarities: list[float] = np.asarray(vectors @ query.vector, float).tolist()
+    return _by_unit(parts, np.asarray(vectors @ query.vector, float).tolist())
+
+
+def _best_read(readings: Readings) -> list[tuple[int, ReadWindow]]:
+    """Return the window with the highest log odds and its passage's place, of equal ones the first; nothing where none was read."""
+    read = [(place, window) for place, some in readings.items() for window in some]
+    return sorted(read, key=lambda each: (-each[1].logit, each[0], each[1].start))[:1]
+
+
+def _window_text(chunk: Chunk, window: ReadWindow) -> str:
+    return f"{_head(chunk)}: {chunk.text[window.start : window.end]}"
+
+
+def _by_unit(parts: Sequence[_Unit], similarities: Sequence[float]) -> _Similarities:
     return {
         (part.place, part.start): similarity
         for part, similarity in zip(parts, similarities, strict=True)
@@ -198,13 +233,13 @@ def highlight_by_terms(
 def read_features(query: RerankQuery, entry: Evidence, windows: Sequence[ReadWindow]) -> Floats:
     """Return the measures of a passage that the cross-encoder read, (`weights.READ`,).
 
-    They are the log odds that the measures below give it; how similar its best unit is; and the best window's log odds.
+    They are the log odds that the measures below give it; how similar its best unit or window is; and the best window's log odds.
     """
     fitted = learned.load_weights().rerank
     return np.array(
         [
             fitted.base + float(rerank_features(query, entry) @ fitted.weights),
-            max((each.similarity for each in entry.highlights), default=0.0),
+            max((each.similarity for each in (*entry.highlights, *windows)), default=0.0),
             max((each.logit for each in windows), default=UNREAD),
         ]
     )

@@ -64,11 +64,12 @@ ScriptedReply = str | ModelFailed
 class ScriptedCrossEncoder:
     """A cross-encoder that reads each passage as one window, and says of it what `logit_of` its text returns; None: unread.
 
-    `texts` are those that it was given.
+    `texts` are those that it was given, `compared` those that it compared with the question, by their words.
     """
 
     logit_of: Callable[[str], float | None]
     texts: list[str] = field(default_factory=list[str])
+    compared: list[str] = field(default_factory=list[str])
 
     async def read(
         self, question: str, passages: Sequence[ReadablePassage], weights: Mapping[str, float]
@@ -76,6 +77,15 @@ class ScriptedCrossEncoder:
         """Return one window for each passage, none for one that is not read."""
         self.texts.extend(f"{each.head}\n{each.text}" for each in passages)
         return [self._window(each.text) for each in passages]
+
+    async def compare(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the cosine similarities of the words, 0 to 1."""
+        self.compared.extend(texts)
+        embedder = HashEmbedder()
+        asked = await embedder.embed_query(question)
+        return [
+            max(0.0, float(vector @ asked[0])) for vector in await embedder.embed_documents(texts)
+        ]
 
     def _window(self, text: str) -> tuple[ReadWindow, ...]:
         logit = self.logit_of(text)

@@ -1,0 +1,74 @@
+"""The local model of similarity: bge-small-en-v1.5 with int8 weights, on the CPU. It compares questions with sentences and windows.
+
+It has learned which passages answer questions, where the embedder of the store has learned which sentences mean the same. It knows
+English only. Nothing that it computes is stored, so another model needs no new embedding of documents.
+"""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import cast
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from lightwell.models.local import BEGIN, END, WINDOW, load_tokenizer, open_session
+from lightwell.ports import Vectors
+
+WEIGHTS = Path(__file__).parent / "data" / "bge-small-en-v1.5-int8.onnx"
+WEIGHTS_SHA256 = "871ab4e755d9ab0eb8a7f7a965136e24f08b1ac26303c6e55c122be3a2c04172"
+
+_ASKED = "Represent this sentence for searching relevant passages: "
+"""What stands before a question: the model was trained with it."""
+
+
+class BgeSmall:
+    """bge-small-en-v1.5 as an `Embedder`; it loads its weights with the first text, and reads the first `WINDOW` word pieces of each.
+
+    `threads` texts are embedded concurrently, by default one per core.
+    """
+
+    model = "bge-small-en-v1.5-int8"
+    dimension = 384
+
+    def __init__(self, *, threads: int | None = None) -> None:
+        # One thread and one run per text, as for the embedder: see `models.local`.
+        self._threads = ThreadPoolExecutor(threads or os.cpu_count() or 1, "bge")
+        self._loading = Lock()
+        self._session: onnxruntime.InferenceSession | None = None
+
+    async def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, in order; raise `ModelFailed`."""
+        loop = asyncio.get_running_loop()
+        tasks = [loop.run_in_executor(self._threads, self._vector, text) for text in texts]
+        try:
+            vectors = await asyncio.gather(*tasks)
+        finally:
+            for one in tasks:
+                one.cancel()
+        return np.stack(vectors) if vectors else np.empty((0, self.dimension), np.float32)
+
+    async def embed_query(self, text: str) -> Vectors:
+        """Return the question's unit vector, shape (1, 384); raise `ModelFailed`."""
+        return await self.embed_documents([_ASKED + text])
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        pieces = load_tokenizer().encode(text, add_special_tokens=False).ids[:WINDOW]
+        ids = np.array([[BEGIN, *pieces, END]], np.int64)
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        (states, *_) = cast("list[NDArray[np.float32]]", self._loaded().run(None, inputs))
+        first = states[0, 0]
+        return (first / np.linalg.norm(first)).astype(np.float32)
+
+    def _loaded(self) -> onnxruntime.InferenceSession:
+        with self._loading:
+            self._session = self._session or open_session(WEIGHTS, WEIGHTS_SHA256)
+        return self._session
