@@ -22,6 +22,8 @@ from training.sources import Paragraph, Section
 WINDOWS = (48, 64, 96, 96, 128, 160)
 """Tokens of text in an example's window; short ones are cheap to train on."""
 
+QUESTIONS_OF_A_PARAGRAPH = 1.45
+
 NONE, OPEN = -1, -2
 """No answer; and an answer that goes on beyond the window."""
 
@@ -83,6 +85,50 @@ class Maker:
                         text=Text(head=other.head, text=other.text),
                         source=f"{source}-near",
                     )
+
+    def from_articles(self, paragraphs: Sequence[Paragraph], most: float) -> Iterator[Example]:
+        """At most so many questions of each paragraph, on average, with the text around their answers, and without an answer.
+
+        Half of the texts without an answer are other paragraphs near to the question. The others are what stands before or
+        after the sentences that answer: text about the right thing, which lacks the one fact that is asked for.
+        """
+        index = Index([each.text for each in paragraphs])
+        for at, paragraph in enumerate(paragraphs):
+            above, below = sources.beside(paragraphs, at)
+            count = int(most) + (self.chance.random() < most % 1)
+            for asked in self.chance.sample(paragraph.asked, min(count, len(paragraph.asked))):
+                said = questions.careless(asked.question, self.chance)
+                before = above[-self.chance.choice((150, 300, 500)) :] if self._half() else ""
+                text = f"{before}{paragraph.text}{below[:400] if self._half() else ''}"
+                first, last = _sentences(paragraph.text, asked.start, asked.end)
+                yield Example(
+                    question=said,
+                    text=Text(
+                        head=paragraph.head,
+                        text=text,
+                        answer=(len(before) + first, len(before) + last),
+                        exact=(len(before) + asked.start, len(before) + asked.end),
+                    ),
+                    source="squad",
+                )
+                words = paragraph.text[asked.start : asked.end].casefold()
+                near = [paragraphs[place] for place in index.nearest(asked.question, 8)][:4]
+                sides = (
+                    (above + paragraph.text[:first])[-900:],
+                    (paragraph.text[last:] + below)[:900],
+                )
+                if self._half():
+                    texts = [Text(head=each.head, text=each.text) for each in near]
+                    source = "squad-near"
+                else:
+                    texts = [Text(head=paragraph.head, text=one) for one in sides if len(one) > 200]
+                    source = "squad-apart"
+                lacking = [each for each in texts if words not in each.text.casefold()]
+                if lacking:
+                    yield Example(question=said, text=self.chance.choice(lacking), source=source)
+
+    def _half(self) -> bool:
+        return self.chance.random() < 0.5
 
     def from_sections(self, pages: Sequence[Sequence[Section]]) -> Iterator[Example]:
         """Headings, sentences and lists of documentation as questions."""
@@ -331,6 +377,9 @@ def main() -> None:
             maker.from_paragraphs([*pages, *sources.squad(raw / "squad_train_part.json")], "squad")
         )
         take(maker.from_paragraphs(list(sources.qed(raw / "qed_dev.jsonl")), "qed"))
+    if "articles" in given.only or not given.only:
+        articles = list(sources.squad(raw / "squad_train_1.1.json"))
+        take(maker.from_articles(articles, QUESTIONS_OF_A_PARAGRAPH))
     if not given.only or "docs" in given.only:
         take(maker.from_medquad(list(sources.medquad(raw / "medquad")), given.medquad))
         for folder in sorted((raw / "docs").iterdir()):

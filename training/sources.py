@@ -4,7 +4,7 @@ import html
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +38,15 @@ class Section:
     path: tuple[str, ...]
     body: str
     asked: tuple[str, ...] = field(default=())
+
+
+def beside(paragraphs: Sequence[Paragraph], at: int) -> tuple[str, str]:
+    """Return the paragraphs above and below this one in the same article, with the empty lines between."""
+    group = paragraphs[at].group
+    above = paragraphs[at - 1] if at and paragraphs[at - 1].group == group else None
+    following = paragraphs[at + 1 : at + 2]
+    below = following[0] if following and following[0].group == group else None
+    return f"{above.text}\n\n" if above else "", f"\n\n{below.text}" if below else ""
 
 
 def squad(path: Path) -> Iterator[Paragraph]:

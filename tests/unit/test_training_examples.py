@@ -4,7 +4,7 @@ from lightwell.models.cross_encoder import load_window_cutter
 from training import questions
 from training.negatives import Index
 from training.prepare import NONE, Example, Maker, Shards, Text
-from training.sources import Section
+from training.sources import Asked, Paragraph, Section
 
 TEXT = "The office opens at eight. Everybody has 25 days of annual leave. Dogs may come on Fridays."
 ANSWER = "25 days"
@@ -36,6 +36,27 @@ def test_the_marked_tokens_are_the_answers() -> None:
 def test_a_text_without_an_answer_marks_none() -> None:
     made = shards_of(Text(head="Leave", text=TEXT))
     assert {row[3:7] for row in made.rows} == {(-1, -1, -1, -1)}
+
+
+def test_text_beside_an_answer_lacks_it() -> None:
+    start = TEXT.index(ANSWER)
+    asked = (Asked(question="How many days off?", start=start, end=start + len(ANSWER)),) * 20
+    texts = (
+        f"{TEXT} " + "The rooms have numbers. " * 12,
+        "Days off are rare here. " * 12,
+        "Bread is baked. " * 12,
+    )
+    article = [
+        Paragraph(head="Leave", group="a", text=text, asked=asked if text is texts[0] else ())
+        for text in texts
+    ]
+    made = list(Maker(7).from_articles(article, 20))
+    assert {each.source for each in made} == {"squad", "squad-apart", "squad-near"}
+    for each in made:
+        first, last = each.text.exact
+        shown = each.text.text[first:last] if first != NONE else ""
+        assert shown == (ANSWER if each.source == "squad" else "")
+        assert (ANSWER in each.text.text) == (each.source == "squad")
 
 
 def test_the_nearest_text_shares_most_words() -> None:
