@@ -129,7 +129,7 @@ async def read(
 
 async def test_what_the_cross_encoder_says_decides() -> None:
     found = {logit: (await read(passage(DISCOUNT), logit))[0] for logit in (4.0, None, -4.0)}
-    assert found[4.0].relevance > found[None].relevance + 0.2
+    assert found[4.0].relevance > found[None].relevance + 0.15
     assert found[-4.0].relevance < found[None].relevance
     assert found[4.0].highlights[0].reading == pytest.approx(sigmoid(4.0), abs=1e-6)
     assert found[None].highlights[0].reading == 0
