@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator, Iterator
 from functools import cache
 
+import numpy as np
 import pytest
 import pytest_asyncio
+from numpy.typing import NDArray
 
 from lightwell import Answer, KnowledgeBase, Settings, files, open_knowledge_base
 from lightwell.domain.answers import Confidence
@@ -28,9 +30,13 @@ def embedder() -> Iterator[CachingEmbedder]:
     """The local networks, which read each text once: three people and a model ask the same."""
     network = cross_encoder._Network  # pyright: ignore[reportPrivateUsage]
     vector = cache(BgeSmall()._vector)  # pyright: ignore[reportPrivateUsage]
+
+    def compute_once(_: BgeSmall, text: str) -> NDArray[np.float32]:
+        return vector(text)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network, "logit", cache(network.logit))
-        patch.setattr(BgeSmall, "_vector", lambda _, text: vector(text))
+        patch.setattr(BgeSmall, "_vector", compute_once)
         yield CachingEmbedder(MiniLM())
 
 
