@@ -1,8 +1,7 @@
 """Every interface that can be exchanged, on one page.
 
-PostgreSQL is not among them: it is always there, one layer below in `records/`. An interface exists only where
-at least two implementations are in use. Every read takes a `Reader` and filters by its classes inside its own
-query. Every write is idempotent, so that a step can be repeated after a crash.
+PostgreSQL is not among them: it is always there, one layer below in `records/`. An interface exists only where at least two implementations are
+in use. Every read takes a `Reader` and filters by its classes inside its own query. Every write is idempotent, so that a step can be repeated.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -67,11 +66,9 @@ class Connector(Protocol):
     def scope(self) -> str: ...
 
     def changes(self, known: Mapping[str, str]) -> AsyncIterator[Change]:
-        """Yield the differences from `known` (URL → content hash, of the URLs within the scope), in a stable
-        order.
+        """Yield the differences from `known` (URL → content hash, of the URLs within the scope), in a stable order.
 
-        Removed documents come before new ones where the source can tell, so that renamed documents are
-        recognised.
+        Removed documents come before new ones where the source can tell, so that renamed documents are recognised.
         """
         ...
 
@@ -251,8 +248,7 @@ class VectorIndex(Protocol):
     ) -> dict[ChunkId, NDArray[np.float32]]:
         """Return the vectors of those of the chunks that have one.
 
-        It takes no reader: the chunks come from a query that was filtered by one, or from ingestion, which
-        shows nothing to anybody.
+        It takes no reader: the chunks come from a query that was filtered by one, or from ingestion, which shows nothing to anybody.
         """
         ...
 
