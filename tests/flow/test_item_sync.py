@@ -4,7 +4,7 @@ import pytest
 
 from lightwell.domain.business_systems import NewSource, Source
 from lightwell.domain.directory import PersonChange
-from lightwell.domain.errors import SourceFailed
+from lightwell.domain.errors import Invalid, SourceFailed
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import source_runs, sources
@@ -47,7 +47,7 @@ async def urls(project: Project, *tags: str) -> list[str]:
     return [each.url.rpartition("example/")[2] async for each in project.kb.documents(reader)]
 
 
-async def test_items_become_documents_that_are_found_and_an_unchanged_one_costs_nothing(
+async def test_s2_11_items_become_documents_that_are_found_and_an_unchanged_one_costs_nothing(
     project: Project, system: MemorySystem
 ) -> None:
     source = await new_source(project)
@@ -64,7 +64,7 @@ async def test_items_become_documents_that_are_found_and_an_unchanged_one_costs_
     assert (run.state, run.counts) == ("complete", again.counts)
 
 
-async def test_a_cursor_leads_to_what_is_new(project: Project, system: MemorySystem) -> None:
+async def test_s2_5_a_cursor_leads_to_what_is_new(project: Project, system: MemorySystem) -> None:
     source = await new_source(project)
     await sync(project, source, system)
     system.put("issue/2", "Nordwind has got the pump.", title="Deliver the pump")
@@ -72,7 +72,7 @@ async def test_a_cursor_leads_to_what_is_new(project: Project, system: MemorySys
     assert (counts.updated, counts.unchanged, counts.inserted) == (1, 0, 0)
 
 
-async def test_the_entity_of_an_item_is_found_by_name_and_identifier_and_its_links_are_confirmed(
+async def test_s2_1_the_entity_of_an_item_is_found_by_name_and_identifier_and_its_links_are_confirmed(
     project: Project, system: MemorySystem
 ) -> None:
     source = await new_source(project)
@@ -141,7 +141,7 @@ async def test_a_moved_item_takes_its_mentions_and_links_along(
     ]
 
 
-async def test_a_sweep_finds_what_was_deleted_at_the_source(
+async def test_s2_9_a_sweep_finds_what_was_deleted_at_the_source(
     project: Project, system: MemorySystem
 ) -> None:
     source = await new_source(project)
@@ -207,7 +207,7 @@ async def test_an_item_that_cannot_be_read_is_kept_reported_and_tried_again(
     assert (await project.kb.sources.show("tracker")).failed == 0
 
 
-async def test_access_follows_the_directory_of_the_source(
+async def test_s2_3_access_follows_the_directory_of_the_source(
     project: Project, system: MemorySystem
 ) -> None:
     source = await new_source(project)
@@ -232,3 +232,80 @@ async def test_access_follows_the_directory_of_the_source(
         "Team core",
         "tracker: Team core",
     ]
+
+
+async def test_s2_6_an_item_without_a_text_that_can_be_read_is_found_by_url_and_has_its_entity(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    system.put("issue/7", "", title="Photo of the flange")
+    system.put("issue/8", "\0\1\2" * 50, title="Scan of the seal")
+    await sync(project, source, system)
+    reader = await project.kb.reader(["memory:team:core"])
+    for name, title in (("issue/7", "Photo of the flange"), ("issue/8", "Scan of the seal")):
+        document = await project.kb.document(reader, f"https://memory.example/{name}")
+        assert (document.title, document.state) == (title, "active")
+        (found,) = (await project.kb.candidates(title, reader)).candidates
+        assert found.entity.ref == ref_of(name)
+
+
+async def test_a_source_gives_only_tags_of_its_own_system(
+    project: Project, system: MemorySystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever names a team at the source must not get what others gave to a group here."""
+    source = await new_source(project)
+    await sync(project, source, system)
+    foreign = frozenset({"team:board"})
+    monkeypatch.setattr("lightwell.testing.item_source.team_tags", lambda team: foreign)
+    with pytest.raises(Invalid, match="team:board"):
+        await sync(project, source, system)
+    system.teams.clear()
+    system.put("issue/9", "For the board.")
+    report = await sync(project, source, system)
+    assert (report.counts.inserted, report.counts.unreadable) == (0, 1)
+    assert await urls(project, "team:board") == []
+
+
+async def test_a_hard_deletion_leaves_no_name_that_only_the_item_had(
+    project: Project, system: MemorySystem
+) -> None:
+    source = await new_source(project)
+    await sync(project, source, system)
+    reader = await project.kb.reader(["memory:team:secret"])
+    await project.kb.erase(reader, ["https://memory.example/issue/3"])
+    for query in (
+        "SELECT FROM entity_names WHERE normalized_name = 'salaries'",
+        "SELECT FROM entities WHERE entity_ref = 'memory:issue:3'",
+        "SELECT FROM profiles WHERE display_name = 'Salaries'",
+    ):
+        assert await project.database.rows(query, {}) == []
+
+
+async def test_what_invisible_items_state_is_not_felt(
+    project: Project, system: MemorySystem
+) -> None:
+    """A name that only an invisible item gives to a visible entity finds nothing; nor do its links and its text."""
+    source = await new_source(project)
+    reader_tags = ["memory:team:core"]
+    await sync(project, source, system)
+    asked = ("Fix login", "Project Falcon", "NOTE-9", "issue/1", "memory:issue:3", "Salaries")
+
+    async def view() -> list[object]:
+        reader = await project.kb.reader(reader_tags)
+        seen: list[object] = []
+        for name in asked:
+            found = (await project.kb.candidates(name, reader)).candidates
+            seen += [(name, each.entity.name, each.entity.chunk_count) for each in found]
+            answer = await project.kb.ask(f"What about {name}?", reader)
+            seen += [(answer.text, answer.relevance, [one.snippet for one in answer.citations])]
+        details = await project.kb.graph.entity(reader, "memory:issue:1")
+        seen += [details.aliases, details.entity.name, len(details.relations)]
+        return seen
+
+    before = await view()
+    system.put("note/9", "Falcon hides.", title="Project Falcon", team="secret", about="issue/1")
+    await sync(project, source, system)
+    assert await view() == before
+    system.put("note/9", "Falcon hides.", title="Project Falcon", about="issue/1")
+    await sync(project, source, system)
+    assert await view() != before
