@@ -1,6 +1,8 @@
 """Whatever happens during a sync, the store ends equal to one clean sync."""
 
+import asyncio
 import random
+import signal
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,8 +19,10 @@ from lightwell.ingest.webhooks import Webhook, take_webhook
 from lightwell.records import sources
 from lightwell.records.database import Database
 from lightwell.testing.item_source import MemorySource, MemorySystem, open_memory
+from tests.patience import PATIENCE
 
 from .conftest import Project, project_on
+from .processes import running
 
 SWEEP = SyncRequest(is_full=True, with_sweep=True, allows_mass_deletion=True)
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -287,3 +291,22 @@ async def test_a_second_sync_of_many_items_makes_no_job_and_calls_no_model(
     assert report.counts == SourceCounts(unchanged=300)
     assert await project.kb.finish_jobs() == ()
     assert len(project.embedder.texts) == embedded
+
+
+async def test_after_kill_9_another_process_takes_the_lease_over_and_completes_the_sync(
+    database: Database, database_url: str
+) -> None:
+    project, system = await project_on(database, name="killed"), full()
+    source = await new_source(project)
+    for point in (3, 6):
+        with running("tests.flow.syncing_process", database_url, "killed", str(point)) as process:
+            await asyncio.to_thread(process.join, PATIENCE)
+        assert process.exitcode == -signal.SIGKILL
+        assert await sync(project, source, system) is None, "the lease of the dead has not expired"
+        await database.execute("UPDATE sources SET leased_until = now() - interval '1 second'", {})
+    await sync(project, source, system)
+    states = await database.rows(
+        "SELECT status, error_summary FROM ingestion_runs ORDER BY run_id", {}
+    )
+    assert states == [("failed", "the process that synced ended")] * 2 + [("complete", "")]
+    assert await state(project) == await clean_state(database, system)
