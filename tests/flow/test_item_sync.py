@@ -255,8 +255,12 @@ async def test_a_source_gives_only_tags_of_its_own_system(
     """Whoever names a team at the source must not get what others gave to a group here."""
     source = await new_source(project)
     await sync(project, source, system)
-    foreign = frozenset({"team:board"})
-    monkeypatch.setattr("lightwell.testing.item_source.team_tags", lambda team: foreign)
+
+    def foreign_tags(team: str) -> frozenset[str]:
+        del team
+        return frozenset({"team:board"})
+
+    monkeypatch.setattr("lightwell.testing.item_source.team_tags", foreign_tags)
     with pytest.raises(Invalid, match="team:board"):
         await sync(project, source, system)
     system.teams.clear()
