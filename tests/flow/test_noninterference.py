@@ -27,6 +27,8 @@ from lightwell.domain.errors import Invalid, LightwellError, NotFound
 from lightwell.domain.evidence import Evidence
 from lightwell.domain.exports import ExportConfig, ExportFormat
 from lightwell.domain.graph import ManualEdit, Predicate, ProfileSubject, RelationMention
+from lightwell.domain.item_structure import LinkType
+from lightwell.domain.links import LinkFilter
 from lightwell.ingest import sync as following
 from lightwell.ingest.extract.extraction_prompt import ExtractionSpec
 from lightwell.knowledge_base import KnowledgeBase
@@ -42,6 +44,7 @@ from tests.generation import examples
 
 from .conftest import Project, project_on
 from .extraction_model import Options, names, read_by_model
+from .linked import entity, put_item
 from .notes import Noted, Notes, noted
 from .test_merging import seen as seen_of_the_graph
 
@@ -1136,3 +1139,102 @@ async def near_oil(project: Project, max_exact: int) -> list[str]:
     )
     urls = dict(rows)
     return [urls[hit.chunk_id] for hit in hits]
+
+
+COMPANY = entity("attio:company:1", "Nordwind GmbH", domain="nordwind.example", location="Kiel")
+CUSTOMER = entity("linear:customer:1", "Nordwind", domain="nordwind.example")
+SECRET_CUSTOMER = entity("linear:customer:2", "Nordwind Falcon", domain="falcon.example")
+
+
+async def _link_all(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.links.add(reader, COMPANY.ref, SECRET_CUSTOMER.ref, LinkType.SAME_AS)
+    await store.kb.graph.links.add(reader, SECRET_CUSTOMER.ref, CUSTOMER.ref, LinkType.SAME_AS)
+
+
+async def _decide_secrets(store: Noted, reader: Reader) -> None:
+    """Reject what others see as the same evidence, so that it would be learned."""
+    for each in await store.kb.graph.links.list_links(reader, LinkFilter(status=None)):
+        if "Tern" in each.source.name:
+            await store.kb.graph.links.reject(reader, each.id)
+
+
+async def _ask_for_proposals(store: Noted, reader: Reader) -> None:
+    await store.kb.graph.links.propose(reader)
+
+
+async def _put_linked(store: Noted) -> None:
+    await put_item(store, OWN, "Nordwind GmbH (Kiel, nordwind.example) buys pumps.", COMPANY)
+    await put_item(store, OWN, "Nordwind waits for nordwind.example pumps.", CUSTOMER)
+
+
+async def _put_linked_secrets(store: Noted) -> None:
+    """Tell a hidden class more of the same entities, of others, and of many with the same keys."""
+    phone = {"phone": "+49 431 1234567", "location": "Oslo"}
+    await put_item(store, SECRET, "A secret customer.", SECRET_CUSTOMER)
+    await put_item(
+        store,
+        SECRET,
+        "The whole truth.",
+        entity("attio:deal:9", "Nordwind deal", domain="nordwind.example"),
+        entity(COMPANY.ref, "Falcon Holding", domain="falcon.example", **phone),
+        entity(CUSTOMER.ref, "Falcon", domain="falcon.example", **phone),
+        *(entity(f"linear:customer:1{n}", f"N {n}", domain="nordwind.example") for n in range(60)),
+    )
+    for system in ("attio:company", "linear:customer"):
+        tern = entity(f"{system}:7", "Tern", domain="tern.example", location="Kiel")
+        await put_item(store, SECRET, f"{system} Tern.", tern)
+
+
+async def _links(store: Noted) -> object:
+    """Return all that a reader can observe of links: lists, quotations, what is searched and briefed through them."""
+    reader, links = await store.kb.reader(OWN), store.kb.graph.links
+    listed = await links.list_links(reader, LinkFilter(status=None))
+    listed += await links.list_links(reader, LinkFilter(status=None, about=COMPANY.ref))
+    whole = [await links.get(reader, each.id) for each in listed]
+    found = await store.kb.search("What of Nordwind GmbH?", reader)
+    brief = await briefed(store.project, reader, "Nordwind GmbH")
+    return (
+        [
+            replace(
+                each,
+                source=replace(each.source, sources=()),
+                target=replace(each.target, sources=()),
+                decided_at=None,
+                expires_at=None,
+            )
+            for each in [*listed, *whole]
+        ],
+        [(each.expires_at is None, each.decided_at is None) for each in whole],
+        [_evidence(one) for one in found.evidence],
+        {name: each.hits for name, each in found.metrics.channels.items()},
+        brief,
+    )
+
+
+@pytest.mark.parametrize("how", [_link_all, _decide_secrets, _ask_for_proposals])
+async def test_s2_7_links_feel_nothing_invisible(
+    database: Database, other_database: Database, how: Correction
+) -> None:
+    full, own = await _store_with_one_key(database), await _store_with_one_key(other_database)
+    await _put_linked_secrets(full)
+    for store in (full, own):
+        await _put_linked(store)
+    await how(full, await full.kb.reader(BOTH))
+    assert await _links(full) == await _links(own)
+    for store in (full, own):
+        reader = await store.kb.reader(OWN)
+        (link,) = await store.kb.graph.links.list_links(reader, LinkFilter())
+        await store.kb.graph.links.confirm(reader, link.id)
+    assert await _links(full) == await _links(own)
+
+
+async def test_s2_7_the_view_of_links_would_feel_a_decision_about_the_visible(
+    database: Database,
+) -> None:
+    store = await _store_with_one_key(database)
+    await _put_linked(store)
+    before = await _links(store)
+    reader = await store.kb.reader(OWN)
+    (link,) = await store.kb.graph.links.list_links(reader, LinkFilter())
+    await store.kb.graph.links.confirm(reader, link.id)
+    assert await _links(store) != before

@@ -19,6 +19,7 @@ import pytest_asyncio
 from lightwell.domain.access import Reader
 from lightwell.domain.analytics import FeedbackRequest
 from lightwell.domain.graph import ManualEdit
+from lightwell.domain.item_structure import LinkType
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
@@ -148,6 +149,22 @@ CASES: dict[str, list[Case]] = {
         Case("/v1/graph/proposals"),
         *(Case("/v1/graph/proposals", query={"about": each}) for each in ENTITIES),
     ],
+    "GET /v1/links": [
+        Case("/v1/links"),
+        *(Case("/v1/links", query={"status": each}) for each in ("proposed", "confirmed")),
+        *(Case("/v1/links", query={"about": each}) for each in ENTITIES),
+    ],
+    "GET /v1/links/{link_id}": named("/v1/links/NAME", "{link}", "{hidden_link}"),
+    "POST /v1/links": [
+        Case("/v1/links", {"source": one, "target": other, "type": "same_as"})
+        for one, other in (("Acme Corp", "Project Falcon"), ("Zeta", "Acme Corp"))
+    ],
+    "POST /v1/links/propose": [
+        Case("/v1/links/propose", {"about": each}) for each in ("", "Acme Corp", "Project Falcon")
+    ],
+    "POST /v1/links/{link_id}/confirm": [Case("/v1/links/{hidden_link}/confirm")],
+    "POST /v1/links/{link_id}/reject": [Case("/v1/links/{hidden_link}/reject")],
+    "DELETE /v1/links/{link_id}": [Case("/v1/links/{hidden_link}")],
     "POST /v1/graph/merges": [
         Case("/v1/graph/merges", {"sources": [one], "target": other})
         for one, other in (("Acme Corp", "Project Falcon"), ("Zeta", "Acme Corp"))
@@ -297,7 +314,9 @@ async def own_ids(site: Site) -> dict[str, str]:
     document = await site.kb.document(reader, "file:///shelf/v1.md")
     (chunk,) = await site.kb.chunks(reader, document.url)
     entity = (await site.kb.graph.entity(reader, "Acme Corp")).entity
+    link = await site.kb.graph.links.add(reader, "Acme Corp", "Jane Smith", LinkType.RELATED_TO)
     return {
+        "link": str(link.id),
         "conversation": str(turn.conversation_id),
         "own_query": str(turn.query_id),
         "session": str(session.id),
@@ -311,7 +330,7 @@ async def own_ids(site: Site) -> dict[str, str]:
 
 HIDDEN_IDS = (
     "hidden_document hidden_chunk hidden_entity hidden_conversation hidden_query hidden_session "
-    "hidden_merge hidden_split hidden_job"
+    "hidden_merge hidden_split hidden_job hidden_link"
 ).split()
 
 
@@ -327,8 +346,10 @@ async def hidden_ids(site: Site, both: Reader) -> dict[str, str]:
     job = next(iter(await site.kb.jobs.list(board, document=document.url)))
     await graph.edit(board, "Acme Corp", ManualEdit(description="Owes money."))
     await graph.reject(both, "Nordwind AG", "Project Falcon")
+    link = await graph.links.add(both, "Acme Corp", "Zeta", LinkType.SAME_AS)
     merge = await graph.merge(both, ["Acme Corp"], "Project Falcon")
     return {
+        "hidden_link": str(link.id),
         "hidden_document": str(document.id),
         "hidden_chunk": str(chunk.id),
         "hidden_entity": str(entity.id),

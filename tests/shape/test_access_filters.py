@@ -23,6 +23,8 @@ PROTECTED = (
     "split_passages",
     "entity_edits",
     "relation_edits",
+    "entity_links",
+    "entity_keys",
     "ingestion_jobs",
     "conversations",
     "conversation_turns",
@@ -74,6 +76,8 @@ UNFILTERED = {
     "records/graph/resolution.py:_MOVED_NAMES": "publishing finds which of its documents' mentions it has to move",
     "records/graph/resolution.py:_WITH_PARTS": "a correction finds the entities whose mentions it has to move",
     "records/llm_cache/cache.py:_HOLD_CHUNKS": "ingestion locks the chunks whose replies it keeps",
+    "records/graph/link_proposals.py:_SUBJECTS": "proposing compares what single classes say; a proposal has the classes of its ends",
+    "records/graph/link_proposals.py:_CANDIDATES": "proposing compares what single classes say; a proposal has the classes of its ends",
     "stores/postgres/profiles.py:_CLAIMED": "a worker writes the vectors of profiles that it has claimed",
 }
 """Reads by ingestion and upkeep, none of whose rows goes to a person: `module:CONSTANT` and the reason."""

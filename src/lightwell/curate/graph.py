@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from lightwell.curate import editing, merge_proposals, merging, neighbourhood, splitting
 from lightwell.curate.context import CurationContext
+from lightwell.curate.links import Links
 from lightwell.domain.access import Reader
 from lightwell.domain.descriptions import with_separator
 from lightwell.domain.exports import ExportedRelation
@@ -52,6 +53,11 @@ class Graph:
     @property
     def _database(self) -> Database:
         return self.context.database
+
+    @property
+    def links(self) -> Links:
+        """Links across systems: proposals and decisions."""
+        return Links(context=self.context)
 
     async def entities(
         self, reader: Reader, *, after: str = "", limit: int = 100

@@ -11,6 +11,7 @@ from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.sources import SourceRetention
+from lightwell.ingest.link_proposer import propose_links
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.profile_embedding import ProfileEmbedder, embed_profiles
 from lightwell.ingest.summaries import Summarizer, summarize_long_profiles
@@ -155,6 +156,7 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
         batch_size=context.embedding_batch_size,
     )
     await embed_profiles(describer, project_id, since)
+    await propose_links(context.database, project_id)
     await cache.delete_unused_replies(context.database, project_id)
     await conversations.delete_unsupported_exchanges(context.database, project_id)
 

@@ -26,7 +26,7 @@ from lightwell.domain.errors import ModelFailed, NotFound
 from lightwell.domain.evidence import SUFFICIENT_RELEVANCE, Retrieval
 from lightwell.ports import ChatModel
 from lightwell.records.database import Database
-from lightwell.records.graph import entity_lookup
+from lightwell.records.graph import entity_lookup, entity_passages
 
 READ = 10
 """Passages that are looked at for a name."""
@@ -74,7 +74,8 @@ async def _find_subjects(
     """Return who or what fits the name, and whether the name is theirs exactly or settled by an address."""
     asked, address = namesakes.parse_name_with_address(validate_name(name))
     found = await entity_lookup.match_entities(database, reader, asked)
-    meant = await possible_subjects(database, reader, found.entities, address)
+    distinct = await entity_passages.drop_same(database, reader, found.entities)
+    meant = await possible_subjects(database, reader, distinct, address)
     return meant, found.is_exact or address is not None
 
 

@@ -65,7 +65,9 @@ async def collect_passages(
     database: Database, reader: Reader, entity: Entity, retrieval: Retrieval | None = None
 ) -> Subject:
     """Return what names the entity, with what was found for its name where that says it in a longer one or a title."""
-    called = (entity.name, *await entities.list_aliases(database, reader, entity))
+    same = await entity_passages.list_same(database, reader, entity.id)
+    aliases = await entities.list_aliases(database, reader, entity)
+    called = tuple(dict.fromkeys((entity.name, *aliases, *(each.name for each in same))))
     short = await entity_lookup.find_longer_names(database, reader, entity)
     longer = [each.name for each in short.longer] if short.alone_count else []
     parts = {
@@ -200,6 +202,7 @@ async def ambiguous_names(
 async def _possible_entities(database: Database, reader: Reader, name: str) -> list[Subject]:
     found = await entity_lookup.match_entities(database, reader, name)
     fits = found.entities if found.is_exact else _named_by_part(name, found.entities)
+    fits = await entity_passages.drop_same(database, reader, fits)
     if len(fits) == 1 and not await _may_be_several_people(database, reader, fits[0]):
         return []
     return await possible_subjects(database, reader, fits)

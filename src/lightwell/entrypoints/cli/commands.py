@@ -60,6 +60,10 @@ COMMANDS: Mapping[str, Entry] = {
         "List, show, merge and correct entities and their relations.",
         ("graph_merges", "graph_edits", "graph_splits"),
     ),
+    "links": Entry(
+        "links:links",
+        "List, show, confirm, reject, add and remove links between entities of several systems.",
+    ),
     "export": Entry(
         "export:export",
         "Write the entities and relations that the reader may see to files; optionally passages and vectors.",

@@ -25,8 +25,7 @@ _MENTIONED: LiteralString = """
 _IN_USE: LiteralString = """
 ({mentioned}
  OR NOT {entity}.entity_ref LIKE 'kg:entity:%%'
- OR EXISTS (SELECT FROM entity_edits AS edit WHERE edit.named_as = {entity}.entity_id)
- OR EXISTS (SELECT FROM entity_links AS link WHERE {entity}.entity_id IN (link.from_ref, link.to_ref)))
+ OR EXISTS (SELECT FROM entity_edits AS edit WHERE edit.named_as = {entity}.entity_id))
 """.replace("{mentioned}", _MENTIONED)
 
 _UNHIDE_RELATIONS: LiteralString = """

@@ -40,7 +40,7 @@ WITH spoken AS (
     FROM (
         SELECT chunk_id, sum(often) AS often FROM (
             SELECT chunk_id, frequency AS often FROM document_entity_mentions
-            WHERE entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+            WHERE entity_id = ANY((SELECT with_same(%(entities)s, %(classes)s))::uuid[])
               AND class_id = ANY(%(classes)s)
             UNION ALL
             SELECT chunk_id, 0 FROM unnest(%(also)s::uuid[]) AS also (chunk_id)
@@ -84,7 +84,7 @@ SELECT chunk_id FROM (
     WHERE address.project_id = %(project_id)s AND address.normalized_name LIKE ANY(%(like)s)
       AND EXISTS (SELECT FROM document_entity_mentions AS mention
                   WHERE mention.chunk_id = beside.chunk_id AND mention.class_id = ANY(%(classes)s)
-                    AND mention.entity_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]))
+                    AND mention.entity_id = ANY((SELECT with_same(%(entities)s, %(classes)s))::uuid[]))
 ) AS addressed
 WHERE place <= 2 ORDER BY normalized_name COLLATE "C", place LIMIT %(most)s
 """
@@ -117,25 +117,21 @@ CROSS JOIN LATERAL (
       AND (profile.entity_kind = ANY(%(kinds)s) OR profile.subject_id = ANY(%(also)s))
 ) AS seen
 WHERE mention.chunk_id = ANY(%(chunks)s) AND mention.class_id = ANY(%(classes)s)
-  AND entity.entity_id <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[]) AND seen.name IS NOT NULL
+  AND entity.entity_id <> ALL((SELECT with_same(%(entities)s, %(classes)s))::uuid[]) AND seen.name IS NOT NULL
 GROUP BY entity.entity_id, seen.name, seen.ref
 ORDER BY count(DISTINCT mention.chunk_id) DESC, seen.name COLLATE "C", seen.ref COLLATE "C"
 LIMIT %(most)s
 """
 
 _LINKS = """
-SELECT coalesce(merged.root_id, link.other), link_type, '{}'::text[], max(confidence)::float8 FROM (
-    SELECT to_ref AS other, link_type, confidence FROM entity_links WHERE from_ref = ANY({members}) AND {seen}
-    UNION ALL
-    SELECT from_ref, link_type, confidence FROM entity_links WHERE to_ref = ANY({members}) AND {seen}
-) AS link
-LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.other
-WHERE link.other <> ALL({members})
-GROUP BY 1, link_type
-""".replace(
-    "{seen}",
-    "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
-).replace("{members}", "(SELECT with_merged(%(entities)s, %(classes)s))::uuid[]")
+SELECT coalesce(merged.root_id, link.far_id), link.link_type, '{}'::text[], max(link.confidence)::float8
+FROM confirmed_links({members}, %(classes)s) AS link
+LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.far_id
+WHERE link.far_id <> ALL({members})
+GROUP BY 1, link.link_type
+""".replace("{members}", "(SELECT with_same(%(entities)s, %(classes)s))::uuid[]")
+
+_SAME = "SELECT unnest(with_same(%(entities)s, %(classes)s))"
 
 _RELATIONS = """
 SELECT relation.other, relation.predicate, array_agg(profile.description ORDER BY profile.description COLLATE "C"),
@@ -143,12 +139,12 @@ SELECT relation.other, relation.predicate, array_agg(profile.description ORDER B
 FROM (
     SELECT stated.relation_id, stated.predicate, coalesce(merged.root_id, stated.other) AS other
     FROM (
-        SELECT relation_id, predicate, target_id AS other FROM relations WHERE source_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+        SELECT relation_id, predicate, target_id AS other FROM relations WHERE source_id = ANY((SELECT with_same(%(entities)s, %(classes)s))::uuid[])
         UNION ALL
-        SELECT relation_id, predicate, source_id FROM relations WHERE target_id = ANY((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+        SELECT relation_id, predicate, source_id FROM relations WHERE target_id = ANY((SELECT with_same(%(entities)s, %(classes)s))::uuid[])
     ) AS stated
     LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = stated.other
-    WHERE stated.other <> ALL((SELECT with_merged(%(entities)s, %(classes)s))::uuid[])
+    WHERE stated.other <> ALL((SELECT with_same(%(entities)s, %(classes)s))::uuid[])
 ) AS relation
 JOIN profiles AS profile ON profile.subject_id = relation.relation_id AND profile.class_id = ANY(%(classes)s)
 CROSS JOIN LATERAL (
@@ -214,6 +210,26 @@ async def list_passages(
         for row in rows
         if row[0] in chunks
     )
+
+
+async def list_same(database: Database, reader: Reader, entity: EntityId) -> list[Entity]:
+    """Return the other entities that confirmed links of the type `same_as` make one with this one, by reference."""
+    rows = await database.rows(_SAME, {"entities": [entity], "classes": list(reader.classes)})
+    found = await entities.get_many(database, reader, [EntityId(row[0]) for row in rows])
+    distinct = {each.id: each for each in found.values() if each.id != entity}
+    return sorted(distinct.values(), key=lambda each: each.ref)
+
+
+async def drop_same(database: Database, reader: Reader, found: Sequence[Entity]) -> list[Entity]:
+    """Return the entities without those that are one with an earlier one by confirmed links."""
+    kept: list[Entity] = []
+    taken: set[EntityId] = set()
+    for each in found:
+        if each.id not in taken:
+            kept.append(each)
+            if len(found) > 1:
+                taken |= {same.id for same in await list_same(database, reader, each.id)}
+    return kept
 
 
 async def list_passages_with_address(

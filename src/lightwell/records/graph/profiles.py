@@ -13,7 +13,13 @@ from uuid import UUID
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.sources import SourceIdStrategy
 from lightwell.records.database import Connection
-from lightwell.records.graph import profile_edits, profile_queue, source_limits, summaries
+from lightwell.records.graph import (
+    link_proposals,
+    profile_edits,
+    profile_queue,
+    source_limits,
+    summaries,
+)
 from lightwell.records.locks import PUBLISHING_LOCK
 
 _BATCH_SIZE = 500
@@ -152,7 +158,6 @@ DELETE FROM entities WHERE entity_id = ANY(%(subjects)s) AND hidden_for IS NULL
                     AND (relation.hidden_for IS NOT NULL
                          OR EXISTS (SELECT FROM relation_edits AS edit
                                     WHERE relation.relation_id IN (edit.stated_as, edit.relation_id))))
-  AND NOT EXISTS (SELECT FROM entity_links AS link WHERE entities.entity_id IN (link.from_ref, link.to_ref))
 """
 
 # A name that no mention has any more; the names of an entity that is deleted go with it.
@@ -225,6 +230,8 @@ async def refresh(
             await connection.execute(_DROP_NAMES, without_new_mentions)
         await summaries.mark_long(connection, [(row[0], row[1]) for row in rows])
         await profile_queue.mark_changed(connection, [(row[0], row[1]) for row in rows])
+        named = [(row[0], row[1]) for row in rows if row[2] == "entity"]
+        await link_proposals.mark_changed(connection, project_id, named)
     return len(rows)
 
 

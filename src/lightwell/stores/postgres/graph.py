@@ -71,24 +71,21 @@ RELATIONS_OF = _SOURCED.replace("{subject}", "relation_id").replace(
     "{mentions}", "relation_mentions"
 )
 
+# What is one with the entities by `same_as` comes first, then what links lead to from any of these.
 _LINKED = """
 WITH named AS MATERIALIZED (
-    SELECT with_merged(%(entities)s, %(classes)s) AS members
+    SELECT with_merged(%(entities)s, %(classes)s) AS given, with_same(%(entities)s, %(classes)s) AS members
 )
 SELECT coalesce(merged.root_id, link.other) AS other FROM (
-    SELECT to_ref AS other, confidence FROM entity_links
-    WHERE from_ref = ANY((SELECT members FROM named)::uuid[]) AND {seen}
+    SELECT unnest(members) AS other, 2 AS confidence FROM named
     UNION ALL
-    SELECT from_ref, confidence FROM entity_links
-    WHERE to_ref = ANY((SELECT members FROM named)::uuid[]) AND {seen}
+    SELECT linked.far_id, linked.confidence
+    FROM named CROSS JOIN LATERAL confirmed_links(named.members, %(classes)s) AS linked
 ) AS link
 LEFT JOIN merged_entities_of(%(classes)s) AS merged ON merged.entity_id = link.other
-WHERE link.other <> ALL((SELECT members FROM named)::uuid[])
+WHERE link.other <> ALL((SELECT given FROM named)::uuid[])
 GROUP BY 1 ORDER BY max(confidence) DESC, 1 LIMIT %(limit)s
-""".replace(
-    "{seen}",
-    "class_id = ANY(%(classes)s) AND status = 'confirmed' AND (expires_at IS NULL OR expires_at > now())",
-)
+"""
 
 _NEIGHBOURS = """
 WITH merged AS MATERIALIZED (

@@ -1,0 +1,319 @@
+"""Links as one reader sees them, and people's decisions about them.
+
+A link applies to readers who share with its decider a class of each side, as a merge does. What a reader sees of a pair is
+combined from the rows whose two classes that reader sees: evidence, status, and the decisions that are learned from.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+from uuid import UUID
+
+from lightwell.domain.access import Reader
+from lightwell.domain.ids import EntityId
+from lightwell.domain.item_structure import LinkType
+from lightwell.domain.links import MAX_LEARNED, SYMMETRIC, LinkCursor, LinkId, LinkStatus
+from lightwell.records.database import Database, Row, repeatable
+from lightwell.records.graph import link_proposals
+from lightwell.records.graph.link_proposals import SubjectKey
+from lightwell.records.locks import lock_project
+
+# `about` limits the result, but not the decisions that are learned from. Links that documents state are many: they are
+# listed only for an entity.
+_LIST = """
+WITH merged AS MATERIALIZED (
+    SELECT entity_id, root_id FROM merged_entities_of(%(classes)s)
+), visible AS MATERIALIZED (
+    SELECT coalesce(pair_id, link_id) AS pair_id, from_ref, to_ref, link_type, status, evidence, decided_by, decided_at,
+           expires_at, document_id
+    FROM entity_links
+    WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND to_class_id = ANY(%(classes)s)
+      AND pair_id IS NOT NULL
+    UNION ALL
+    SELECT link_id, from_ref, to_ref, link_type, status, evidence, '', NULL, expires_at, document_id
+    FROM entity_links
+    WHERE project_id = %(project_id)s AND class_id = ANY(%(classes)s) AND pair_id IS NULL
+      AND (from_ref = ANY(%(about)s::uuid[]) OR to_ref = ANY(%(about)s::uuid[]) OR link_id = %(only)s)
+), feature AS (
+    SELECT pair_id, said.name, max(said.points::float8) AS points
+    FROM visible CROSS JOIN LATERAL jsonb_each_text(evidence -> 'points') AS said (name, points)
+    WHERE evidence ? 'points'
+    GROUP BY 1, 2
+), pattern AS MATERIALIZED (
+    SELECT pair_id, sum(points) AS points, string_agg(name, ' ' ORDER BY name COLLATE "C") AS rule,
+           jsonb_object_agg(name, points) AS evidence
+    FROM feature GROUP BY 1
+), latest AS MATERIALIZED (
+    SELECT DISTINCT ON (pair_id) pair_id, from_ref, to_ref, link_type, status, decided_by, decided_at, document_id,
+           evidence ->> 'relation' AS relation
+    FROM visible ORDER BY pair_id, decided_at DESC NULLS LAST, status
+), offered AS MATERIALIZED (
+    SELECT pair_id, max((evidence ->> 'prior')::float8) AS prior,
+           bool_or(expires_at IS NULL OR expires_at > now()) AS is_open,
+           CASE WHEN bool_and(expires_at IS NOT NULL) THEN max(expires_at) END AS expires_at
+    FROM visible WHERE status = 'proposed' GROUP BY 1
+), learned AS MATERIALIZED (
+    SELECT latest.link_type, pattern.rule,
+           greatest(-%(max_learned)s, least(%(max_learned)s,
+               ln((count(*) FILTER (WHERE latest.status = 'confirmed') + 1)::float8
+                  / (count(*) FILTER (WHERE latest.status = 'rejected') + 1)))) AS points
+    FROM latest JOIN pattern USING (pair_id) WHERE latest.decided_at IS NOT NULL GROUP BY 1, 2
+), judged AS (
+    SELECT latest.*, pattern.evidence, pattern.rule, offered.prior, coalesce(learned.points, 0) AS learned,
+           CASE WHEN latest.status = 'proposed' THEN offered.expires_at END AS expires_at,
+           CASE WHEN latest.status = 'proposed' AND NOT offered.is_open THEN 'expired' ELSE latest.status END AS state,
+           CASE latest.status WHEN 'confirmed' THEN 1 WHEN 'rejected' THEN 0
+                ELSE 1 / (1 + exp(-(offered.prior + pattern.points + coalesce(learned.points, 0)))) END AS confidence
+    FROM latest
+    LEFT JOIN pattern USING (pair_id)
+    LEFT JOIN offered USING (pair_id)
+    LEFT JOIN learned ON learned.link_type = latest.link_type AND learned.rule = pattern.rule
+                     AND latest.status = 'proposed'
+), ranked AS (
+    SELECT judged.*, round((judged.confidence * ln(1 + near.chunks + far.chunks))::numeric, 6)::float8 AS usefulness
+    FROM judged
+    CROSS JOIN LATERAL (SELECT sum(mention_count) AS chunks FROM profiles
+                        WHERE subject_id = judged.from_ref AND class_id = ANY(%(classes)s)) AS near
+    CROSS JOIN LATERAL (SELECT sum(mention_count) AS chunks FROM profiles
+                        WHERE subject_id = judged.to_ref AND class_id = ANY(%(classes)s)) AS far
+    WHERE near.chunks IS NOT NULL AND far.chunks IS NOT NULL
+      AND (%(status)s::text IS NULL OR judged.state = %(status)s)
+      AND (%(type)s::text IS NULL OR judged.link_type = %(type)s)
+      AND (%(about)s::uuid[] IS NULL OR judged.from_ref = ANY(%(about)s) OR judged.to_ref = ANY(%(about)s))
+      AND (%(only)s::uuid IS NULL OR judged.pair_id = %(only)s)
+      AND coalesce((SELECT root_id FROM merged WHERE entity_id = judged.from_ref), judged.from_ref)
+          <> coalesce((SELECT root_id FROM merged WHERE entity_id = judged.to_ref), judged.to_ref)
+)
+SELECT ranked.pair_id, from_ref, to_ref, link_type, state, confidence, usefulness, evidence, prior, learned, decided_by,
+       decided_at, ranked.expires_at, relation,
+       (SELECT document.source_url FROM source_documents AS document
+        WHERE document.document_id = ranked.document_id AND document.class_id = ANY(%(classes)s)) AS stated_by
+FROM ranked
+WHERE %(after_usefulness)s::float8 IS NULL OR usefulness < %(after_usefulness)s
+   OR (usefulness = %(after_usefulness)s AND ranked.pair_id > %(after_id)s)
+ORDER BY usefulness DESC, ranked.pair_id LIMIT %(limit)s
+"""
+
+_CLASSES = """
+SELECT subject_id, class_id FROM profiles
+WHERE subject_id = ANY(%(entities)s) AND class_id = ANY(%(classes)s) ORDER BY 1, 2
+"""
+
+_MEMBERS = "SELECT unnest(with_merged(%(entities)s, %(classes)s))"
+
+# Each side is stored in all classes in which the decider knows it. Rows keep the evidence of their own two classes.
+_DECIDE = """
+INSERT INTO entity_links AS link (
+    link_id, project_id, from_ref, to_ref, class_id, to_class_id, pair_id, link_type, directional, confidence, evidence,
+    created_by, status, decided_by, decided_at)
+SELECT gen_random_uuid(), %(project_id)s, %(source)s, %(target)s, near.class_id, far.class_id,
+       link_key(%(project_id)s, %(source)s, %(target)s, %(type)s), %(type)s, %(directional)s, %(confidence)s, '{}', 'user',
+       %(status)s, %(by)s, now()
+FROM profiles AS near CROSS JOIN profiles AS far
+WHERE near.subject_id = %(source)s AND near.class_id = ANY(%(classes)s)
+  AND far.subject_id = %(target)s AND far.class_id = ANY(%(classes)s)
+ORDER BY near.class_id, far.class_id
+ON CONFLICT (pair_id, class_id, to_class_id) WHERE pair_id IS NOT NULL DO UPDATE
+SET status = excluded.status, confidence = excluded.confidence, created_by = excluded.created_by,
+    decided_by = excluded.decided_by, decided_at = excluded.decided_at, expires_at = NULL
+RETURNING pair_id
+"""
+
+_REMOVE = """
+DELETE FROM entity_links
+WHERE project_id = %(project_id)s AND pair_id = %(pair)s AND decided_at IS NOT NULL
+  AND class_id = ANY(%(classes)s) AND to_class_id = ANY(%(classes)s)
+RETURNING from_ref, class_id, to_ref, to_class_id
+"""
+
+_VISIBLE_SUBJECTS = """
+SELECT profile.subject_id, profile.class_id
+FROM profiles AS profile JOIN entities AS entity ON entity.entity_id = profile.subject_id
+WHERE entity.project_id = %(project_id)s AND profile.subject = 'entity' AND profile.class_id = ANY(%(classes)s)
+  AND entity.entity_ref NOT LIKE 'kg:%%'
+  AND (%(about)s::uuid[] IS NULL OR profile.subject_id = ANY(%(about)s))
+"""
+
+_QUOTE = """
+SELECT chunk.chunk_text, document.source_url, document.title
+FROM document_entity_mentions AS mention
+JOIN document_chunks AS chunk USING (chunk_id) JOIN source_documents AS document USING (document_id)
+WHERE mention.entity_id = %(entity)s AND mention.class_id = ANY(%(classes)s) AND chunk.class_id = ANY(%(classes)s)
+  AND NOT document.is_deleted AND position(lower(%(value)s) IN lower(chunk.chunk_text)) > 0
+ORDER BY document.updated_at DESC, document.source_url COLLATE "C", chunk.chunk_index LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkQuery:
+    """Selects links of a reader: by status and type, with one of the entities `about`, or the one with the id `only`."""
+
+    status: LinkStatus | None = None
+    type: LinkType | None = None
+    about: Sequence[EntityId] | None = None
+    only: UUID | None = None
+    after: LinkCursor | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredLink:
+    """A link as its reader's rows combine it; `points` by the name of the evidence."""
+
+    id: LinkId
+    source: EntityId
+    target: EntityId
+    type: LinkType
+    status: LinkStatus
+    confidence: float
+    usefulness: float
+    points: Mapping[str, float]
+    learned: float
+    decided_by: str
+    decided_at: datetime | None
+    expires_at: datetime | None
+    relation: str
+    stated_by: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkPair:
+    """Two entities and the type of a link from the first to the second."""
+
+    source: EntityId
+    target: EntityId
+    type: LinkType
+
+    def ordered(self) -> "LinkPair":
+        """Return the pair as it is stored: that of a symmetric type in the order of the ids."""
+        if self.type in SYMMETRIC and self.source.int > self.target.int:
+            return LinkPair(source=self.target, target=self.source, type=self.type)
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A passage that names a value, with its document."""
+
+    text: str
+    url: str
+    title: str
+
+
+async def list_links(database: Database, reader: Reader, query: LinkQuery) -> list[StoredLink]:
+    """Return the reader's links that the query selects, by descending usefulness, then by id."""
+    rows = await database.rows(
+        _LIST,
+        {
+            "project_id": reader.project_id,
+            "classes": list(reader.classes),
+            "max_learned": MAX_LEARNED,
+            "status": query.status.value if query.status else None,
+            "type": query.type.value if query.type else None,
+            "about": None if query.about is None else list(query.about),
+            "only": query.only,
+            "after_usefulness": query.after.usefulness if query.after else None,
+            "after_id": query.after.id if query.after else None,
+            "limit": query.limit,
+        },
+    )
+    return [_stored_link(row) for row in rows]
+
+
+async def list_members(database: Database, reader: Reader, entity: EntityId) -> list[EntityId]:
+    """Return the entity with those that are merged with it for the reader."""
+    parameters = {"entities": [entity], "classes": list(reader.classes)}
+    return [EntityId(row[0]) for row in await database.rows(_MEMBERS, parameters)]
+
+
+async def list_subject_keys(
+    database: Database, reader: Reader, entities: Sequence[EntityId]
+) -> list[SubjectKey]:
+    """Return each entity with each of the reader's classes that knows it."""
+    parameters = {"entities": list(entities), "classes": list(reader.classes)}
+    return [SubjectKey(row[0], row[1]) for row in await database.rows(_CLASSES, parameters)]
+
+
+async def find_passage(
+    database: Database, reader: Reader, entity: EntityId, value: str
+) -> Passage | None:
+    """Return the reader's latest passage that mentions the entity and contains the value, in any case."""
+    parameters = {"entity": entity, "value": value, "classes": list(reader.classes)}
+    rows = await database.rows(_QUOTE, parameters)
+    return Passage(text=rows[0][0], url=rows[0][1], title=rows[0][2]) if rows else None
+
+
+@repeatable
+async def decide(
+    database: Database, reader: Reader, pair: LinkPair, status: LinkStatus
+) -> LinkId | None:
+    """Store a decision for readers who share a class of each side; None if the reader no longer sees both."""
+    stored = pair.ordered()
+    facts: dict[str, object] = {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "source": stored.source,
+        "target": stored.target,
+        "type": stored.type.value,
+        "directional": stored.type not in SYMMETRIC,
+        "confidence": 1.0 if status is LinkStatus.CONFIRMED else 0.0,
+        "status": status.value,
+        "by": reader.user,
+    }
+    async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
+        made = await (await connection.execute(_DECIDE, facts)).fetchone()
+    return None if made is None else LinkId(made[0])
+
+
+@repeatable
+async def remove_decision(database: Database, reader: Reader, link: LinkId) -> bool:
+    """Delete a decision as far as the reader sees it, and have both ends proposed for anew; return whether there was one."""
+    facts = {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "pair": link,
+    }
+    async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
+        rows = await (await connection.execute(_REMOVE, facts)).fetchall()
+        changed = {end for row in rows for end in ((row[0], row[1]), (row[2], row[3]))}
+        await link_proposals.mark_changed(connection, reader.project_id, sorted(changed))
+    return bool(rows)
+
+
+@repeatable
+async def request_proposals(
+    database: Database, reader: Reader, about: Sequence[EntityId] | None
+) -> None:
+    """Have links proposed anew for these entities, None for all that the reader sees, in the classes that the reader sees."""
+    facts = {
+        "project_id": reader.project_id,
+        "classes": list(reader.classes),
+        "about": None if about is None else list(about),
+    }
+    async with database.transaction() as connection:
+        await lock_project(connection, reader.project_id)
+        rows = await (await connection.execute(_VISIBLE_SUBJECTS, facts)).fetchall()
+        changed = [(row[0], row[1]) for row in rows]
+        await link_proposals.mark_changed(connection, reader.project_id, changed)
+
+
+def _stored_link(row: Row) -> StoredLink:
+    return StoredLink(
+        id=LinkId(row[0]),
+        source=EntityId(row[1]),
+        target=EntityId(row[2]),
+        type=LinkType(row[3]),
+        status=LinkStatus(row[4]),
+        confidence=row[5],
+        usefulness=row[6],
+        points=cast("Mapping[str, float]", row[7] or {}),
+        learned=row[9],
+        decided_by=row[10],
+        decided_at=row[11],
+        expires_at=row[12],
+        relation=row[13] or "",
+        stated_by=row[14],
+    )
