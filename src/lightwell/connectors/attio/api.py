@@ -16,7 +16,7 @@ from lightwell.domain.errors import SourceFailed
 BASE_URL = "https://api.attio.com"
 _ANSWER = TypeAdapter[Json](Json)
 _ROWS = TypeAdapter[list[Json]](list[Json])
-_MAX_RETURNS = 3
+_OVERLAP, _MAX_RETURNS = 10, 100
 
 T = TypeVar("T", bound=Wire)
 
@@ -69,10 +69,10 @@ class AttioApi:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetPosition:
-    """Where a listing by offset goes on: after `offset` rows, the last of which is `last`."""
+    """Where a listing by offset goes on: after `offset` rows, of which the last ones are `seen`."""
 
     offset: int = 0
-    last: str = ""
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,24 +86,29 @@ async def list_by_offset(
 ) -> AsyncIterator[OffsetPage]:
     """Yield the rows after a position, although rows come and go meanwhile.
 
-    Each page begins with the last row of the page before. Where it does not, rows have moved: the listing goes back by a page.
+    Each page begins with the last rows of the page before. Where it has none of them, rows were deleted and others moved up:
+    the listing goes back until it meets one. Raises `SourceFailed` where that happens too often.
     """
-    returns = 0
+    start, returns = max(0, position.offset - len(position.seen)), 0
     while True:
-        overlap = 1 if position.last else 0
-        start = position.offset - overlap
         rows = rows_of(await api.require(path, {**params, "limit": limit, "offset": start}))
-        if overlap and (not rows or row_key(rows[0]) != position.last) and returns < _MAX_RETURNS:
+        met = [place for place, row in enumerate(rows) if row_key(row) in position.seen]
+        if position.seen and not met and start > 0:
             returns += 1
-            position = OffsetPosition(offset=max(0, start - limit))
+            if returns > _MAX_RETURNS:
+                raise SourceFailed(
+                    f"So much of {path} was deleted while it was listed that it was not read in full"
+                )
+            start = max(0, start - limit // 2)
             continue
-        returns = returns if not overlap else 0
-        if not rows:
-            return
-        position = OffsetPosition(offset=start + len(rows), last=row_key(rows[-1]))
-        yield OffsetPage(rows=rows[overlap:], next=position)
+        new = rows[met[-1] + 1 :] if met else rows
+        if new:
+            seen = tuple(row_key(row) for row in rows[-_OVERLAP:])
+            position = OffsetPosition(offset=start + len(rows), seen=seen)
+            yield OffsetPage(rows=new, next=position)
         if len(rows) < limit:
             return
+        start = start + limit - _OVERLAP
 
 
 def rows_of(answer: Json) -> list[Json]:

@@ -17,7 +17,7 @@ class StreamCursor(BaseModel):
     """`listed_at` is when the last complete full listing began, `checked_at` when the last listing of any kind did.
 
     `began_at` is when the listing under way began, "" between listings; it goes on in `container` after the rows created
-    before `at` and `skip` of those created then, or after `offset` rows that end with `last`, or at the vendor's own `page`.
+    before `at` and `skip` of those created then, or after `offset` rows that end with those `seen`, or at the vendor's own `page`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -30,7 +30,7 @@ class StreamCursor(BaseModel):
     at: str = ""
     skip: int = 0
     offset: int = 0
-    last: str = ""
+    seen: tuple[str, ...] = ()
     page: str = ""
 
     def change(self, **changes: object) -> "StreamCursor":

@@ -157,9 +157,9 @@ class AttioSource:
             return
         path, limit = ("/v2/notes", _NOTE_ROWS) if stream == NOTE else ("/v2/tasks", _TASK_ROWS)
         params = {"sort": "created_at:asc"} if stream == TASK else {}
-        position = OffsetPosition(offset=cursor.offset, last=cursor.last)
+        position = OffsetPosition(offset=cursor.offset, seen=cursor.seen)
         async for page in list_by_offset(reader.api, path, limit, position, params):
-            yield page.rows, cursor.change(offset=page.next.offset, last=page.next.last)
+            yield page.rows, cursor.change(offset=page.next.offset, seen=page.next.seen)
 
     async def _meetings(
         self, reader: RowReader, cursor: StreamCursor
