@@ -1,0 +1,70 @@
+"""The example company, Halden Instruments, in the stand-ins for Attio and Chatwoot: what is open with Nordwind Energie."""
+
+from lightwell.testing.attio import FakeAttio
+from lightwell.testing.chatwoot import FakeChatwoot
+
+_GRACE, _YUSUF = "grace@halden.example", "yusuf.demir@halden.example"
+_BOB, _NORA = "bob@halden.example", "nora.lie@halden.example"
+_KATRIN = "katrin.albers@nordwind.example"
+
+
+def fill_attio(attio: FakeAttio) -> None:
+    """Add the customer, its people, the deal that is open, and what sales wrote about it; the forecast is for two people."""
+    grace = attio.add_member("Grace Amundsen", _GRACE, access="admin")
+    yusuf = attio.add_member("Yusuf Demir", _YUSUF)
+    nordwind = attio.add_record(
+        "companies",
+        {"name": "Nordwind Energie GmbH", "domains": "nordwind.example", "account_manager": yusuf},
+    )
+    katrin = attio.add_record(
+        "people",
+        {
+            "name": "Katrin Albers",
+            "email_addresses": _KATRIN,
+            "job_title": "Head of network operations",
+            "company": nordwind,
+        },
+    )
+    deal = attio.add_record(
+        "deals",
+        {
+            "name": "Nordwind southern network",
+            "stage": "Qualified",
+            "value": 310000,
+            "owner": yusuf,
+            "associated_people": katrin,
+            "associated_company": nordwind,
+        },
+    )
+    attio.add_note(
+        deal,
+        "Visit in Lübeck",
+        "Katrin expects the decision on the southern network, 900 manholes, in November 2026.",
+        yusuf,
+    )
+    attio.add_task(deal, "Hold the training day for eight installers in Lübeck.", grace, yusuf)
+    forecast = attio.add_list(
+        "Forecast", "forecast", "deals", {"probability": "text"}, [grace, yusuf]
+    )
+    attio.add_entry(forecast, deal, {"probability": "60 percent"})
+
+
+def fill_chatwoot(chatwoot: FakeChatwoot) -> None:
+    """Add the support inbox with the customer's open conversation, and a private note in it."""
+    bob = chatwoot.add_agent("Bob Okafor", _BOB, role="administrator")
+    nora = chatwoot.add_agent("Nora Lie", _NORA)
+    inbox = chatwoot.add_inbox("Support", [bob, nora])
+    katrin = chatwoot.add_contact("Katrin Albers", _KATRIN)
+    talk = chatwoot.add_conversation(
+        inbox, katrin, assignee=nora, subject="Sensors in the harbour", labels=["nordwind"]
+    )
+    customer, agent = ("contact", katrin), ("user", nora)
+    chatwoot.add_message(
+        talk, "Three sensors in the harbour district report nothing since Monday.", customer
+    )
+    chatwoot.add_message(
+        talk, "We replace the three sensors in the harbour district by 12 June 2026.", agent
+    )
+    chatwoot.add_message(
+        talk, "Do not tell Nordwind which other customer has the fault.", agent, private=True
+    )
