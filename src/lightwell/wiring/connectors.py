@@ -5,9 +5,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from lightwell.connectors.attio import open_attio
-from lightwell.connectors.chatwoot import open_chatwoot
-from lightwell.connectors.linear.opening import open_linear
 from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid
 from lightwell.source_ports import ItemSource
@@ -30,19 +27,28 @@ class OpenPlugIn(Protocol):
 
 @asynccontextmanager
 async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
-    """Open the connector of a source with its secrets; raise `Invalid` where an option or a secret is missing."""
+    """Open the connector of a source with its secrets; raise `Invalid` where an option or a secret is missing.
+
+    A connector is imported here, because no question needs one, and their models take a while to build.
+    """
     secrets = read_source_secrets(source.name)
     webhook_secret = secrets.webhook_secret.get_secret_value() if secrets.webhook_secret else ""
     match source.system:
         case "linear":
+            from lightwell.connectors.linear.opening import open_linear
+
             token = secrets.require_token()
             async with open_linear(source.options, token, webhook_secret) as connector:
                 yield connector
         case "attio":
+            from lightwell.connectors.attio import open_attio
+
             token = secrets.require_token()
             async with open_attio(source.options, token, webhook_secret) as connector:
                 yield connector
         case "chatwoot":
+            from lightwell.connectors.chatwoot import open_chatwoot
+
             token = secrets.require_token()
             async with open_chatwoot(source.options, token, webhook_secret) as connector:
                 yield connector
