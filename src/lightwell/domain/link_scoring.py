@@ -32,6 +32,7 @@ COMPANY_KINDS = frozenset(("company", "customer", "organization"))
 PERSON_KINDS = frozenset(("person", "contact", "user", "member", "agent"))
 PROJECT_KINDS = frozenset(("project", "initiative"))
 _DEAL = "deal"
+_POINTER = "link"
 
 _CLOSE_COMPANY, _CLOSE_PERSON, _CLOSE_TITLE = 88.0, 90.0, 85.0
 """Similarities, from 0 to 100, from which different spellings may be one name."""
@@ -130,8 +131,8 @@ class LinkSubject:
 
     @cached_property
     def url(self) -> str:
-        """The key of its page, "" if it has none."""
-        return url_key(self.attributes.get("url", ""))
+        """The key of its own page, "" if it has none; what only points to a page elsewhere has none."""
+        return "" if self.kind == _POINTER else url_key(self.attributes.get("url", ""))
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
