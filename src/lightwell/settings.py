@@ -27,6 +27,7 @@ from lightwell.domain.sources import SourceIdStrategy
 from lightwell.ownership import reason_to_distrust
 from lightwell.server_settings import ServerSettings
 from lightwell.source_secrets import SECRET_NAME
+from lightwell.store_settings import StoreSettings
 
 _PREFIX = "LIGHTWELL_"
 _OF_OTHERS = re.compile(r"test_.*|.*_?service_(?:host|port.*)|port(?:_\d.*)?", re.DOTALL)
@@ -46,7 +47,7 @@ def _default_data() -> Path:
     return platformdirs.user_data_path("lightwell", appauthor=False)
 
 
-class Settings(ServerSettings):
+class Settings(ServerSettings, StoreSettings):
     """All settings; each has a default that works on a laptop without a key.
 
     Raises `Invalid` for a setting that is not there, naming the nearest one, and for a `.env` that others may change.
@@ -68,10 +69,6 @@ class Settings(ServerSettings):
     database_url: SecretStr | None = Field(
         default=None,
         description="URL of your own PostgreSQL, 16 or newer with pgvector, instead of the embedded one: postgresql://user:password@host/name.",
-    )
-    database_connections: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=10,
-        description="Most connections to PostgreSQL that one process keeps. An export uses one more while it runs.",
     )
     http_host: str = Field(
         default="127.0.0.1",

@@ -18,6 +18,7 @@ LightwellError
 ├── SourceFailed        a source system refused or failed
 ├── StoreFailed         a database refused or failed
 │   ├── StoreConflict   PostgreSQL rolled the transaction back in favour of another; a retry may succeed
+│   ├── IndexFailed     a store that holds copies for searching, such as Milvus, refused or failed
 │   └── ServerFailed    the embedded PostgreSQL did not start or stop
 └── LeaseLost           another worker holds the job's lease now; this worker must write nothing for the job
 """
@@ -129,6 +130,10 @@ class StoreFailed(LightwellError):
 
 class StoreConflict(StoreFailed):
     code = "store_conflict"
+
+
+class IndexFailed(StoreFailed):
+    code = "index_failed"
 
 
 class ServerFailed(StoreFailed):

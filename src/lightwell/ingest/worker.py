@@ -13,6 +13,7 @@ from math import ceil
 
 from lightwell.domain.errors import (
     BudgetSpent,
+    IndexFailed,
     LeaseLost,
     ModelFailed,
     ParserFailed,
@@ -183,7 +184,7 @@ async def _ingest_batch(
         async with heartbeat(context):
             for part in _split_by_attempts(batch):
                 await _ingest_part(context, part, on_outcome)
-    except (asyncio.CancelledError, ModelFailed, ParserFailed):
+    except (asyncio.CancelledError, IndexFailed, ModelFailed, ParserFailed):
         await _release_without_attempt(context)
         raise
     except (LeaseLost, StoreConflict) as error:

@@ -31,10 +31,17 @@ async def get_or_create_active(
     database: Database, project_id: ProjectId, model: str, dimension: int
 ) -> Space:
     """Return the project's active space; a project without one gets one with this model and dimension."""
-    key = {"project_id": project_id, "model": model, "dimension": dimension}
-    rows = await database.rows(_ACTIVE, key)
-    if not rows:
+    found = await find_active(database, project_id)
+    if found is None:
+        key = {"project_id": project_id, "model": model, "dimension": dimension}
         await database.execute(_FIRST, key)
-        rows = await database.rows(_ACTIVE, key)
-    space_id, its_model, its_dimension = rows[0]
-    return Space(id=SpaceId(space_id), model=its_model, dimension=its_dimension)
+        found = await find_active(database, project_id)
+    assert found is not None  # noqa: S101 - the statement above has just written it, or another process has
+    return found
+
+
+async def find_active(database: Database, project_id: ProjectId) -> Space | None:
+    """Return the project's active space, None where nothing was embedded yet."""
+    for space_id, model, dimension in await database.rows(_ACTIVE, {"project_id": project_id}):
+        return Space(id=SpaceId(space_id), model=model, dimension=dimension)
+    return None

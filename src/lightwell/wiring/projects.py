@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from lightwell.answer.context import Budget
 from lightwell.answer.pipeline import AnswerGenerator
@@ -14,7 +15,7 @@ from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import CrossEncoder, Embedder, Reranker
+from lightwell.ports import CrossEncoder, Embedder, Reranker, VectorIndex
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import Space
@@ -36,6 +37,10 @@ from lightwell.wiring.models import (
     summarizer,
 )
 from lightwell.wiring.resources import Resources
+from lightwell.wiring.stores import open_milvus, vector_index
+
+if TYPE_CHECKING:
+    from lightwell.stores.milvus.vectors import MilvusServer
 
 
 async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
@@ -55,7 +60,12 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
     summaries = summarizer(settings, models) if models else None
     context = replace(
         await rule_ingest_context(
-            database, project_id, resources.embedder, resources.parser, settings.lease_seconds
+            database,
+            project_id,
+            resources.embedder,
+            resources.parser,
+            settings.lease_seconds,
+            vector_index(database, project_id, resources.milvus),
         ),
         open_source=open_connector,
         embedding_batch_size=settings.embedding_batch_size,
@@ -110,10 +120,14 @@ async def rule_ingest_context(
     embedder: Embedder,
     parser: Parser,
     lease_seconds: float = 30.0,
+    vectors: VectorIndex | None = None,
 ) -> IngestContext:
-    """Return the ingestion context of a project that extracts by rules; its tables of vectors exist from then on."""
+    """Return the ingestion context of a project that extracts by rules; its places for vectors exist from then on.
+
+    `vectors` is PostgreSQL by default.
+    """
     space = await _active_space(database, project_id, embedder)
-    vectors, profiles = PostgresVectors(database), PostgresProfiles(database)
+    vectors, profiles = vectors or PostgresVectors(database), PostgresProfiles(database)
     await vectors.prepare(space.id, space.dimension)
     await profiles.prepare(space.id, space.dimension)
     return IngestContext(
@@ -162,7 +176,8 @@ async def delete_project(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         conninfo = await stack.enter_async_context(database_server(settings))
         database = await stack.enter_async_context(connect(conninfo))
-        await _delete(database, settings.tenant, settings.project)
+        milvus = await open_milvus(settings, stack)
+        await _delete(database, milvus, settings.tenant, settings.project)
 
 
 async def delete_project_of(resources: Resources, name: str) -> None:
@@ -171,13 +186,17 @@ async def delete_project_of(resources: Resources, name: str) -> None:
     Nothing of it is left: documents, graph, cached replies of models, corrections, conversations, questions, API keys,
     people. It takes no reader, since it is for whoever runs the server.
     """
-    await _delete(resources.database, resources.settings.tenant, name)
+    await _delete(resources.database, resources.milvus, resources.settings.tenant, name)
 
 
-async def _delete(database: Database, tenant: str, name: str) -> None:
+async def _delete(
+    database: Database, milvus: "MilvusServer | None", tenant: str, name: str
+) -> None:
+    project_id = await projects.find(database, tenant, name)
     for space in await projects.delete(database, tenant, name):
         await PostgresVectors(database).drop(space)
         await PostgresProfiles(database).drop(space)
+        await vector_index(database, project_id, milvus).drop(space)
 
 
 async def _active_space(database: Database, project_id: ProjectId, embedder: Embedder) -> Space:

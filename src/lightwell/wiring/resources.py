@@ -20,9 +20,11 @@ from lightwell.wiring.models import (
     open_reranker,
     with_sentence_cache,
 )
+from lightwell.wiring.stores import open_milvus
 
 if TYPE_CHECKING:
     from lightwell.models.endpoint import Connection
+    from lightwell.stores.milvus.vectors import MilvusServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ class Resources:
     """The connections, models, limiters and parser processes that all projects of a process share.
 
     `embedder` embeds documents and questions, `sentence_embedder` the sentences of passages. `chat` is the connection to
-    the endpoint of chat models, `answer_model` the model that writes answers. `meter` counts what models
+    the endpoint of chat models, `answer_model` the model that writes answers. `milvus` searches vectors, None where PostgreSQL does. `meter` counts what models
     cost, over all projects.
     """
 
@@ -44,6 +46,7 @@ class Resources:
     cross_encoder: CrossEncoder | None
     parser: Parser
     meter: Meter
+    milvus: "MilvusServer | None" = None
 
 
 @asynccontextmanager
@@ -79,6 +82,7 @@ async def open_resources(
             cross_encoder=open_cross_encoder(chosen),
             parser=stack.enter_context(closing(Parser(_parser_limits(chosen)))),
             meter=counted,
+            milvus=await open_milvus(chosen, stack),
         )
 
 

@@ -125,6 +125,10 @@ COMMANDS: Mapping[str, Entry] = {
         "backup:migrate",
         "Apply the migrations that the store lacks; any command that opens the store does so, too.",
     ),
+    "move": Entry(
+        "move:move",
+        "Copy the project's vectors into another store, without a model; then set LIGHTWELL_VECTOR_STORE and restart.",
+    ),
     "project": Entry("project:project", "Delete a whole project."),
 }
 """In the order in which people need them; `--help` lists them in this order."""

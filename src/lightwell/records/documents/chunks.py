@@ -116,6 +116,15 @@ async def stage(
     )
 
 
+_PUBLISHED_IDS = """
+SELECT chunk.chunk_id, chunk.class_id
+FROM document_chunks AS chunk JOIN source_documents AS document USING (document_id)
+WHERE document.project_id = %(project_id)s AND chunk.class_id <> 0
+  AND (%(after)s::uuid IS NULL OR chunk.chunk_id > %(after)s)
+ORDER BY chunk.chunk_id LIMIT %(limit)s
+"""
+
+
 async def list_staged(database: Database, documents: Sequence[DocumentId]) -> list[StagedChunk]:
     """Return the staged chunks of these documents, by document and index."""
     return [_staged(row) for row in await database.rows(_STAGED, {"documents": list(documents)})]
@@ -164,6 +173,14 @@ async def stage_vectors(
         halves = [HalfVector(vector) for vector in vectors.values()]
         parameters = {"space": space, "chunks": list(vectors), "vectors": halves}
         await connection.execute(_STAGE_VECTORS, parameters)
+
+
+async def list_published_ids(
+    database: Database, project_id: ProjectId, *, after: ChunkId | None, limit: int
+) -> list[tuple[ChunkId, ClassId]]:
+    """Return up to `limit` published chunks of the project with their classes, by id, those after the id `after`."""
+    keys = {"project_id": project_id, "after": after, "limit": limit}
+    return [(ChunkId(row[0]), ClassId(row[1])) for row in await database.rows(_PUBLISHED_IDS, keys)]
 
 
 async def list_published_vectors(

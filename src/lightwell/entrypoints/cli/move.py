@@ -1,0 +1,43 @@
+"""`move`: a project's vectors into another store."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from lightwell.entrypoints.cli.console import errors_console
+from lightwell.entrypoints.cli.errors import Exit
+from lightwell.entrypoints.cli.execution import Report
+from lightwell.entrypoints.cli.groups import command, single_command
+from lightwell.entrypoints.cli.store import settings_of_store
+
+move = single_command()
+
+
+@command(move, "move", "lightwell move milvus", "lightwell move postgres --project handbook")
+async def move_to(
+    store: Annotated[
+        str, typer.Argument(metavar="STORE", help="Where to copy them: milvus or postgres.")
+    ],
+) -> Report:
+    """Copy the project's vectors into another store, without a model; then set LIGHTWELL_VECTOR_STORE and restart.
+
+    Nothing is removed where they are now. It can be repeated. The exit code is 1 if some vectors were not found.
+    """
+    from lightwell.wiring.vector_moves import move_vectors
+
+    console = errors_console()
+    with console.status("Copying vectors") as shown:
+        copied, missing = await move_vectors(
+            settings_of_store(),
+            store,
+            lambda count: shown.update(f"Copying vectors: {count:,}"),
+        )
+    text = f"Copied the vectors of {copied:,} passages to {store}."
+    if missing:
+        text += f" {missing:,} passages have none where they were read from."
+    return Report(
+        document={"store": store, "copied": copied, "missing": missing},
+        text=Text(text),
+        code=Exit.INCOMPLETE if missing else Exit.FINE,
+    )

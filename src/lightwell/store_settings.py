@@ -1,0 +1,30 @@
+"""The settings of the stores for vectors and graph, as fields of `Settings`, which reads them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings
+
+
+class StoreSettings(BaseSettings):
+    """Where vectors are kept and searched. PostgreSQL is the system of record in any case."""
+
+    database_connections: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=10,
+        description="Most connections to PostgreSQL that one process keeps. An export uses one more while it runs.",
+    )
+    vector_store: Literal["postgres", "milvus"] = Field(
+        default="postgres",
+        description="Where vectors of passages are searched: `postgres` (pgvector), or `milvus`, a server of its own (docs/stores.md).",
+    )
+    milvus_url: str = Field(
+        default="http://127.0.0.1:19530", description="Address of the Milvus server."
+    )
+    milvus_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Token of the Milvus server, `user:password` or an API key. Without it, none is sent.",
+    )
+    milvus_timeout_seconds: Annotated[float, Field(ge=1, le=600)] = Field(
+        default=30.0,
+        description="How long one call of Milvus may take, in seconds. After a restart its first answer takes some time.",
+    )

@@ -1,0 +1,41 @@
+"""Which stores keep vectors."""
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from lightwell.domain.errors import Invalid
+from lightwell.domain.ids import ProjectId
+from lightwell.ports import VectorIndex
+from lightwell.records.database import Database
+from lightwell.settings import Settings
+from lightwell.stores.postgres.vectors import PostgresVectors
+
+if TYPE_CHECKING:
+    from lightwell.stores.milvus.vectors import MilvusServer
+
+_NEED_EXTRA = "LIGHTWELL_VECTOR_STORE=milvus needs packages that are not installed: pip install 'lightwell[milvus]'"
+
+
+async def open_milvus(settings: Settings, stack: AsyncExitStack) -> "MilvusServer | None":
+    """Return a connection to the Milvus server if the settings choose it; raise `Invalid` without the extra."""
+    if settings.vector_store != "milvus":
+        return None
+    try:
+        from lightwell.stores.milvus.vectors import connect
+    except ImportError:
+        raise Invalid(_NEED_EXTRA) from None
+    token = settings.milvus_token.get_secret_value()
+    return await stack.enter_async_context(
+        connect(settings.milvus_url, token, settings.milvus_timeout_seconds)
+    )
+
+
+def vector_index(
+    database: Database, project_id: ProjectId, milvus: "MilvusServer | None"
+) -> VectorIndex:
+    """Return the index of a project's vectors: in Milvus where a server is given, else in PostgreSQL."""
+    if milvus is None:
+        return PostgresVectors(database)
+    from lightwell.stores.milvus.vectors import MilvusVectors
+
+    return MilvusVectors(database=database, server=milvus, project_id=project_id)

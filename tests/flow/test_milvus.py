@@ -1,0 +1,129 @@
+"""Lightwell on PostgreSQL and a real Milvus: ingestion, questions, access, deletion, failures, and the copy from one store to the other."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import TypeVar
+
+import pytest
+import pytest_asyncio
+from pydantic import SecretStr
+
+from lightwell import KnowledgeBase, open_knowledge_base
+from lightwell.domain.documents import DocumentState
+from lightwell.domain.errors import IndexFailed, Invalid
+from lightwell.settings import Settings
+from lightwell.testing.sources import InMemorySource, make_document
+from lightwell.wiring.vector_moves import move_vectors
+from tests.conftest import Databases
+from tests.milvus_server import server_process, use_milvus
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+T = TypeVar("T")
+
+US, THEM = ["team:us"], ["team:them"]
+OURS = make_document("a.md", "The Tarn 4 weighs 12 kilograms and was built in Bergen.", US)
+THEIRS = make_document("b.md", "The Tarn 4 costs 9,000 crowns, which nobody else may know.", THEM)
+WEIGHT, PRICE = "How much does the Tarn 4 weigh?", "What does the Tarn 4 cost?"
+
+
+@pytest.fixture(scope="module")
+def milvus_url() -> Iterator[str]:
+    with use_milvus() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def on_milvus(milvus_url: str, databases: Databases) -> Iterator[Settings]:
+    with databases.lent() as url:
+        yield Settings(
+            database_url=SecretStr(url),
+            vector_store="milvus",
+            milvus_url=milvus_url,
+            milvus_timeout_seconds=120,
+        )
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def kb(on_milvus: Settings) -> AsyncIterator[KnowledgeBase]:
+    async with open_knowledge_base(on_milvus) as opened:
+        await opened.ingest(InMemorySource(documents=(OURS, THEIRS)))
+        yield opened
+
+
+async def dense_hits(kb: KnowledgeBase, question: str, tags: list[str]) -> list[str]:
+    found = await kb.search(question, await kb.reader(tags))
+    return [each.chunk.url for each in found.evidence]
+
+
+async def until_served(operation: Callable[[], Awaitable[T]]) -> T:
+    """Return the result of an operation, which is repeated while Milvus cannot be reached, and then says so."""
+    while True:
+        try:
+            return await operation()
+        except IndexFailed as error:
+            if "Milvus at" not in str(error):
+                raise
+            await asyncio.sleep(0.2)
+
+
+async def test_questions_are_answered_from_what_the_reader_sees(kb: KnowledgeBase) -> None:
+    ours, theirs = await kb.reader(US), await kb.reader(THEM)
+    assert "12 kilograms" in (await kb.ask(WEIGHT, ours)).text
+    assert "9,000 crowns" in (await kb.ask(PRICE, theirs)).text
+    assert "crowns" not in (await kb.ask(PRICE, ours)).text
+    assert await dense_hits(kb, PRICE, US) == [OURS.url]
+
+
+async def test_what_is_retagged_or_deleted_is_found_no_more(kb: KnowledgeBase) -> None:
+    moved = make_document("c.md", "The Fjell radio sends every 30 minutes.", US)
+    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, moved)))
+    asked = "How often does the Fjell radio send?"
+    assert moved.url in await dense_hits(kb, asked, US)
+    again = make_document("c.md", "The Fjell radio sends every 30 minutes.", THEM)
+    await kb.ingest(InMemorySource(documents=(OURS, THEIRS, again)))
+    assert moved.url not in await dense_hits(kb, asked, US)
+    assert moved.url in await dense_hits(kb, asked, THEM)
+    await kb.delete(await kb.reader(THEM), [moved.url])
+    assert moved.url not in await dense_hits(kb, asked, THEM)
+
+
+async def test_s3_11_an_ingestion_that_meets_a_killed_server_loses_nothing(
+    kb: KnowledgeBase,
+) -> None:
+    late = make_document("d.md", "The Osprey buoy floats for 400 days.", US)
+    await kb.enqueue(InMemorySource(documents=(OURS, THEIRS, late)))
+    os.kill(server_process(), signal.SIGKILL)
+    await until_served(kb.finish_jobs)
+    reader = await kb.reader(US)
+    assert (await kb.document(reader, late.url)).state is DocumentState.ACTIVE
+    answer = await until_served(
+        lambda: kb.ask("For how many days does the Osprey buoy float?", reader)
+    )
+    assert "400 days" in answer.text
+
+
+async def test_vectors_move_to_postgres_and_back_without_a_model(
+    kb: KnowledgeBase, on_milvus: Settings
+) -> None:
+    counts: list[int] = []
+    copied, missing = await move_vectors(on_milvus, "postgres", counts.append)
+    assert (copied, missing) == (counts[-1], 0)
+    there = on_milvus.model_copy(update={"vector_store": "postgres"})
+    async with open_knowledge_base(there) as other:
+        assert await dense_hits(other, WEIGHT, US) == await dense_hits(kb, WEIGHT, US)
+    assert await move_vectors(on_milvus, "milvus", counts.append) == (copied, 0)
+    with pytest.raises(Invalid, match="postgres and milvus"):
+        await move_vectors(on_milvus, "qdrant", counts.append)
+
+
+async def test_a_server_that_is_not_there_is_named_with_its_setting(databases: Databases) -> None:
+    with databases.lent() as url:
+        settings = Settings(
+            database_url=SecretStr(url), vector_store="milvus", milvus_url="http://127.0.0.1:1"
+        )
+        with pytest.raises(IndexFailed, match=r"127\.0\.0\.1:1 .*LIGHTWELL_MILVUS_URL"):
+            async with open_knowledge_base(settings):
+                pass
