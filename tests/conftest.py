@@ -17,6 +17,7 @@ from psycopg import conninfo, sql
 from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 from tests import generation
+from tests.neo4j_server.server import Neo4jServer, shared_server
 from tests.parsers import lending
 
 # Without compiled files each worker, command and parser compiles all that it imports: seconds of the processor each.
@@ -65,6 +66,13 @@ def server() -> Iterator[str]:
                 )
             connection.execute("SELECT pg_reload_conf()")
         yield uri
+
+
+@pytest.fixture(scope="session")
+def neo4j_server() -> Iterator[Neo4jServer]:
+    """The Neo4j server that all workers share; each project's copy has an id of its own in it."""
+    with shared_server() as shared:
+        yield shared
 
 
 @pytest.fixture(scope="session")

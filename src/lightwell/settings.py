@@ -372,9 +372,8 @@ def _setting_name(name: str) -> str:
 
 
 def _refuse_unknown(names: Iterable[str], where: str, told: Callable[[str], str]) -> None:
-    known = Settings.model_fields
     for name in names:
-        if name in known or name.startswith("_"):
+        if name in (known := Settings.model_fields) or name.startswith("_"):
             continue
         near = get_close_matches(name.lower().removeprefix(_PREFIX.lower()), known, n=1, cutoff=0.5)
         guess = f"; do you mean {told(near[0])}?" if near else ""

@@ -28,3 +28,19 @@ class StoreSettings(BaseSettings):
         default=30.0,
         description="How long one call of Milvus may take, in seconds. After a restart its first answer takes some time.",
     )
+    graph_store: Literal["postgres", "neo4j"] = Field(
+        default="postgres",
+        description="Where questions search the graph: `postgres` (the tables of record), or a copy in `neo4j` that workers keep up to date.",
+    )
+    neo4j_url: str = Field(
+        default="bolt://127.0.0.1:7687",
+        description="URL of the Neo4j server, 5.26 or newer: bolt:// for one server, neo4j:// for a cluster, neo4j+s:// with TLS.",
+    )
+    neo4j_user: str = Field(default="neo4j", description="The user who signs in to Neo4j.")
+    neo4j_password: SecretStr | None = Field(
+        default=None, description="The password of that user. Whoever has it reads the whole graph."
+    )
+    graph_timeout_seconds: Annotated[float, Field(gt=0, le=60)] = Field(
+        default=5.0,
+        description="Longest time, in seconds, that one search waits for the graph store. After that the answer comes without the graph, and has a note.",
+    )

@@ -1,12 +1,14 @@
 """A project on a fresh database, with the free embedder and extractor."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from lightwell.answer.pipeline import AnswerGenerator
+from lightwell.graph_ports import GraphStore
 from lightwell.ingest.context import IngestContext
+from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.ports import Vectors
 from lightwell.records import access_classes
@@ -49,10 +51,16 @@ class Project:
     embedder: CountingEmbedder
 
 
-async def project_on(database: Database, name: str = "project") -> Project:
+async def project_on(
+    database: Database, name: str = "project", graph_store: GraphStore | None = None
+) -> Project:
+    """Return a project on this database; with `graph_store`, questions read the graph's copy there."""
     embedder = CountingEmbedder()
     project_id = await access_classes.get_or_create_project(database, "tenant", name)
     context = await rule_ingest_context(database, project_id, embedder, lent_parsers()())
+    if graph_store is not None:
+        copy = GraphCopy(database=database, project_id=project_id, store=graph_store)
+        context = replace(context, graph_copy=copy)
     answers = AnswerGenerator(model=None)
     kb = KnowledgeBase(context, make_retriever(context), answers)
     return Project(kb=kb, context=context, database=database, embedder=embedder)

@@ -108,7 +108,7 @@ def test_every_setting_is_in_the_example_environment(field: str) -> None:
 def test_no_setting_is_named_that_is_not_there() -> None:
     names = {f"LIGHTWELL_{field.upper()}" for field in FIELDS}
     for text in (SETTINGS, EXAMPLE, CLI):
-        named = set(re.findall(r"LIGHTWELL_[A-Z_]*[A-Z]", text))
+        named = set(re.findall(r"LIGHTWELL_[A-Z0-9_]*[A-Z]", text))
         assert {each for each in named if not each.startswith("LIGHTWELL_SOURCE")} <= names
 
 

@@ -1,5 +1,7 @@
-"""What the graph in PostgreSQL says of relations and links, to those who may see it."""
+"""What the graph says of relations and links, to those who may see it: in PostgreSQL, and in a copy in each graph store."""
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -8,9 +10,13 @@ import pytest
 
 from lightwell.domain.access import Reader
 from lightwell.domain.ids import ChunkId, ClassId, EntityId, ProjectId, RelationId, new_id
+from lightwell.ingest.graph_copy import GraphCopy
+from lightwell.ports import GraphIndex
 from lightwell.records import access_classes
 from lightwell.records.database import Database
+from lightwell.stores.copied_graph import CopiedGraph
 from lightwell.stores.postgres.graph import PostgresGraph
+from tests.graph_stores import STORES, open_store
 
 A, B = frozenset({"team:a"}), frozenset({"team:b"})
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
@@ -23,7 +29,8 @@ class Store:
 
     database: Database
     project_id: ProjectId
-    graph: PostgresGraph
+    graph: GraphIndex
+    copy: GraphCopy | None
     classes: dict[frozenset[str], ClassId]
 
     async def reader(self, tags: frozenset[str]) -> Reader:
@@ -96,6 +103,7 @@ class Store:
                 " VALUES (%(relation)s, %(relation)s, %(id)s, %(class)s, 1, 1)",
                 {**facts, "relation": relation},
             )
+        await self.apply_changes()
         return ChunkId(chunk)
 
     async def mention(self, entity: EntityId, chunk: ChunkId, *, named_as: EntityId) -> None:
@@ -104,22 +112,35 @@ class Store:
             " mention_type, confidence) VALUES (%(entity)s, %(named_as)s, %(chunk)s, %(class)s, '', '', 'explicit', 1)",
             {"entity": entity, "named_as": named_as, "chunk": chunk, "class": self.classes[A]},
         )
+        await self.apply_changes()
+
+    async def apply_changes(self) -> None:
+        if self.copy is not None:
+            assert await self.copy.update()
 
 
-@pytest.fixture
-async def store(database: Database) -> Store:
+@pytest.fixture(params=STORES)
+async def store(database: Database, request: pytest.FixtureRequest) -> AsyncIterator[Store]:
     project_id = await access_classes.get_or_create_project(database, "tenant", "project")
     async with database.transaction() as connection:
         classes = {
             tags: await access_classes.get_or_create_class(connection, project_id, tags)
             for tags in (A, B)
         }
-    return Store(
-        database=database,
-        project_id=project_id,
-        graph=PostgresGraph(database),
-        classes=classes,
-    )
+    async with AsyncExitStack() as stack:
+        copied = await open_store(request, stack)
+        copy = None
+        if copied:
+            copy = GraphCopy(database=database, project_id=project_id, store=copied)
+        opened = Store(
+            database=database,
+            project_id=project_id,
+            graph=CopiedGraph(database, copied) if copied else PostgresGraph(database),
+            copy=copy,
+            classes=classes,
+        )
+        await opened.apply_changes()
+        yield opened
 
 
 async def test_chunks_that_state_a_relation_come_once_and_the_first_first(store: Store) -> None:

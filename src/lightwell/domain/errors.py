@@ -17,6 +17,7 @@ LightwellError
 │   └── BudgetSpent     the next call would exceed the token budget
 ├── SourceFailed        a source system refused or failed
 ├── StoreFailed         a database refused or failed
+│   ├── GraphFailed     a graph store beside PostgreSQL refused, failed, or has no current copy
 │   ├── StoreConflict   PostgreSQL rolled the transaction back in favour of another; a retry may succeed
 │   ├── IndexFailed     a store that holds copies for searching, such as Milvus, refused or failed
 │   └── ServerFailed    the embedded PostgreSQL did not start or stop
@@ -126,6 +127,10 @@ class SourceFailed(LightwellError):
 
 class StoreFailed(LightwellError):
     code = "store_failed"
+
+
+class GraphFailed(StoreFailed):
+    code = "graph_failed"
 
 
 class StoreConflict(StoreFailed):

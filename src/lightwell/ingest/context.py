@@ -11,6 +11,7 @@ from lightwell.domain.business_systems import Source
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.domain.sources import SourceRetention
+from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.link_proposer import propose_links
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.profile_embedding import ProfileEmbedder, embed_profiles
@@ -60,7 +61,7 @@ class IngestContext:
     parse and embed at a time, so that the others can wait for the chat model meanwhile. `embedding_batch_size` is the
     number of texts per embedder call. `refresh_batch_size` is the number of entities and relations per refresh
     transaction. `refresh_queue` combines the refreshes that concurrent batches ask for. `sources` says how entities
-    list their source chunks. `open_source` opens the connector of a business system. Ingestion calls `progress` after each step within a document.
+    list their source chunks. `graph_copy` is the copy of the graph in another store, if there is one. `open_source` opens the connector of a business system. Ingestion calls `progress` after each step within a document.
     """
 
     project_id: ProjectId
@@ -72,6 +73,7 @@ class IngestContext:
     extractor: Extractor
     worker: Worker
     parser: Parser
+    graph_copy: GraphCopy | None = None
     summarizer: Summarizer | None = None
     only: tuple[DocumentId, ...] | None = None
     max_batches: int = 1
@@ -114,6 +116,13 @@ async def sync_index(context: IngestContext) -> None:
             await context.vectors.reclassify(context.space.id, moved, class_id)
         await staging.delete_index_changes(context.database, changes)
     await context.vectors.build(context.space.id)
+    await update_graph_copy(context)
+
+
+async def update_graph_copy(context: IngestContext) -> None:
+    """Let the graph store, if it is not PostgreSQL, apply recorded changes; where it is down, they wait."""
+    if context.graph_copy is not None:
+        await context.graph_copy.update()
 
 
 async def refresh(context: IngestContext) -> None:
@@ -159,6 +168,7 @@ async def finish_derived(context: IngestContext, since: datetime | None = None) 
     await propose_links(context.database, project_id)
     await cache.delete_unused_replies(context.database, project_id)
     await conversations.delete_unsupported_exchanges(context.database, project_id)
+    await update_graph_copy(context)
 
 
 async def apply_pending_changes(context: IngestContext) -> None:

@@ -2,6 +2,7 @@
 
 from psycopg import AsyncConnection
 
+from lightwell.domain.graph_copies import CopyLag
 from lightwell.domain.health import Check
 from lightwell.records.database import (
     MIN_SERVER_VERSION,
@@ -9,13 +10,14 @@ from lightwell.records.database import (
     validate_conninfo,
 )
 from lightwell.records.errors import translate_errors
+from lightwell.records.graph import copies
 
 _CTYPE = "SELECT datctype FROM pg_database WHERE datname = current_database()"
 _EXTENSION = "SELECT default_version FROM pg_available_extensions WHERE name = 'vector'"
 
 
 async def examine_database(conninfo: str) -> list[Check]:
-    """Return the checks of version, pgvector, text encoding and migrations; raise `StoreFailed` if the server
+    """Return the checks of version, pgvector, text encoding, migrations and copies of graphs; raise `StoreFailed` if the server
     does not answer.
     """
     with translate_errors():
@@ -25,6 +27,7 @@ async def examine_database(conninfo: str) -> list[Check]:
             version = connection.info.server_version
             vector = await (await connection.execute(_EXTENSION)).fetchone()
             ctype_row = await (await connection.execute(_CTYPE)).fetchone()
+            lags = await copies.list_lags_on(connection)
     pending = await list_pending_migrations(conninfo)
     ctype = "" if ctype_row is None else str(ctype_row[0])
     return [
@@ -54,7 +57,19 @@ async def examine_database(conninfo: str) -> list[Check]:
             else "up to date",
             fix="",
         ),
+        *(_copy_check(lag) for lag in lags),
     ]
+
+
+def _copy_check(lag: CopyLag) -> Check:
+    state = "complete" if lag.is_filled else "being filled"
+    behind = f", {lag.changes} chunks behind for {lag.seconds:.0f} s" if lag.changes else ""
+    return _check(
+        f"graph of {lag.project} in {lag.store}",
+        lag.is_filled and lag.seconds < copies.MAX_LAG_SECONDS,
+        state + behind,
+        "Let `lightwell worker` or `lightwell serve` run with LIGHTWELL_GRAPH_STORE set, and see that the graph store answers",
+    )
 
 
 def _check(name: str, ok: bool, detail: str, fix: str) -> Check:  # noqa: FBT001 - a verdict, not an option

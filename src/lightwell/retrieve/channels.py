@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lightwell.domain.access import Reader
+from lightwell.domain.errors import GraphFailed
 from lightwell.domain.evidence import ChannelMetrics
 from lightwell.domain.graph import ProfileSubject
 from lightwell.domain.ids import ChunkId, EntityId, RelationId
 from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.domain.questions import Channel, Question
+from lightwell.logs import logger
 from lightwell.ports import GraphIndex, ProfileHit, ProfileIndex, VectorIndex
 from lightwell.records import search
 from lightwell.records.database import Database
@@ -25,6 +27,9 @@ from lightwell.tracing import span
 
 MAX_FOUND = 100
 """Chunks that a channel finds, at most."""
+
+WITHOUT_GRAPH = "The graph store did not answer, or is behind: this was found without the graph"
+"""The note of what was found while the graph store failed."""
 
 _MAX_FOUND_BY_RARE = 600
 _NAMED_CHUNKS = 50
@@ -71,7 +76,8 @@ class SearchQuery:
 class ChannelResults:
     """Candidate chunks, each with its rank per channel, from 0, and the numbers that channels returned with them.
 
-    `entities` and `relations` are those whose profiles are similar to the question, most similar first.
+    `entities` and `relations` are those whose profiles are similar to the question, most similar first. `notes` say
+    which stores failed: their channels found nothing.
     """
 
     ranks: dict[ChunkId, dict[Channel, int]] = field(
@@ -82,8 +88,10 @@ class ChannelResults:
     entities: list[EntityId] = field(default_factory=list[EntityId])
     relations: list[RelationId] = field(default_factory=list[RelationId])
     metrics: dict[Channel, ChannelMetrics] = field(default_factory=dict[Channel, ChannelMetrics])
+    notes: list[str] = field(default_factory=list[str])
 
 
+_log = logger(__name__)
 _int = attrgetter("int")  # comparing identifiers themselves is ten times as slow
 Search = Callable[[Stores, SearchQuery, ChannelResults, Reader], Awaitable[list[ChunkId]]]
 
@@ -126,7 +134,12 @@ async def _into(
 ) -> None:
     began = time.perf_counter()
     with span(f"retrieve.search.{channel}"):
-        chunks = await search
+        try:
+            chunks = await search
+        except GraphFailed as error:
+            _log.warning("a channel found nothing: the graph store failed", error=str(error))
+            results.notes.append(WITHOUT_GRAPH)
+            chunks = []
     for rank, chunk in enumerate(chunks):
         results.ranks.setdefault(chunk, {})[channel] = rank
     passed = round((time.perf_counter() - began) * 1000)

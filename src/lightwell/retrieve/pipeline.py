@@ -11,7 +11,7 @@ import numpy as np
 
 from lightwell.domain.access import Reader
 from lightwell.domain.documents import Chunk
-from lightwell.domain.errors import ModelFailed
+from lightwell.domain.errors import GraphFailed, ModelFailed
 from lightwell.domain.evidence import Evidence, Retrieval
 from lightwell.domain.graph import Entity, Relation
 from lightwell.domain.ids import ChunkId
@@ -25,6 +25,7 @@ from lightwell.records.graph import entities
 from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve import calibration, features, fusion, local_reranker, passages, rerank
 from lightwell.retrieve.channels import (
+    WITHOUT_GRAPH,
     ChannelResults,
     SearchQuery,
     Stores,
@@ -93,7 +94,7 @@ class Retriever:
             chunks = await complete_scores(self.stores, query, results, reader)
         timer.lap()
         with span("retrieve.neighbourhood"):
-            neighbourhood = await self._neighbourhood(query, chunks, reader)
+            neighbourhood = await self._neighbourhood(query, results, chunks, reader)
         timer.graph = timer.lap()
         with span("retrieve.rank"):
             ranked = await self._rank(query, results, neighbourhood, reader)
@@ -113,7 +114,9 @@ class Retriever:
             metrics=make_metrics(timer, results, neighbourhood, evidence),
             entities=things,
             relations=relations,
-            notes=tuple(note for note in (keyword_note, rerank_note) if note),
+            notes=tuple(
+                dict.fromkeys(note for note in (keyword_note, *results.notes, rerank_note) if note)
+            ),
         )
 
     async def keywords(self, question: Question, *, until: float | None = None) -> Keywords:
@@ -183,12 +186,20 @@ class Retriever:
         )
 
     async def _neighbourhood(
-        self, query: SearchQuery, chunks: Sequence[ChunkId], reader: Reader
+        self,
+        query: SearchQuery,
+        results: ChannelResults,
+        chunks: Sequence[ChunkId],
+        reader: Reader,
     ) -> Neighbourhood:
         if not query.question.channels & GRAPH_CHANNELS:
             return features.empty_neighbourhood(chunks)
         named = [entity.id for entity in query.entities]
-        return await self.stores.graph.neighbourhood(reader, chunks, named)
+        try:
+            return await self.stores.graph.neighbourhood(reader, chunks, named)
+        except GraphFailed:
+            results.notes.append(WITHOUT_GRAPH)
+            return features.empty_neighbourhood(chunks)
 
     async def _rank(
         self,

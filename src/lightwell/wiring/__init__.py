@@ -27,6 +27,7 @@ from lightwell.ports import ChatModel, Embedder
 from lightwell.settings import Settings
 from lightwell.wiring.connectors import open_connector
 from lightwell.wiring.examination import examine
+from lightwell.wiring.graph_stores import rebuild_graph
 from lightwell.wiring.projects import (
     delete_project,
     delete_project_of,
@@ -52,6 +53,7 @@ __all__ = [
     "open_knowledge_base",
     "open_project",
     "open_resources",
+    "rebuild_graph",
     "requested",
     "rule_ingest_context",
 ]

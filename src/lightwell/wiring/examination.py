@@ -1,7 +1,8 @@
-"""The checks of `lightwell doctor`: the database and each model."""
+"""The checks of `lightwell doctor`: the database, each model, and the graph store."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
+from uuid import UUID
 
 from lightwell.domain.errors import Invalid, LightwellError
 from lightwell.domain.health import Check
@@ -10,6 +11,7 @@ from lightwell.ports import Message
 from lightwell.records.health import examine_database
 from lightwell.settings import Settings
 from lightwell.wiring.database import database_server, has_store
+from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import chat_model, open_chat_connection, open_embedder, open_reranker
 
 
@@ -75,8 +77,17 @@ async def _check_reranker(settings: Settings, stack: AsyncExitStack) -> str:
     return settings.rerank
 
 
+async def _check_graph_store(settings: Settings, stack: AsyncExitStack) -> str:
+    store = await open_graph_store(settings, stack)
+    if store is None:
+        return "the tables of PostgreSQL"
+    await store.has(UUID(int=0))
+    return f"{store.name} answers"
+
+
 _LOOKS: Mapping[str, Callable[[Settings, AsyncExitStack], Awaitable[str]]] = {
     "embedding model": _check_embedder,
     "chat model": _check_chat,
     "reranker": _check_reranker,
+    "graph store": _check_graph_store,
 }

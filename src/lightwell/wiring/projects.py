@@ -12,10 +12,11 @@ from lightwell.domain.ids import ProjectId
 from lightwell.domain.sources import SourceRetention
 from lightwell.ingest.context import IngestContext
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
+from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.worker import new_worker
 from lightwell.knowledge_base import KnowledgeBase
-from lightwell.ports import CrossEncoder, Embedder, Reranker, VectorIndex
+from lightwell.ports import CrossEncoder, Embedder, GraphIndex, Reranker, VectorIndex
 from lightwell.records import access_classes, embedding_spaces, projects, sources
 from lightwell.records.database import Database, connect
 from lightwell.records.embedding_spaces import Space
@@ -24,6 +25,7 @@ from lightwell.records.llm_cache.cached_model import CachedModel
 from lightwell.retrieve.channels import Stores
 from lightwell.retrieve.pipeline import Ranking, Retriever
 from lightwell.settings import Settings
+from lightwell.stores.copied_graph import CopiedGraph
 from lightwell.stores.postgres.graph import PostgresGraph
 from lightwell.stores.postgres.profiles import PostgresProfiles
 from lightwell.stores.postgres.vectors import PostgresVectors
@@ -68,6 +70,8 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
             vector_index(database, project_id, resources.milvus),
         ),
         open_source=open_connector,
+        graph_copy=resources.graph_store
+        and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
         embedding_batch_size=settings.embedding_batch_size,
         refresh_batch_size=settings.graph_batch_size,
         sources=SourceRetention(
@@ -157,7 +161,7 @@ def make_retriever(
         database=context.database,
         vectors=context.vectors,
         profiles=context.profiles,
-        graph=PostgresGraph(context.database),
+        graph=open_graph(context),
         space=context.space,
     )
     return Retriever(
@@ -169,6 +173,13 @@ def make_retriever(
         cross_encoder=cross_encoder,
         ranking=ranking or Ranking(),
     )
+
+
+def open_graph(context: IngestContext) -> GraphIndex:
+    """Return the graph as questions read it: the copy in another store, or PostgreSQL's own tables."""
+    if context.graph_copy is not None:
+        return CopiedGraph(context.database, context.graph_copy.store)
+    return PostgresGraph(context.database)
 
 
 async def delete_project(settings: Settings) -> None:

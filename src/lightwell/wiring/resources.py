@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lightwell.graph_ports import GraphStore
 from lightwell.ingest.parser import Parser
 from lightwell.ingest.parser_messages import ParserLimits
 from lightwell.models.meter import Meter
@@ -12,6 +13,7 @@ from lightwell.ports import ChatModel, CrossEncoder, Embedder, Reranker
 from lightwell.records.database import Database
 from lightwell.settings import Settings, settings_from_environment
 from lightwell.wiring.database import open_database
+from lightwell.wiring.graph_stores import open_graph_store
 from lightwell.wiring.models import (
     chat_model,
     open_chat_connection,
@@ -34,6 +36,7 @@ class Resources:
     `embedder` embeds documents and questions, `sentence_embedder` the sentences of passages. `chat` is the connection to
     the endpoint of chat models, `answer_model` the model that writes answers. `milvus` searches vectors, None where PostgreSQL does. `meter` counts what models
     cost, over all projects.
+    `graph_store` holds copies of graphs; None where PostgreSQL's tables are read.
     """
 
     settings: Settings
@@ -47,6 +50,7 @@ class Resources:
     parser: Parser
     meter: Meter
     milvus: "MilvusServer | None" = None
+    graph_store: GraphStore | None = None
 
 
 @asynccontextmanager
@@ -83,6 +87,7 @@ async def open_resources(
             parser=stack.enter_context(closing(Parser(_parser_limits(chosen)))),
             meter=counted,
             milvus=await open_milvus(chosen, stack),
+            graph_store=await open_graph_store(chosen, stack),
         )
 
 

@@ -18,6 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from lightwell.domain.api_keys import Scope
 from lightwell.domain.errors import StoreFailed
+from lightwell.domain.graph_copies import CopyLag
 from lightwell.domain.ids import new_id
 from lightwell.domain.operations import (
     ProcessFigures,
@@ -34,6 +35,7 @@ from lightwell.entrypoints.http.authentication import (
 from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.logs import logger
 from lightwell.records import operations
+from lightwell.records.graph import copies
 from lightwell.wiring import Resources
 
 _SECONDS = 15.0
@@ -111,6 +113,7 @@ async def show_metrics(request: Request) -> Response:
         *_question_metrics(await operations.recent_questions(database)),
         *_queue_metrics(await operations.queue(database)),
         *_source_metrics(await operations.sources(database)),
+        *_copy_metrics(await copies.list_lags(database)),
         *_process_metrics(await operations.sum_processes(database)),
     ]
     registry = CollectorRegistry(auto_describe=False)
@@ -173,6 +176,18 @@ def _source_metrics(found: SourceFigures) -> list[Metric]:
     )
     failed.add_metric([], found.failed_items)
     return [sources, overdue, failed]
+
+
+def _copy_metrics(lags: Sequence[CopyLag]) -> list[Metric]:
+    waiting = GaugeMetricFamily(
+        "lightwell_graph_changes", "Chunks whose change a graph store has not applied."
+    )
+    waiting.add_metric([], sum(lag.changes for lag in lags))
+    behind = GaugeMetricFamily(
+        "lightwell_graph_lag_seconds", "How long the oldest of these changes has waited."
+    )
+    behind.add_metric([], max((lag.seconds for lag in lags), default=0.0))
+    return [waiting, behind]
 
 
 def _process_metrics(found: ProcessFigures) -> list[Metric]:

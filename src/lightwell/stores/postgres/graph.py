@@ -209,12 +209,17 @@ class PostgresGraph:
         }
         mentions = await self._database.rows(_MENTIONS, parameters, binary=True)
         relations = await self._database.rows(_RELATIONS, parameters, binary=True)
-        mentioned = _entity_chunks(chunks, dict(mentions))
-        linking = _linking(mentioned, [entity.bytes for entity in named])
-        counted = await self._database.rows(
-            _COUNTS, {"entities": linking, "classes": list(reader.classes)}, binary=True
+        mentioned = entity_chunks(chunks, dict(mentions))
+        counted = await self.count_mentions(
+            reader, linking(mentioned, [entity.bytes for entity in named])
         )
-        return _neighbourhood(chunks, mentioned, counted, relations)
+        return make_neighbourhood(chunks, mentioned, counted, relations)
+
+    async def count_mentions(self, reader: Reader, entities: str) -> list[Row]:
+        """Return these entities (text of a `uuid[]`) as bytes, each with the number of the reader's chunks that mention it."""
+        return await self._database.rows(
+            _COUNTS, {"entities": entities, "classes": list(reader.classes)}, binary=True
+        )
 
     async def _with_source_chunks(
         self,
@@ -238,7 +243,7 @@ class PostgresGraph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _EntityChunks:
+class EntityChunks:
     """Distinct entities, ascending, each with the number of chunks that mention it; mentions as index pairs."""
 
     entities: NDArray[np.bytes_]
@@ -247,18 +252,19 @@ class _EntityChunks:
     columns: NDArray[np.intp]
 
 
-def _entity_chunks(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> _EntityChunks:
+def entity_chunks(chunks: Sequence[ChunkId], packed: Mapping[bytes, bytes]) -> EntityChunks:
+    """Return what these chunks mention, given by chunk as bytes of entity ids, one after the other."""
     each = [packed.get(chunk.bytes, b"") for chunk in chunks]
     rows = np.repeat(np.arange(len(chunks)), [len(one) // _ID.itemsize for one in each])
     entities, columns = np.unique(np.frombuffer(b"".join(each), _ID), return_inverse=True)
     if not len(entities):
-        return _EntityChunks(entities=entities, times=columns, rows=rows, columns=columns)
+        return EntityChunks(entities=entities, times=columns, rows=rows, columns=columns)
     rows, columns = np.divmod(np.unique(rows * len(entities) + columns), len(entities))
     times = np.bincount(columns, minlength=len(entities))
-    return _EntityChunks(entities=entities, times=times, rows=rows, columns=columns)
+    return EntityChunks(entities=entities, times=times, rows=rows, columns=columns)
 
 
-def _linking(entity_chunks: _EntityChunks, named: Sequence[bytes]) -> str:
+def linking(entity_chunks: EntityChunks, named: Sequence[bytes]) -> str:
     """Return, as text of a `uuid[]`, the entities whose counts are needed: named, or mentioned by several chunks."""
     several = _to_id_bytes(entity_chunks.entities[entity_chunks.times > 1])
     return f"{{{','.join(each.hex() for each in sorted({*named, *several}))}}}"
@@ -269,12 +275,13 @@ def _to_id_bytes(entities: NDArray[np.bytes_]) -> list[bytes]:
     return cast("list[bytes]", entities.view(f"V{_ID.itemsize}").tolist())
 
 
-def _neighbourhood(
+def make_neighbourhood(
     chunks: Sequence[ChunkId],
-    entity_chunks: _EntityChunks,
+    entity_chunks: EntityChunks,
     counted: Sequence[Row],
     relations: Sequence[Row],
 ) -> Neighbourhood:
+    """Return the subgraph of these chunks; `counted` are entities with a count, `relations` two ends with a weight."""
     counts = np.ones(len(entity_chunks.entities))
     places, known = _indexes(entity_chunks, [row[0] for row in counted])
     counts[places[known]] = np.array([float(row[1]) for row in counted])[known]
@@ -292,7 +299,7 @@ def _neighbourhood(
 
 
 def _indexes(
-    entity_chunks: _EntityChunks, entities: Sequence[bytes]
+    entity_chunks: EntityChunks, entities: Sequence[bytes]
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return each entity's index among the mentioned ones, and whether it is one of them."""
     wanted = np.array(entities, _ID)

@@ -1,0 +1,67 @@
+"""Brings the copy of a graph in another store up to date, and rebuilds it from mentions. No model is called."""
+
+from dataclasses import dataclass
+
+from lightwell.domain.errors import GraphFailed
+from lightwell.domain.ids import ProjectId
+from lightwell.graph_ports import GraphStore
+from lightwell.logs import logger
+from lightwell.records.database import Database
+from lightwell.records.graph import copies
+
+_CHUNKS_PER_BATCH = 500
+
+_log = logger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphCopy:
+    """One project's copy in a store."""
+
+    database: Database
+    project_id: ProjectId
+    store: GraphStore
+
+    async def update(self) -> bool:
+        """Apply all changes; return whether the store let it. A failure is logged, and the changes wait for the next update.
+
+        Documents are found without the copy, so a store that is down stops no ingestion.
+        """
+        try:
+            await self._update()
+        except GraphFailed as error:
+            _log.warning("the copy of the graph waits for its store", error=str(error))
+            return False
+        return True
+
+    async def rebuild(self) -> int:
+        """Write a new copy in place of the present one; return how many chunks it holds. Raises `GraphFailed`."""
+        graph = await copies.start(self.database, self.project_id, self.store.name)
+        await self.store.prepare()
+        await self.store.create(graph)
+        return await self._update()
+
+    async def _update(self) -> int:
+        facts = self.database, self.project_id, self.store.name
+        copy = await copies.find(*facts)
+        if copy is None:
+            return await self.rebuild()
+        graph, is_filled = copy
+        if not is_filled:
+            await self.store.create(graph)
+        elif not await self.store.has(graph):
+            _log.warning("the store has lost the copy of the graph, which is written again")
+            return await self.rebuild()
+        applied = 0
+        while changes := await copies.read_changes(*facts, limit=_CHUNKS_PER_BATCH):
+            if await self.store.write(changes.batch):
+                await copies.mark_applied(self.database, self.project_id, changes)
+                applied += len(changes.batch.chunks)
+            elif not await self.store.has(changes.batch.graph):
+                raise GraphFailed("The copy of the graph was replaced meanwhile")
+            # Otherwise another process wrote a later batch: what that did not cover is read again.
+        await copies.mark_filled(self.database, self.project_id, graph)
+        for dropped in await copies.list_dropped(self.database, self.store.name):
+            await self.store.drop(dropped)
+            await copies.forget_dropped(self.database, dropped)
+        return applied

@@ -1,0 +1,1 @@
+"""Copies of graphs in a Neo4j server."""

@@ -1,0 +1,277 @@
+"""`GraphStore` in a Neo4j server, with the official driver."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, LiteralString, cast
+from uuid import UUID
+
+from neo4j import AsyncDriver, AsyncGraphDatabase, AsyncManagedTransaction
+from neo4j.exceptions import AuthError, DriverError, Neo4jError
+
+from lightwell.domain.errors import GraphFailed
+from lightwell.domain.ids import ChunkId, EntityId, RelationId
+from lightwell.graph_ports import (
+    CopiedChunk,
+    GraphBatch,
+    GraphScope,
+    SharedEntity,
+    Subgraph,
+)
+from lightwell.stores.neo4j import cypher
+
+_CONNECT_SECONDS = 2.0
+_RETRY_SECONDS = 0.5  # a server that is down is not waited for: the answer comes without the graph
+_WRITE_SECONDS = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neo4jLogin:
+    """Where the server is, and who signs in; `seconds` is the longest that a question waits for it."""
+
+    url: str
+    user: str
+    password: str
+    seconds: float
+
+
+@asynccontextmanager
+async def open_neo4j(login: Neo4jLogin) -> AsyncGenerator["Neo4jGraph"]:
+    """Open a connection pool to the server, which need not answer yet; close it at the end. Raises `GraphFailed` for a wrong URL."""
+    with _translate_errors(login.url):
+        driver = AsyncGraphDatabase.driver(
+            login.url,
+            auth=(login.user, login.password),
+            connection_timeout=_CONNECT_SECONDS,
+            connection_acquisition_timeout=login.seconds,
+            max_transaction_retry_time=_RETRY_SECONDS,
+            liveness_check_timeout=5.0,
+            notifications_min_severity="OFF",
+            user_agent="lightwell",
+        )
+    async with driver:
+        yield Neo4jGraph(driver, login)
+
+
+class Neo4jGraph:
+    """`GraphStore` on one driver; any number of copies, told apart by a property of every node."""
+
+    name = "neo4j"
+
+    def __init__(self, driver: AsyncDriver, login: Neo4jLogin) -> None:
+        self._driver = driver
+        self._login = login
+
+    async def prepare(self) -> None:
+        for statement in cypher.SCHEMA:
+            await self._run(statement, {})
+
+    async def create(self, graph: UUID) -> None:
+        await self._run(cypher.CREATE, {"graph": str(graph)})
+
+    async def has(self, graph: UUID) -> bool:
+        return bool(await self._run(cypher.HAS, {"graph": str(graph)}))
+
+    async def write(self, batch: GraphBatch) -> bool:
+        async def once(transaction: AsyncManagedTransaction) -> bool:
+            return await _write(transaction, batch)
+
+        async with self._limit(_WRITE_SECONDS), self._driver.session() as session:
+            return await session.execute_write(once)
+
+    async def drop(self, graph: UUID) -> None:
+        facts = {"graph": str(graph)}
+        await self._run(cypher.CLOSE, facts)
+        while (await self._run(cypher.DROP_SOME, facts))[0]["dropped"]:
+            pass
+
+    async def mentioning(
+        self, scope: GraphScope, entities: Sequence[EntityId], limit: int
+    ) -> list[ChunkId]:
+        return await self._chunks(
+            cypher.MENTIONING, scope, {"entities": _texts(entities), "limit": limit}
+        )
+
+    async def stating(
+        self, scope: GraphScope, relations: Sequence[RelationId], limit: int
+    ) -> list[ChunkId]:
+        return await self._chunks(
+            cypher.STATING, scope, {"relations": _texts(relations), "limit": limit}
+        )
+
+    async def relating(
+        self,
+        scope: GraphScope,
+        named: Sequence[EntityId],
+        members: Sequence[EntityId],
+        limit: int,
+    ) -> list[ChunkId]:
+        return await self._chunks(
+            cypher.RELATING,
+            scope,
+            {"named": _texts(named), "members": _texts(members), "limit": limit},
+        )
+
+    async def mentioned(self, scope: GraphScope, chunks: Sequence[ChunkId]) -> list[EntityId]:
+        found = await self._read(cypher.MENTIONED, scope, {"chunks": _texts(chunks)})
+        return [EntityId(UUID(each)) for each in cast("list[str]", found)]
+
+    async def sharing(
+        self, scope: GraphScope, entities: Sequence[SharedEntity], limit: int
+    ) -> list[ChunkId]:
+        shared = [
+            {"entity": str(each.entity), "root": str(each.root), "share": each.share}
+            for each in entities
+        ]
+        return await self._chunks(cypher.SHARING, scope, {"shared": shared, "limit": limit})
+
+    async def subgraph(
+        self, scope: GraphScope, chunks: Sequence[ChunkId], above: float
+    ) -> Subgraph:
+        facts = {"chunks": _texts(chunks), "above": above}
+        mentions, relations = await asyncio.gather(
+            self._read(cypher.SUBGRAPH_MENTIONS, scope, facts),
+            self._read(cypher.SUBGRAPH_RELATIONS, scope, facts),
+        )
+        roots = {str(one): root.bytes for one, root in scope.roots.items()}
+        return Subgraph(
+            mentions={
+                _bytes(chunk): b"".join(roots.get(each) or _bytes(each) for each in entities)
+                for chunk, entities in cast("list[tuple[str, list[str]]]", mentions)
+            },
+            relations=[
+                (_bytes(source), _bytes(target), weight)
+                for source, target, weight in cast("list[tuple[str, str, float]]", relations)
+            ],
+        )
+
+    async def _chunks(
+        self, query: LiteralString, scope: GraphScope, facts: Mapping[str, object]
+    ) -> list[ChunkId]:
+        return [
+            ChunkId(UUID(each)) for each in cast("list[str]", await self._read(query, scope, facts))
+        ]
+
+    async def _read(
+        self, query: LiteralString, scope: GraphScope, facts: Mapping[str, object]
+    ) -> list[Any]:
+        rows = await self._run(
+            query,
+            {
+                **facts,
+                "graph": str(scope.graph),
+                "classes": list(scope.classes),
+                "topic": scope.topic,
+                "roots": {str(one): str(root) for one, root in scope.roots.items()},
+            },
+            seconds=self._login.seconds,
+        )
+        if not rows:
+            raise GraphFailed(
+                f"The Neo4j server at {self._login.url} does not hold this project's graph;"
+                " `lightwell graph rebuild` writes it again"
+            )
+        return rows[0]["found"]
+
+    async def _run(
+        self, query: LiteralString, facts: Mapping[str, object], seconds: float = _WRITE_SECONDS
+    ) -> list[Any]:
+        async def once(transaction: AsyncManagedTransaction) -> list[Any]:
+            return [record async for record in await transaction.run(query, dict(facts))]
+
+        async with self._limit(seconds), self._driver.session() as session:
+            if query in cypher.SCHEMA:
+                return [record async for record in await session.run(query)]
+            return await session.execute_write(once)
+
+    @asynccontextmanager
+    async def _limit(self, seconds: float) -> AsyncGenerator[None]:
+        """Wait for the server no longer than this; raise `GraphFailed` for all that it refuses."""
+        try:
+            with _translate_errors(self._login.url):
+                async with asyncio.timeout(seconds):
+                    yield
+        except TimeoutError:
+            raise GraphFailed(
+                f"The Neo4j server at {self._login.url} did not answer within {seconds:g} seconds;"
+                " LIGHTWELL_GRAPH_TIMEOUT_SECONDS allows more"
+            ) from None
+
+
+@contextmanager
+def _translate_errors(url: str) -> Generator[None]:
+    """Raise `GraphFailed` for the driver's errors; their own messages may quote what was sent."""
+    try:
+        yield
+    except AuthError:
+        raise GraphFailed(
+            f"The Neo4j server at {url} refused the user or the password; set LIGHTWELL_NEO4J_USER and LIGHTWELL_NEO4J_PASSWORD"
+        ) from None
+    except Neo4jError as error:
+        raise GraphFailed(f"The Neo4j server at {url} refused a query: {error.code}") from error
+    except (DriverError, OSError, ValueError) as error:
+        raise GraphFailed(
+            f"The Neo4j server at {url} does not answer ({type(error).__name__}); start it, or correct LIGHTWELL_NEO4J_URL"
+        ) from error
+
+
+async def _write(transaction: AsyncManagedTransaction, batch: GraphBatch) -> bool:
+    graph = {"graph": str(batch.graph)}
+    passed = await transaction.run(cypher.ENTER, {**graph, "fence": batch.fence})
+    if await passed.single() is None:
+        return False
+    changed = {**graph, "chunks": _texts([*(chunk.id for chunk in batch.chunks), *batch.gone])}
+    touched: set[str] = set()
+    for query in (cypher.FORGET_MENTIONS, cypher.FORGET_RELATIONS):
+        record = await (await transaction.run(query, changed)).single(strict=True)
+        touched.update(record["ids"])
+    await transaction.run(cypher.FORGET_CHUNKS, {**graph, "gone": _texts(batch.gone)})
+    for query, rows in _rows(batch.chunks):
+        await transaction.run(query, {**graph, "rows": rows})
+    await transaction.run(cypher.FORGET_CONCEPTS, {**graph, "ids": sorted(touched)})
+    return True
+
+
+def _rows(chunks: Sequence[CopiedChunk]) -> list[tuple[LiteralString, list[dict[str, object]]]]:
+    """Return the statements that write these chunks, each with its rows."""
+    names: dict[str, str] = {}
+    relations: defaultdict[str, list[dict[str, object]]] = defaultdict(list)
+    mentions: list[dict[str, object]] = []
+    for chunk in chunks:
+        own: dict[str, object] = {"chunk": str(chunk.id), "class_id": chunk.class_id}
+        for each in chunk.mentions:
+            names[str(each.entity)] = each.name
+            counted = {"frequency": each.frequency, "confidence": each.confidence}
+            mentions.append({**own, **counted, "entity": str(each.entity)})
+        for each in chunk.relations:
+            ends = {"source": str(each.source), "target": str(each.target)}
+            names |= {ends["source"]: each.source_name, ends["target"]: each.target_name}
+            stated = {"relation": str(each.relation), "topic": chunk.topic}
+            figures = {"weight": each.weight, "confidence": each.confidence}
+            relations[each.predicate].append({**own, **ends, **stated, **figures})
+    return [
+        (cypher.WRITE_CHUNKS, [_chunk_row(chunk) for chunk in chunks]),
+        (cypher.WRITE_CONCEPTS, [{"id": one, "name": names[one]} for one in sorted(names)]),
+        (cypher.WRITE_MENTIONS, mentions),
+        *((cypher.WRITE_RELATIONS[each], rows) for each, rows in sorted(relations.items())),
+    ]
+
+
+def _chunk_row(chunk: CopiedChunk) -> dict[str, object]:
+    return {
+        "chunk": str(chunk.id),
+        "document": str(chunk.document_id),
+        "class_id": chunk.class_id,
+        "topic": chunk.topic,
+        "preview": chunk.preview,
+    }
+
+
+def _texts(ids: Sequence[UUID]) -> list[str]:
+    return [str(each) for each in ids]
+
+
+def _bytes(text: str) -> bytes:
+    return bytes.fromhex(text.replace("-", ""))

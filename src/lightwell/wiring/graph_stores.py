@@ -1,0 +1,52 @@
+"""Opens the graph store that the settings name."""
+
+from contextlib import AsyncExitStack
+
+from lightwell.domain.errors import Invalid
+from lightwell.graph_ports import GraphStore
+from lightwell.ingest.graph_copy import GraphCopy
+from lightwell.records import projects
+from lightwell.settings import Settings
+from lightwell.wiring.database import open_database
+
+
+async def open_graph_store(settings: Settings, stack: AsyncExitStack) -> GraphStore | None:
+    """Return the store that holds copies of graphs, closed with the stack; None for PostgreSQL's own tables.
+
+    The server need not answer now. Raises `Invalid` where the driver or the password is missing.
+    """
+    if settings.graph_store == "postgres":
+        return None
+    try:
+        from lightwell.stores.neo4j.graph import Neo4jLogin, open_neo4j
+    except ModuleNotFoundError:
+        raise Invalid(
+            "LIGHTWELL_GRAPH_STORE=neo4j needs the Neo4j driver: pip install 'lightwell[neo4j]'"
+        ) from None
+    if settings.neo4j_password is None:
+        raise Invalid(
+            "LIGHTWELL_GRAPH_STORE=neo4j needs LIGHTWELL_NEO4J_PASSWORD, the password of LIGHTWELL_NEO4J_USER"
+        )
+    login = Neo4jLogin(
+        url=settings.neo4j_url,
+        user=settings.neo4j_user,
+        password=settings.neo4j_password.get_secret_value(),
+        seconds=settings.graph_timeout_seconds,
+    )
+    return await stack.enter_async_context(open_neo4j(login))
+
+
+async def rebuild_graph(settings: Settings) -> int:
+    """Write the copy of the settings' project anew; return how many chunks it holds. No model is called.
+
+    Raises `Invalid` where the graph is in PostgreSQL's own tables, `GraphFailed` where the store does not answer.
+    """
+    async with AsyncExitStack() as stack:
+        store = await open_graph_store(settings, stack)
+        if store is None:
+            raise Invalid(
+                "LIGHTWELL_GRAPH_STORE is postgres: its tables are the graph itself, so there is no copy to rebuild"
+            )
+        database = await stack.enter_async_context(open_database(settings))
+        project_id = await projects.find(database, settings.tenant, settings.project)
+        return await GraphCopy(database=database, project_id=project_id, store=store).rebuild()
