@@ -119,6 +119,41 @@ async def test_s2_14_a_confirmed_link_makes_one_subject_of_a_brief_over_three_sy
     assert [each.name for each in brief.links] == []
 
 
+def systems_cited(brief: Brief) -> set[str]:
+    """Return the systems of the items that a brief cites; `put_item` names their documents so."""
+    return {each.source_url.rpartition("/")[2].partition("-")[0] for each in brief.citations}
+
+
+async def test_s2_12_a_brief_on_a_deal_cites_all_three_systems(database: Database) -> None:
+    store = await noted(database)
+    deal = entity("attio:deal:9", "Northern pump renewal")
+    project = entity("linear:project:4", "Pump firmware")
+    support = entity("chatwoot:company:5", "Nordwind Energie", domain="nordwind.example")
+    await put_item(store, SALES, "Northern pump renewal is open and worth 310,000.", deal)
+    await put_item(store, SALES, "Nordwind Energie GmbH is a customer in Kiel.", ATTIO)
+    await put_item(store, ENG, "Pump firmware is blocked until the new valve arrives.", project)
+    await put_item(store, SUPPORT, "Nordwind Energie still has no invoice.", support)
+    reader, links = await store.kb.reader(ALL), store.kb.graph.links
+    alone = await store.kb.brief("Northern pump renewal", reader)
+    assert isinstance(alone, Brief)
+    assert systems_cited(alone) == {"attio"}
+    await links.add(reader, deal.ref, ATTIO.ref, LinkType.BELONGS_TO)
+    before = await store.kb.brief("Northern pump renewal", await store.kb.reader(SALES))
+    await links.add(reader, deal.ref, project.ref, LinkType.MAPPED_TO)
+    await links.add(reader, ATTIO.ref, support.ref, LinkType.SAME_AS)
+    brief = await store.kb.brief("Northern pump renewal", reader)
+    assert isinstance(brief, Brief)
+    assert systems_cited(brief) == {"attio", "linear", "chatwoot"}
+    assert len(brief.citations) >= 3
+    partly = await store.kb.brief("Northern pump renewal", await store.kb.reader(SALES))
+    assert isinstance(partly, Brief)
+    assert isinstance(before, Brief)
+    assert [each.snippet for each in partly.citations] == [
+        each.snippet for each in before.citations
+    ]
+    assert (partly.links, partly.people) == (before.links, before.people)
+
+
 async def test_s2_7_six_types_are_added_and_removed_by_hand(database: Database) -> None:
     store = await three_systems(database)
     reader = await store.kb.reader(ALL)

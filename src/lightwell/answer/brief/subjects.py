@@ -26,6 +26,8 @@ MAX_NAMES = 4
 
 _LONGEST_SAYING = 200
 _MAX_DOCUMENTS = 3
+_DEAL = "deal"
+"""The kind whose brief is about its company and its projects, too: alone, its record says little."""
 _NOT_SAID = "not said"
 _SAID_BY_RULES = "name"
 _SHORTEST_LOOKED_FOR = 3
@@ -64,8 +66,14 @@ async def possible_subjects(
 async def collect_passages(
     database: Database, reader: Reader, entity: Entity, retrieval: Retrieval | None = None
 ) -> Subject:
-    """Return what names the entity, with what was found for its name where that says it in a longer one or a title."""
+    """Return what names the entity, with what was found for its name where that says it in a longer one or a title.
+
+    A deal is heard of in what names its company, and the projects and issues that carry it out.
+    """
     same = await entity_passages.list_same(database, reader, entity.id)
+    if entity.kind == _DEAL:
+        for part in await entity_passages.list_parts(database, reader, entity.id):
+            same += [part, *await entity_passages.list_same(database, reader, part.id)]
     aliases = await entities.list_aliases(database, reader, entity)
     called = tuple(dict.fromkeys((entity.name, *aliases, *(each.name for each in same))))
     short = await entity_lookup.find_longer_names(database, reader, entity)
@@ -80,7 +88,8 @@ async def collect_passages(
         else []
     )
     also += _chunks(retrieval) if retrieval else []
-    passages = await entity_passages.list_passages(database, reader, entity.id, CUES, also)
+    meant = [entity.id, *(each.id for each in same)]
+    passages = await entity_passages.list_passages(database, reader, meant, CUES, also)
     told = selection.candidate_sentences(passages, entity_names(called, longer))
     spoken = {each.quote.evidence.chunk.id for each in told}
     return Subject(

@@ -131,6 +131,11 @@ WHERE link.far_id <> ALL({members})
 GROUP BY 1, link.link_type
 """.replace("{members}", "(SELECT with_same(%(entities)s, %(classes)s))::uuid[]")
 
+_PARTS = """
+SELECT DISTINCT link.far_id FROM confirmed_links((SELECT with_same(%(entities)s, %(classes)s))::uuid[], %(classes)s) AS link
+WHERE link.link_type IN ('belongs_to', 'mapped_to')
+"""
+
 _SAME = "SELECT unnest(with_same(%(entities)s, %(classes)s))"
 
 _RELATIONS = """
@@ -181,11 +186,11 @@ class EntityFilter:
 async def list_passages(
     database: Database,
     reader: Reader,
-    entity: EntityId,
+    entities_meant: Sequence[EntityId],
     cues: Sequence[str],
     extra_chunks: Sequence[ChunkId] = (),
 ) -> tuple[EntityPassage, ...]:
-    """Return up to sixty of the reader's passages that mention the entity, and `extra_chunks`, the newest
+    """Return up to sixty of the reader's passages that mention one of the entities, and `extra_chunks`, the newest
     first.
 
     `cues` are terms that indicate an open issue.
@@ -193,7 +198,7 @@ async def list_passages(
     rows = await database.rows(
         _PASSAGES,
         {
-            "entities": [entity],
+            "entities": list(entities_meant),
             "classes": list(reader.classes),
             "day": _DAY,
             "cues": " | ".join(search.tsquery(term) for term in cues),
@@ -210,6 +215,16 @@ async def list_passages(
         for row in rows
         if row[0] in chunks
     )
+
+
+async def list_parts(database: Database, reader: Reader, entity: EntityId) -> list[Entity]:
+    """Return what confirmed links `belongs_to` and `mapped_to` join with an entity, in either direction, by reference: of a deal, its company
+    and the projects and issues that carry it out.
+    """
+    rows = await database.rows(_PARTS, {"entities": [entity], "classes": list(reader.classes)})
+    found = await entities.get_many(database, reader, [EntityId(row[0]) for row in rows])
+    distinct = {each.id: each for each in found.values() if each.id != entity}
+    return sorted(distinct.values(), key=lambda each: each.ref)
 
 
 async def list_same(database: Database, reader: Reader, entity: EntityId) -> list[Entity]:
