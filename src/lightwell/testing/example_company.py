@@ -1,7 +1,9 @@
-"""The example company, Halden Instruments, in the stand-ins for Attio and Chatwoot: what is open with Nordwind Energie."""
+"""The example company, Halden Instruments, in the stand-ins for Attio, Chatwoot and Linear: what is open with Nordwind Energie."""
 
 from lightwell.testing.attio import FakeAttio
 from lightwell.testing.chatwoot import FakeChatwoot
+from lightwell.testing.linear import records
+from lightwell.testing.linear.workspace import LinearWorkspace
 
 _GRACE, _YUSUF = "grace@halden.example", "yusuf.demir@halden.example"
 _BOB, _NORA = "bob@halden.example", "nora.lie@halden.example"
@@ -67,4 +69,33 @@ def fill_chatwoot(chatwoot: FakeChatwoot) -> None:
     )
     chatwoot.add_message(
         talk, "Do not tell Nordwind which other customer has the fault.", agent, private=True
+    )
+
+
+def fill_linear(linear: LinearWorkspace) -> None:
+    """Add the customer, an open issue of its that engineering works on, and a project; a private team has an issue of its own."""
+    bob = records.add_user(linear, "Bob Okafor", _BOB)
+    yusuf = records.add_user(linear, "Yusuf Demir", _YUSUF)
+    sensors = records.add_team(linear, "SEN", "Sensors", [bob, yusuf])
+    board = records.add_team(linear, "BRD", "Board", [bob], visibility="private")
+    nordwind = records.add_customer(linear, "Nordwind Energie", ["nordwind.example"], owner=yusuf)
+    project = records.add_project(linear, "Southern network", [sensors], lead=yusuf)
+    silent = records.add_issue(
+        linear,
+        sensors,
+        "Sensors in the harbour district fall silent",
+        "The radio of the three sensors at Nordwind Energie loses its key after a restart. The fix is open until firmware 4.2 in June 2026.",
+        assignee=bob,
+        creator=yusuf,
+        project=project,
+    )
+    records.add_need(
+        linear, nordwind, "Nordwind Energie waits for sensors that report again.", issue=silent
+    )
+    records.add_issue(
+        linear,
+        board,
+        "Whether to sell the radio division",
+        "Nordwind Energie must not hear of it.",
+        creator=bob,
     )

@@ -134,6 +134,9 @@ GROUP BY 1, link.link_type
 _PARTS = """
 SELECT DISTINCT link.far_id FROM confirmed_links((SELECT with_same(%(entities)s, %(classes)s))::uuid[], %(classes)s) AS link
 WHERE link.link_type IN ('belongs_to', 'mapped_to')
+   OR link.link_type = 'related_to' AND EXISTS (
+       SELECT FROM profiles AS profile
+       WHERE profile.subject_id = link.far_id AND profile.class_id = ANY(%(classes)s) AND profile.entity_kind = 'person')
 """
 
 _SAME = "SELECT unnest(with_same(%(entities)s, %(classes)s))"
@@ -218,8 +221,8 @@ async def list_passages(
 
 
 async def list_parts(database: Database, reader: Reader, entity: EntityId) -> list[Entity]:
-    """Return what confirmed links `belongs_to` and `mapped_to` join with an entity, in either direction, by reference: of a deal, its company
-    and the projects and issues that carry it out.
+    """Return what confirmed links join with an entity as its whole or its parts, in either direction, by reference: of a deal, its company, its
+    people, and the projects and issues that carry it out.
     """
     rows = await database.rows(_PARTS, {"entities": [entity], "classes": list(reader.classes)})
     found = await entities.get_many(database, reader, [EntityId(row[0]) for row in rows])

@@ -1,0 +1,127 @@
+"""The example company in Attio, Linear and Chatwoot together: synced, linked by people, and asked about across all three."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+
+import httpx
+import pytest
+
+from lightwell.connectors.attio import open_attio
+from lightwell.connectors.chatwoot import open_chatwoot
+from lightwell.domain.access import Reader
+from lightwell.domain.answers import Citation
+from lightwell.domain.briefs import Brief
+from lightwell.domain.business_systems import NewSource, Source
+from lightwell.domain.directory import PersonChange
+from lightwell.domain.errors import NotFound
+from lightwell.domain.item_structure import LinkType
+from lightwell.domain.links import LinkFilter
+from lightwell.ingest.item_sync import SyncRequest, sync_source
+from lightwell.knowledge_base.directory import Directory
+from lightwell.records import sources
+from lightwell.source_ports import ItemSource
+from lightwell.testing import attio, chatwoot
+from lightwell.testing.attio_server import make_attio_app
+from lightwell.testing.chatwoot_server import make_chatwoot_app
+from lightwell.testing.example_company import fill_attio, fill_chatwoot, fill_linear
+from lightwell.testing.linear.server import LinearServer
+from lightwell.testing.linear.workspace import LinearWorkspace
+from tests.linear_world import connected
+
+from .conftest import Project
+
+SYSTEMS = ("attio", "linear", "chatwoot")
+
+
+class Company:
+    """The three systems of the example company."""
+
+    def __init__(self) -> None:
+        self.attio, self.chatwoot = attio.FakeAttio(), chatwoot.FakeChatwoot()
+        self.linear = LinearServer(workspace=LinearWorkspace())
+        fill_attio(self.attio)
+        fill_chatwoot(self.chatwoot)
+        fill_linear(self.linear.workspace)
+
+    def open(self, source: Source) -> AbstractAsyncContextManager[ItemSource]:
+        match source.system:
+            case "attio":
+                app = httpx.ASGITransport(make_attio_app(self.attio))
+                return open_attio({}, attio.TOKEN, attio.SECRET, app)
+            case "chatwoot":
+                app = httpx.ASGITransport(make_chatwoot_app(self.chatwoot))
+                options = {"base_url": self.chatwoot.base_url, "account": "1"}
+                return open_chatwoot(options, chatwoot.TOKEN, chatwoot.SECRET, app)
+            case _:
+                return connected(self.linear)
+
+
+async def sync_all(project: Project, company: Company) -> None:
+    directory = Directory(database=project.database, project_id=project.kb.project_id)
+    for name in ("bob", "yusuf.demir"):
+        await directory.create_person(PersonChange(email=f"{name}@halden.example"))
+    for system in SYSTEMS:
+        new = NewSource(name=system, system=system)
+        source = await sources.create(project.database, project.kb.project_id, new)
+        request = SyncRequest(is_full=True)
+        report = await sync_source(project.database, source.id, company.open, request)
+        assert report is not None
+        assert report.counts.unreadable == 0
+    await project.kb.finish_jobs()
+
+
+async def reader_for(project: Project, email: str) -> Reader:
+    directory = Directory(database=project.database, project_id=project.kb.project_id)
+    return await project.kb.reader((await directory.get_person(email)).tags)
+
+
+async def confirm_certain(project: Project, reader: Reader) -> set[frozenset[str]]:
+    """Confirm the proposals that are marked as certain; return the pairs of systems that they join."""
+    links, joined = project.kb.graph.links, set[frozenset[str]]()
+    for link in await links.list_links(reader, LinkFilter()):
+        if link.is_certain and link.type is LinkType.SAME_AS:
+            await links.confirm(reader, link.id)
+            refs = (link.source.ref, link.target.ref)
+            joined.add(frozenset(ref.partition(":")[0] for ref in refs))
+    return joined
+
+
+def systems_of(citations: Sequence[Citation]) -> set[str]:
+    return {each.source_system for each in citations}
+
+
+async def brief_on_the_deal(project: Project, reader: Reader) -> Brief:
+    brief = await project.kb.brief("Nordwind southern network", reader)
+    assert isinstance(brief, Brief)
+    return brief
+
+
+async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_sees_their_own(
+    project: Project,
+) -> None:
+    kb, company = project.kb, Company()
+    await sync_all(project, company)
+    yusuf = await reader_for(project, "yusuf.demir@halden.example")  # sales: Attio and Linear
+    bob = await reader_for(project, "bob@halden.example")  # support: Chatwoot and Linear
+    everything = await kb.reader(yusuf.tags | bob.tags)
+    joined = await confirm_certain(project, everything)
+    assert joined == {frozenset({"attio", "chatwoot"}), frozenset({"attio", "linear"})}
+
+    brief = await brief_on_the_deal(project, everything)
+    assert systems_of(brief.citations) == set(SYSTEMS)
+    theirs = await brief_on_the_deal(project, yusuf)
+    assert systems_of(theirs.citations) == {"attio", "linear"}
+    with pytest.raises(NotFound):
+        await kb.brief(brief.entity.ref, bob)
+
+    asked = "What is open with Nordwind Energie?"
+    assert systems_of((await kb.statements(asked, everything)).citations) == set(SYSTEMS)
+    assert systems_of((await kb.statements(asked, yusuf)).citations) == {"attio", "linear"}
+    assert systems_of((await kb.statements(asked, bob)).citations) == {"chatwoot", "linear"}
+
+    replaced = "When are the sensors in the harbour district replaced?"
+    assert "12 June 2026" in (await kb.ask(replaced, bob)).text
+    assert "12 June 2026" not in (await kb.ask(replaced, yusuf)).text
+    decided = "When does Nordwind decide on the southern network?"
+    assert "November 2026" in (await kb.ask(decided, yusuf)).text
+    assert "November 2026" not in (await kb.ask(decided, bob)).text
