@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from psycopg import sql
 
 from lightwell.domain.access import Reader
@@ -147,6 +148,10 @@ async def test_s3_11_what_waits_for_the_copy_is_left_out_and_never_shown_old(
     assert (await copies.list_lags(database))[0].changes == 0
 
 
+@pytest.mark.skipif(
+    settings.get_current_profile_name() != "thorough",
+    reason="`make test-long` runs it: a second Neo4j takes minutes of a small machine",
+)
 async def test_s3_11_a_killed_store_costs_channels_and_nothing_else(
     database: Database, neo4j_server: Neo4jServer, tmp_path: Path
 ) -> None:

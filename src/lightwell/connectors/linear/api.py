@@ -18,6 +18,7 @@ from lightwell.domain.errors import SourceFailed
 NAME = "Linear"
 _BUDGETS = ("requests", "complexity")
 _NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
+_NO_LETTER = re.compile("[^a-z]")
 _RATE_LIMITED = "ratelimited"
 _NO_FEATURE = frozenset(("featurenotaccessible",))
 _NO_ACCESS = frozenset(("authenticationerror",))
@@ -53,7 +54,7 @@ class _Problem(BaseModel):
     def words(self) -> frozenset[str]:
         """Return Linear's words for the kind of problem, in one spelling."""
         given = (self.extensions.code, self.extensions.type)
-        return frozenset(re.sub(r"[^a-z]", "", word.lower()) for word in given)
+        return frozenset(_NO_LETTER.sub("", word.lower()) for word in given)
 
 
 class _Response(BaseModel):
