@@ -17,6 +17,7 @@ from psycopg import conninfo, sql
 from lightwell.records.database import Database, connect
 from lightwell.testing.server import temporary_server
 from tests import generation
+from tests.milvus_server import use_milvus
 from tests.neo4j_server.server import Neo4jServer, shared_server
 from tests.parsers import lending
 
@@ -73,6 +74,13 @@ def neo4j_server() -> Iterator[Neo4jServer]:
     """The Neo4j server that all workers share; each project's copy has an id of its own in it."""
     with shared_server() as shared:
         yield shared
+
+
+@pytest.fixture(scope="module")
+def milvus_url() -> Iterator[str]:
+    """The URL of the Milvus server that all test runs of this machine share."""
+    with use_milvus() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

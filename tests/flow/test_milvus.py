@@ -17,7 +17,7 @@ from lightwell.settings import Settings
 from lightwell.testing.sources import InMemorySource, make_document
 from lightwell.wiring.vector_moves import move_vectors
 from tests.conftest import Databases
-from tests.milvus_server import server_process, use_milvus
+from tests.milvus_server import server_process
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -27,12 +27,6 @@ US, THEM = ["team:us"], ["team:them"]
 OURS = make_document("a.md", "The Tarn 4 weighs 12 kilograms and was built in Bergen.", US)
 THEIRS = make_document("b.md", "The Tarn 4 costs 9,000 crowns, which nobody else may know.", THEM)
 WEIGHT, PRICE = "How much does the Tarn 4 weigh?", "What does the Tarn 4 cost?"
-
-
-@pytest.fixture(scope="module")
-def milvus_url() -> Iterator[str]:
-    with use_milvus() as url:
-        yield url
 
 
 @pytest.fixture(scope="module")

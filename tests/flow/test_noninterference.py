@@ -1238,3 +1238,27 @@ async def test_s2_7_the_view_of_links_would_feel_a_decision_about_the_visible(
     (link,) = await store.kb.graph.links.list_links(reader, LinkFilter())
     await store.kb.graph.links.confirm(reader, link.id)
     assert await _links(store) != before
+
+
+async def test_s2_12_a_brief_on_a_deal_feels_no_link_to_the_invisible(
+    database: Database, other_database: Database
+) -> None:
+    deal, project = entity("attio:deal:8", "Northern pumps"), entity("linear:project:3", "Falcon")
+    full, own = await _store_with_one_key(database), await _store_with_one_key(other_database)
+    await put_item(full, SECRET, "Falcon is blocked, and nobody may know.", project)
+    await put_item(full, SECRET, "A secret customer still waits.", SECRET_CUSTOMER)
+    for store in (full, own):
+        await _put_linked(store)
+        await put_item(store, OWN, "Northern pumps is open. Falcon still has no invoice.", deal)
+        reader = await store.kb.reader(OWN)
+        await store.kb.graph.links.add(reader, deal.ref, COMPANY.ref, LinkType.BELONGS_TO)
+    everything = await full.kb.reader(BOTH)
+    await full.kb.graph.links.add(everything, deal.ref, project.ref, LinkType.MAPPED_TO)
+    await _link_all(full, everything)
+    views = [
+        await briefed(store.project, await store.kb.reader(OWN), "Northern pumps")
+        for store in (full, own)
+    ]
+    assert views[0] == views[1]
+    assert "Kiel" in str(views[0])
+    assert views[0] != await briefed(full.project, everything, "Northern pumps")

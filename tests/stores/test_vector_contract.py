@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, cast
@@ -21,26 +21,13 @@ from lightwell.records.database import Database, connect
 from lightwell.stores.milvus.vectors import MilvusVectors
 from lightwell.stores.milvus.vectors import connect as connect_milvus
 from lightwell.stores.postgres.vectors import PostgresVectors
+from tests.chunk_rows import CHUNKS, DOCUMENT
 from tests.conftest import Databases
-from tests.milvus_server import server_process, use_milvus
+from tests.milvus_server import server_process
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 DIMENSION = 8
-
-_DOCUMENT = """
-INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id,
-    source_url, format, content_hash, acl_tags, class_id)
-SELECT %(id)s, project_id, tenant_id, %(id)s, 'file', 'text', '1', %(id)s, 'text', '', '{}', %(class)s
-FROM projects WHERE project_id = %(project)s
-"""
-
-_CHUNKS = """
-INSERT INTO document_chunks (chunk_id, chunk_ref, document_id, class_id, chunk_index, chunk_text, chunk_hash,
-    token_count, start_offset, end_offset)
-SELECT id, '', %(document)s, %(class)s, place, 'words', '', 1, 0, 5
-FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS given (id, place)
-"""
 
 _TERMS = """
 INSERT INTO chunk_terms (chunk_id, class_id, topic_tag, length, terms)
@@ -77,9 +64,9 @@ class Store:
         """Publish a document with one chunk per vector; return the chunks in order."""
         chunks = [ChunkId(new_id()) for _ in vectors]
         document = {"id": new_id(), "class": class_id, "project": self.project}
-        await self.database.execute(_DOCUMENT, document)
+        await self.database.execute(DOCUMENT, document)
         keys = {"document": document["id"], "class": class_id, "ids": chunks, "topic": topic}
-        await self.database.execute(_CHUNKS, keys)
+        await self.database.execute(CHUNKS, keys)
         await self.database.execute(_TERMS, keys)
         await self.database.execute(_TOTALS, {"class": class_id, "chunks": len(chunks)})
         given = zip(chunks, vectors, strict=True)
@@ -113,12 +100,6 @@ class Store:
         await self.database.execute(
             "DELETE FROM index_changes WHERE chunk_id = ANY(%(chunks)s)", {"chunks": chunks}
         )
-
-
-@pytest.fixture(scope="module")
-def milvus_url() -> Iterator[str]:
-    with use_milvus() as url:
-        yield url
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=["postgres", "milvus"])

@@ -18,26 +18,13 @@ from lightwell.records import access_classes, embedding_spaces
 from lightwell.records.database import Database, connect
 from lightwell.stores.postgres.vectors import PostgresVectors
 from lightwell.testing.sources import InMemorySource, make_document
+from tests.chunk_rows import CHUNKS, DOCUMENT
 from tests.flow.conftest import project_on
 from tests.patience import PATIENCE
 
 DIMENSION = 16
 ALL, NONE = 1_000_000, 0
 """`max_exact` so that every search is exact, or none."""
-
-_DOCUMENT = """
-INSERT INTO source_documents (document_id, project_id, tenant_id, global_ref, source_system, source_type, source_id,
-    source_url, format, content_hash, acl_tags, class_id)
-SELECT %(id)s, project_id, tenant_id, %(id)s, 'file', 'text', '1', %(id)s, 'text', '', '{}', %(class)s
-FROM projects WHERE project_id = %(project)s
-"""
-
-_CHUNK = """
-INSERT INTO document_chunks (chunk_id, chunk_ref, document_id, class_id, chunk_index, chunk_text, chunk_hash,
-    token_count, start_offset, end_offset)
-SELECT id, '', %(document)s, %(class)s, place, 'words', '', 1, 0, 5
-FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS given (id, place)
-"""
 
 _TOTAL = """
 INSERT INTO class_totals (class_id, documents, chunks, length) VALUES (%(class)s, 1, %(chunks)s, 1)
@@ -107,9 +94,9 @@ async def add(
 ) -> None:
     document = new_id()
     key = {"id": document, "class": class_id, "project": store.project}
-    await store.database.execute(_DOCUMENT, key)
+    await store.database.execute(DOCUMENT, key)
     await store.database.execute(
-        _CHUNK, {"document": document, "class": class_id, "ids": list(chunks)}
+        CHUNKS, {"document": document, "class": class_id, "ids": list(chunks)}
     )
     await store.index(ALL).put(
         store.space,

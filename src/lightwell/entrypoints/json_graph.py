@@ -12,16 +12,13 @@ from lightwell.domain.graph import (
 )
 from lightwell.domain.graph_views import EntityNeighbourhood, EntitySource
 from lightwell.domain.splits import ActiveSplit, SplitResult
-from lightwell.entrypoints.json_output import Json
+from lightwell.entrypoints.json_output import Json, entity_names
 
 
 def entity(entity: Entity) -> Json:
     """Return an entity as one reader sees it."""
     return {
-        "entityId": str(entity.id),
-        "entityRef": entity.ref,
-        "entityName": entity.name,
-        "entityType": entity.kind,
+        **entity_names(entity),
         "primaryUrl": entity.primary_url,
         "description": entity.description,
         "chunkCount": entity.chunk_count,

@@ -2,7 +2,7 @@
 
 from lightwell.domain.graph import Entity
 from lightwell.domain.links import EntityLink, LinkCursor, LinkEvidence, LinkQuotation
-from lightwell.entrypoints.json_output import Json
+from lightwell.entrypoints.json_output import Json, entity_names
 
 
 def link(found: EntityLink) -> Json:
@@ -34,10 +34,7 @@ def cursor_of(found: EntityLink) -> str:
 
 def _end(entity: Entity) -> Json:
     return {
-        "entityId": str(entity.id),
-        "entityRef": entity.ref,
-        "entityName": entity.name,
-        "entityType": entity.kind,
+        **entity_names(entity),
         "primaryUrl": entity.primary_url,
         "chunkCount": entity.chunk_count,
     }

@@ -32,13 +32,6 @@ def join_team(workspace: LinearWorkspace, team: str, user: str) -> str:
     return workspace.add("TeamMembership", team=team, user=user)
 
 
-def leave_team(workspace: LinearWorkspace, team: str, user: str) -> None:
-    """End the user's membership of the team."""
-    for id, row in list(workspace.rows["TeamMembership"].items()):
-        if row["team"] == team and row["user"] == user:
-            workspace.delete("TeamMembership", id)
-
-
 def add_issue(
     workspace: LinearWorkspace, team: str, title: str, description: str = "", **fields: object
 ) -> str:
