@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo serve test test-long fuzz quick test-model check format bench clean
 
 help:
-	@echo "make demo    set everything up, read the example documents, answer three questions"
+	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
 	@echo "make serve   serve the example company over HTTP, with API keys to try it"
 	@echo "make test    the whole test suite, in parallel (WORKERS=1 for one after the other)"
 	@echo "make test-long  the suite with twenty times as many generated examples, and five minutes of load"

@@ -68,5 +68,6 @@ def test_the_demo_runs_from_the_wheel_alone(installed: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)
     assert told["problems"] == []
-    assert len(told["questions"]) == 6
+    assert len(told["questions"]) == 8
+    assert told["links"] == 3
     assert told["documents"]["new"] == 45

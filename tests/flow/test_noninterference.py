@@ -89,7 +89,8 @@ def corpora(draw: st.DrawFn) -> list[NewDocument]:
 @st.composite
 def questions(draw: st.DrawFn) -> str:
     parts = draw(st.lists(st.sampled_from(NAMES + VERBS + THINGS), min_size=1, max_size=4))
-    return "What about " + " ".join(parts) + "?"
+    asked = draw(st.sampled_from(("What about", "What is open with")))
+    return f"{asked} {' '.join(parts)}?"
 
 
 @dataclass(frozen=True)

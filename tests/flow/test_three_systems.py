@@ -1,17 +1,13 @@
 """The example company in Attio, Linear and Chatwoot together: synced, linked by people, and asked about across all three."""
 
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 
-import httpx
 import pytest
 
-from lightwell.connectors.attio import open_attio
-from lightwell.connectors.chatwoot import open_chatwoot
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import Citation
 from lightwell.domain.briefs import Brief
-from lightwell.domain.business_systems import NewSource, Source
+from lightwell.domain.business_systems import NewSource
 from lightwell.domain.directory import PersonChange
 from lightwell.domain.errors import NotFound
 from lightwell.domain.item_structure import LinkType
@@ -19,44 +15,12 @@ from lightwell.domain.links import LinkFilter
 from lightwell.ingest.item_sync import SyncRequest, sync_source
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import sources
-from lightwell.source_ports import ItemSource
-from lightwell.testing import attio, chatwoot
-from lightwell.testing.attio_server import make_attio_app
-from lightwell.testing.chatwoot_server import make_chatwoot_app
-from lightwell.testing.example_company import fill_attio, fill_chatwoot, fill_linear
-from lightwell.testing.linear.server import LinearServer
-from lightwell.testing.linear.workspace import LinearWorkspace
-from tests.linear_world import connected
+from lightwell.testing.example_company import SYSTEMS, ExampleCompany
 
 from .conftest import Project
 
-SYSTEMS = ("attio", "linear", "chatwoot")
 
-
-class Company:
-    """The three systems of the example company."""
-
-    def __init__(self) -> None:
-        self.attio, self.chatwoot = attio.FakeAttio(), chatwoot.FakeChatwoot()
-        self.linear = LinearServer(workspace=LinearWorkspace())
-        fill_attio(self.attio)
-        fill_chatwoot(self.chatwoot)
-        fill_linear(self.linear.workspace)
-
-    def open(self, source: Source) -> AbstractAsyncContextManager[ItemSource]:
-        match source.system:
-            case "attio":
-                app = httpx.ASGITransport(make_attio_app(self.attio))
-                return open_attio({}, attio.TOKEN, attio.SECRET, app)
-            case "chatwoot":
-                app = httpx.ASGITransport(make_chatwoot_app(self.chatwoot))
-                options = {"base_url": self.chatwoot.base_url, "account": "1"}
-                return open_chatwoot(options, chatwoot.TOKEN, chatwoot.SECRET, app)
-            case _:
-                return connected(self.linear)
-
-
-async def sync_all(project: Project, company: Company) -> None:
+async def sync_all(project: Project, company: ExampleCompany) -> None:
     directory = Directory(database=project.database, project_id=project.kb.project_id)
     for name in ("bob", "yusuf.demir"):
         await directory.create_person(PersonChange(email=f"{name}@halden.example"))
@@ -99,7 +63,7 @@ async def brief_on_the_deal(project: Project, reader: Reader) -> Brief:
 async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_sees_their_own(
     project: Project,
 ) -> None:
-    kb, company = project.kb, Company()
+    kb, company = project.kb, ExampleCompany()
     await sync_all(project, company)
     yusuf = await reader_for(project, "yusuf.demir@halden.example")  # sales: Attio and Linear
     bob = await reader_for(project, "bob@halden.example")  # support: Chatwoot and Linear
@@ -113,12 +77,29 @@ async def test_s2_12_a_customer_is_known_across_three_systems_and_each_person_se
     assert systems_of(theirs.citations) == {"attio", "linear"}
     with pytest.raises(NotFound):
         await kb.brief(brief.entity.ref, bob)
+    known = await kb.brief("Nordwind Energie", bob)
+    assert isinstance(known, Brief)
+    assert known.entity.ref.startswith("linear:customer:")
 
     asked = "What is open with Nordwind Energie?"
     assert systems_of((await kb.statements(asked, everything)).citations) == set(SYSTEMS)
     assert systems_of((await kb.statements(asked, yusuf)).citations) == {"attio", "linear"}
     assert systems_of((await kb.statements(asked, bob)).citations) == {"chatwoot", "linear"}
 
+    for asked in ("What is open with Nordwind Energie?", "What is open with Nordwind?"):
+        assert systems_of((await kb.ask(asked, yusuf)).citations) == {"attio", "linear"}
+    answer = await kb.ask("What is open with Nordwind?", everything)
+    assert systems_of(answer.citations) == set(SYSTEMS)
+    assert "Status: open Deadline: 2026-06-30" in answer.text
+    found = await kb.ask("What is open with Nordwind?", bob)
+    assert systems_of(found.citations) == {"chatwoot", "linear"}
+    assert found.ambiguous_names == ()
+
+    await _ask_about_days(project, yusuf, bob)
+
+
+async def _ask_about_days(project: Project, yusuf: Reader, bob: Reader) -> None:
+    kb = project.kb
     replaced = "When are the sensors in the harbour district replaced?"
     assert "12 June 2026" in (await kb.ask(replaced, bob)).text
     assert "12 June 2026" not in (await kb.ask(replaced, yusuf)).text

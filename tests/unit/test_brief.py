@@ -11,7 +11,6 @@ from lightwell.answer.brief.cues import (
     has_content,
     is_plausible_name,
     news_score,
-    open_issue_score,
 )
 from lightwell.answer.brief.namesakes import address_matches_name
 from lightwell.answer.brief.selection import (
@@ -28,6 +27,7 @@ from lightwell.domain.documents import Chunk, Layout, Locator, Section
 from lightwell.domain.graph import Entity
 from lightwell.domain.ids import ChunkId, DocumentId, EntityId, GlobalRef
 from lightwell.testing.models import ScriptedModel
+from lightwell.text.open_cues import open_issue_score
 
 MOMENT = datetime(2026, 5, 1, tzinfo=UTC)
 NORDWIND = entity_names(["Nordwind Energie", "NWE"])

@@ -11,7 +11,7 @@ from lightwell.answer.verification.modality import changes_modality
 from lightwell.domain.graph import normalize_name
 from lightwell.ingest.extract import identifying, names, patterns
 from lightwell.ingest.extract.reply_rows import parse_rows
-from lightwell.text import dates, facts, injection, terms
+from lightwell.text import dates, facts, injection, open_cues, terms
 from lightwell.text.blocks import blocks
 from lightwell.text.injection import is_inside_injection
 from lightwell.text.markup import strip_markup
@@ -44,7 +44,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "telling.defining": lambda text: cues.definition_score(f"Jane Smith {text}", JANE),
     "telling.telling": lambda text: cues.news_score(text, JANE),
     "telling.says_something": cues.has_content,
-    "telling.openness": lambda text: cues.open_issue_score(text, text),
+    "telling.openness": lambda text: open_cues.open_issue_score(text, text),
     "ties.is_proper": lambda text: related.is_proper("Jane", text),
     "orders.is_order": lambda text: is_inside_injection(text, len(text) - 1),
     "senses.is_altered": lambda text: changes_modality(text, text, denies=False),

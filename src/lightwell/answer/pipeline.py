@@ -2,7 +2,7 @@
 
 mode bypass? ─ yes ─► the model's own words, marked as such
   └ no: a model, and a passage above the floor? ─ yes ─► the model judges; its sentences, each when it is verified ─┐
-          └ no, or the model failed ─► extracts, where relevance reaches 0.6 ──────────────────────────────────────┴─► AnswerBuilder ─► Answer
+          └ no, or the model failed ─► open points, or extracts where relevance reaches 0.6 ───────────────────────┴─► AnswerBuilder ─► Answer
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
@@ -14,6 +14,7 @@ from lightwell.answer.answer_builder import AnswerBuilder
 from lightwell.answer.context import Budget, Prompt, build_messages, passage_text, select_context
 from lightwell.answer.forms import Part, stream_events
 from lightwell.answer.model_calls import TimeLimitedModel
+from lightwell.answer.open_points import open_points
 from lightwell.answer.quotes import SupportedSentence
 from lightwell.answer.reply import (
     REPLY_SCHEMA,
@@ -206,10 +207,18 @@ class AnswerGenerator:
 
     async def _extracted(self, retrieval: Retrieval) -> AsyncGenerator[Part, None]:
         builder = AnswerBuilder(retrieval=retrieval)
-        if retrieval.is_sufficient and self.model is None:
-            for sentence in builder.add(extractive.extract_pieces(retrieval)):
+        if self.model is None:
+            for sentence in builder.add(_extracts(retrieval)):
                 yield sentence
         yield builder.finish(self._author)
+
+
+def _extracts(retrieval: Retrieval) -> Sequence[SupportedSentence]:
+    """Return what answers without a model: the open points where the question asks for them, else pieces of sufficient evidence."""
+    points = open_points(retrieval) if retrieval.analysis.asks_what_is_open else []
+    if points or not retrieval.is_sufficient:
+        return points
+    return extractive.extract_pieces(retrieval)
 
 
 def _extractive_fallback(
@@ -221,7 +230,7 @@ def _extractive_fallback(
     """
     if failure is None and not verifier.is_unsupported:
         return (), ()
-    pieces = extractive.extract_pieces(retrieval) if retrieval.is_sufficient else []
+    pieces = _extracts(retrieval)
     if failure is not None:
         return pieces, (note_of_fallback(failure) if pieces else str(failure),)
     return pieces, (QUOTED_INSTEAD,) if pieces else ()

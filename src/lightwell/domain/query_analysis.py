@@ -10,7 +10,12 @@ from lightwell.domain.query_names import (
     proper_name_terms,
 )
 from lightwell.text import facts
-from lightwell.text.answer_types import ExpectedAnswer, expected_answer, speech_act_terms
+from lightwell.text.answer_types import (
+    ExpectedAnswer,
+    asks_what_is_open,
+    expected_answer,
+    speech_act_terms,
+)
 from lightwell.text.dates import PartialDate, find_dates
 from lightwell.text.injection import asks_for_message_content
 from lightwell.text.terms import terms
@@ -24,7 +29,8 @@ class QueryAnalysis:
     are written as names, in order; `proper_name_terms` and `names` are the terms of names, for ranking and for
     verification. `expected` says which types of answer the question asks for, and which figures and dates it contains
     itself; `dates` are those dates as far as they belong to the calendar. `speech_acts` are the words for what the
-    question asks whether somebody did in saying, such as promising. `keywords` are the question's own until a model has
+    question asks whether somebody did in saying, such as promising. `asks_what_is_open` is whether it asks for all that is open with
+    what it names. `keywords` are the question's own until a model has
     named others.
     """
 
@@ -37,6 +43,7 @@ class QueryAnalysis:
     expected: ExpectedAnswer
     dates: tuple[PartialDate, ...]
     speech_acts: frozenset[str]
+    asks_what_is_open: bool
     asks_for_message_content: bool
     keywords: Keywords
 
@@ -58,6 +65,7 @@ def analyze_query(text: str) -> QueryAnalysis:
         expected=expected_answer(text),
         dates=find_dates(text),
         speech_acts=speech_act_terms(text),
+        asks_what_is_open=asks_what_is_open(text),
         asks_for_message_content=asks_for_message_content(text),
         keywords=rule_keywords(text),
     )

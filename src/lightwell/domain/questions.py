@@ -9,6 +9,8 @@ from lightwell.domain.ids import SessionId
 from lightwell.domain.texts import require_text
 
 MAX_QUESTION_LENGTH = 2000
+DEFAULT_LIMIT = 5
+"""Passages that answer a question."""
 
 
 class Channel(StrEnum):
@@ -98,7 +100,7 @@ class Question:
 
     text: str
     topic: str = ""
-    limit: int = 5
+    limit: int = DEFAULT_LIMIT
     mode: Mode = Mode.MIX
     excluded_channels: frozenset[Channel] = frozenset()
 
@@ -144,7 +146,7 @@ def make_question(
     text: str,
     *,
     topic: str = "",
-    limit: int = 5,
+    limit: int = DEFAULT_LIMIT,
     mode: Mode = Mode.MIX,
     excluded_channels: frozenset[Channel] = frozenset(),
 ) -> Question:

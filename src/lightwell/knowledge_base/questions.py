@@ -11,6 +11,7 @@ from lightwell.answer.brief import brief as briefing
 from lightwell.answer.brief.subjects import ambiguous_names
 from lightwell.answer.chat import courteous_reply, is_courtesy, recent_messages
 from lightwell.answer.model_calls import TokenCountingModel
+from lightwell.answer.open_points import MAX_PASSAGES
 from lightwell.answer.pipeline import AnswerGenerator
 from lightwell.domain.access import Reader
 from lightwell.domain.answers import Answer, StreamChunk
@@ -29,6 +30,7 @@ from lightwell.domain.evidence import NO_METRICS, Retrieval
 from lightwell.domain.ids import SessionId, new_query_id
 from lightwell.domain.keywords import Keywords
 from lightwell.domain.questions import (
+    DEFAULT_LIMIT,
     Mode,
     Question,
     make_question,
@@ -42,6 +44,7 @@ from lightwell.records.database import Database
 from lightwell.records.query_log import QueryLog, QuestionContext
 from lightwell.retrieve import query_rewriting
 from lightwell.retrieve.pipeline import Retriever
+from lightwell.text.answer_types import asks_what_is_open
 from lightwell.tracing import span
 
 
@@ -88,7 +91,7 @@ class QuestionAnswerer:
     ) -> Answer:
         asking = await self._question_context(reader, session)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._retrieve(question, reader)
+            retrieval = await self._retrieve(_widen(question), reader)
             with span("answer"):
                 answer = await self.generator.answer(retrieval)
         await self._log(asking, query_log.make_query_log(question.strategy, answer))
@@ -99,7 +102,7 @@ class QuestionAnswerer:
     ) -> AsyncGenerator[StreamChunk, None]:
         asking = await self._question_context(reader, session)
         with record_usage(OperationType.QUERY) as usage:
-            retrieval = await self._retrieve(question, reader)
+            retrieval = await self._retrieve(_widen(question), reader)
         events = self.generator.stream(retrieval)
         async with aclosing(events):
             async for event in record_stream(events, usage, OperationType.QUERY):
@@ -190,7 +193,7 @@ class QuestionAnswerer:
                 asked.content, _questions(history), model
             )
             question = make_question(alone.text, topic=topic, mode=mode)
-            retrieval = await self._retrieve(question, reader)
+            retrieval = await self._retrieve(_widen(question), reader)
             answer = await replace(self.generator, model=model).answer(retrieval)
         milliseconds = round((time.perf_counter() - began) * 1000)
         facts = graph_answer.graph_facts(answer, retrieval, self.generator.budget)
@@ -276,6 +279,13 @@ class QuestionAnswerer:
 
     async def _log(self, context: QuestionContext, log: QueryLog) -> None:
         await query_log.record(self.database, context, log)
+
+
+def _widen(question: Question) -> Question:
+    """Return the question with as many passages as it takes to list what is open, where it asks for that and names no number."""
+    if question.limit != DEFAULT_LIMIT or not asks_what_is_open(question.text):
+        return question
+    return replace(question, limit=MAX_PASSAGES)
 
 
 def _questions(history: Iterable[ChatMessage]) -> list[Message]:

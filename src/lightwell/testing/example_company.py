@@ -1,19 +1,61 @@
 """The example company, Halden Instruments, in the stand-ins for Attio, Chatwoot and Linear: what is open with Nordwind Energie."""
 
+from contextlib import AbstractAsyncContextManager
+
+import httpx
+
+from lightwell.connectors.attio import open_attio
+from lightwell.connectors.chatwoot import open_chatwoot
+from lightwell.connectors.linear.opening import open_linear
+from lightwell.domain.business_systems import Source
+from lightwell.source_ports import ItemSource
+from lightwell.testing import attio, chatwoot
 from lightwell.testing.attio import FakeAttio
+from lightwell.testing.attio_server import make_attio_app
 from lightwell.testing.chatwoot import FakeChatwoot
-from lightwell.testing.linear import records
+from lightwell.testing.chatwoot_server import make_chatwoot_app
+from lightwell.testing.linear import records, server
+from lightwell.testing.linear.server import LinearServer
 from lightwell.testing.linear.workspace import LinearWorkspace
+
+SYSTEMS = ("attio", "linear", "chatwoot")
 
 _GRACE, _YUSUF = "grace@halden.example", "yusuf.demir@halden.example"
 _BOB, _NORA = "bob@halden.example", "nora.lie@halden.example"
+_TOMAS = "tomas.brandt@halden.example"
 _KATRIN = "katrin.albers@nordwind.example"
+
+
+class ExampleCompany:
+    """The company's three systems in memory; the real connectors reach them without a socket."""
+
+    def __init__(self) -> None:
+        self.attio, self.chatwoot = FakeAttio(), FakeChatwoot()
+        self.linear = LinearServer(workspace=LinearWorkspace())
+        fill_attio(self.attio)
+        fill_chatwoot(self.chatwoot)
+        fill_linear(self.linear.workspace)
+
+    def open(self, source: Source) -> AbstractAsyncContextManager[ItemSource]:
+        """Open the connector of the system that a source names."""
+        match source.system:
+            case "attio":
+                app = httpx.ASGITransport(make_attio_app(self.attio))
+                return open_attio({}, attio.TOKEN, attio.SECRET, app)
+            case "chatwoot":
+                app = httpx.ASGITransport(make_chatwoot_app(self.chatwoot))
+                options = {"base_url": self.chatwoot.base_url, "account": "1"}
+                return open_chatwoot(options, chatwoot.TOKEN, chatwoot.SECRET, app)
+            case _:
+                app = httpx.ASGITransport(self.linear.app)
+                return open_linear({}, server.TOKEN, server.WEBHOOK_SECRET, app)
 
 
 def fill_attio(attio: FakeAttio) -> None:
     """Add the customer, its people, the deal that is open, and what sales wrote about it; the forecast is for two people."""
     grace = attio.add_member("Grace Amundsen", _GRACE, access="admin")
     yusuf = attio.add_member("Yusuf Demir", _YUSUF)
+    attio.add_member("Tomas Brandt", _TOMAS)
     nordwind = attio.add_record(
         "companies",
         {"name": "Nordwind Energie GmbH", "domains": "nordwind.example", "account_manager": yusuf},
@@ -55,7 +97,8 @@ def fill_chatwoot(chatwoot: FakeChatwoot) -> None:
     """Add the support inbox with the customer's open conversation, and a private note in it."""
     bob = chatwoot.add_agent("Bob Okafor", _BOB, role="administrator")
     nora = chatwoot.add_agent("Nora Lie", _NORA)
-    inbox = chatwoot.add_inbox("Support", [bob, nora])
+    tomas = chatwoot.add_agent("Tomas Brandt", _TOMAS)
+    inbox = chatwoot.add_inbox("Support", [bob, nora, tomas])
     katrin = chatwoot.add_contact("Katrin Albers", _KATRIN)
     talk = chatwoot.add_conversation(
         inbox, katrin, assignee=nora, subject="Sensors in the harbour", labels=["nordwind"]
@@ -76,7 +119,8 @@ def fill_linear(linear: LinearWorkspace) -> None:
     """Add the customer, an open issue of its that engineering works on, and a project; a private team has an issue of its own."""
     bob = records.add_user(linear, "Bob Okafor", _BOB)
     yusuf = records.add_user(linear, "Yusuf Demir", _YUSUF)
-    sensors = records.add_team(linear, "SEN", "Sensors", [bob, yusuf])
+    tomas = records.add_user(linear, "Tomas Brandt", _TOMAS)
+    sensors = records.add_team(linear, "SEN", "Sensors", [bob, yusuf, tomas])
     board = records.add_team(linear, "BRD", "Board", [bob], visibility="private")
     nordwind = records.add_customer(linear, "Nordwind Energie", ["nordwind.example"], owner=yusuf)
     project = records.add_project(linear, "Southern network", [sensors], lead=yusuf)

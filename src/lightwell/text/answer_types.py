@@ -67,6 +67,13 @@ _ASKING_TERMS = {
 }
 """The words by which a question says what it asks for: a text that holds such a thing need not say them."""
 
+_OPEN = re.compile(
+    r"^\W*(?:what(?:['’]s|\s+is|\s+are|\s+remains?)\s+(?:still\s+|currently\s+|now\s+)?(?:open|pending|outstanding|unresolved|left to do|going on)"
+    r"|was\s+ist\s+(?:noch\s+|gerade\s+)?(?:offen|los)|was\s+steht\s+(?:noch\s+)?(?:aus|an)"
+    r"|qu['’]est-ce\s+qui\s+(?:est|reste)\s+(?:encore\s+)?(?:ouvert|en (?:cours|suspens)|à faire))\s+"
+    r"(?:with|for|at|about|on|bei|mit|für|avec|chez|pour)\s+\S",
+    re.IGNORECASE,
+)
 _ANY_NAME = re.compile(r"\b(?:which|what|where|welche[rsnm]?|wo|quel(?:le)?s?|où)\b", re.IGNORECASE)
 _ACTS = tuple(
     frozenset(terms(said))
@@ -152,6 +159,11 @@ def speech_act_terms(text: str) -> frozenset[str]:
     """Return all the words for what is done in saying, of each kind of which the text has one: promising, deciding."""
     said = frozenset(terms(text))
     return frozenset[str]().union(*(each for each in _ACTS if each & said))
+
+
+def asks_what_is_open(question: str) -> bool:
+    """Return whether a question asks for all that is open with somebody or something: "What is open with Nordwind?"."""
+    return bool(_OPEN.match(question))
 
 
 def _holds(kind: AnswerType, text: str, context: str, expected: ExpectedAnswer) -> bool:

@@ -21,6 +21,7 @@ from lightwell.domain.access import Tags
 from lightwell.domain.errors import Invalid
 from lightwell.domain.requests import IngestRequest
 from lightwell.domain.texts import split_at_commas
+from lightwell.ingest.context import OpenConnector
 from lightwell.knowledge_base import KnowledgeBase
 from lightwell.models.meter import Meter
 from lightwell.ports import ChatModel, Embedder
@@ -69,6 +70,7 @@ async def open_knowledge_base(
     *,
     around: Callable[[Embedder], Embedder] | None = None,
     around_model: Callable[[ChatModel], ChatModel] | None = None,
+    open_source: OpenConnector | None = None,
 ) -> AsyncGenerator[KnowledgeBase, None]:
     """Open the project that the settings name, with its database and its models, and close them at the end.
 
@@ -77,7 +79,7 @@ async def open_knowledge_base(
     async with open_resources(
         settings, meter, around=around, around_model=around_model
     ) as resources:
-        yield await open_project(resources)
+        yield await open_project(resources, open_source=open_source)
 
 
 def requested(request: IngestRequest, settings: Settings) -> RequestedDocument:

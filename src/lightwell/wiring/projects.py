@@ -10,7 +10,7 @@ from lightwell.answer.verification.second_judge import VerifyBy
 from lightwell.domain.errors import Invalid
 from lightwell.domain.ids import ProjectId
 from lightwell.domain.sources import SourceRetention
-from lightwell.ingest.context import IngestContext
+from lightwell.ingest.context import IngestContext, OpenConnector
 from lightwell.ingest.extract.rule_extractor import RuleExtractor
 from lightwell.ingest.graph_copy import GraphCopy
 from lightwell.ingest.parser import Parser
@@ -45,9 +45,12 @@ if TYPE_CHECKING:
     from lightwell.stores.milvus.vectors import MilvusServer
 
 
-async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
+async def open_project(
+    resources: Resources, name: str = "", *, open_source: OpenConnector | None = None
+) -> KnowledgeBase:
     """Return the knowledge base of the project with this name, "" for the one that the settings name.
 
+    `open_source` opens the connectors of its sources, by default those of the systems themselves.
     It takes a few short queries and opens nothing that must be closed. It works until the resources
     are closed. A project that does not exist is created. Raises `StoreFailed`, or `Invalid` where the project's vectors
     are another model's.
@@ -69,7 +72,7 @@ async def open_project(resources: Resources, name: str = "") -> KnowledgeBase:
             settings.lease_seconds,
             vector_index(database, project_id, resources.milvus),
         ),
-        open_source=open_connector,
+        open_source=open_source or open_connector,
         graph_copy=resources.graph_store
         and GraphCopy(database=database, project_id=project_id, store=resources.graph_store),
         embedding_batch_size=settings.embedding_batch_size,

@@ -14,6 +14,7 @@ from lightwell.answer.brief.selection import CandidateSentence, DraftLine, Part
 from lightwell.answer.brief.subjects import (
     Subject,
     collect_passages,
+    drop_restated,
     list_candidates,
     possible_subjects,
 )
@@ -75,6 +76,7 @@ async def _find_subjects(
     asked, address = namesakes.parse_name_with_address(validate_name(name))
     found = await entity_lookup.match_entities(database, reader, asked)
     distinct = await entity_passages.drop_same(database, reader, found.entities)
+    distinct = await drop_restated(database, reader, distinct)
     meant = await possible_subjects(database, reader, distinct, address)
     return meant, found.is_exact or address is not None
 

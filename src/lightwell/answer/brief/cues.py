@@ -1,48 +1,11 @@
-"""What a sentence, a list item or a table row tells of an entity: what it is, what happened, what is open."""
+"""What a sentence, a list item or a table row tells of an entity: what it is, what happened."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from lightwell.text.dates import MONTH, WEEKDAY
-from lightwell.text.terms import STOP_WORDS, terms, words
-
-_STRONG = re.compile(
-    r"\[ \]|\bto do:|\b(?:todo|to-do|tbd|tba|pending|blocked|blockers?|waiting|awaits?|awaiting|overdue|deadlines?"
-    r"|(?<!was )(?<!were )due(?! to\b)|unresolved|undecided|outstanding|at risk|(?:still|remains?|is|are) open"
-    r"|open (?:point|question|issue|item|task|action)s?"
-    r"|next steps?|action items?|offen|offene[rns]?|ausstehend|fällig|überfällig|wartet|blockiert|en attente|à faire"
-    r"|échéance|bloquée?s?|questions? ouvertes?)\b",
-    re.IGNORECASE,
-)
-_WEAK = re.compile(
-    r"\b(?:risks?|promised|promises?|not yet|owes?|needs? to|follow[- ]?up|risiko|versprochen|noch nicht|risques?|promis)\b",
-    re.IGNORECASE,
-)
-_BY = re.compile(
-    r"\b(?:by|before|until|no later than|bis(?: zum)?|vor dem|avant(?: le)?|d’ici|d'ici)\s+(?:the\s+)?"
-    rf"(?:end of\s+)?(?:\d{{1,2}}(?:st|nd|rd|th|\.)?\s+)?(?:(?:{MONTH})\b|\d{{4}}\b|{WEEKDAY}|q[1-4]\b|tomorrow"
-    r"|tonight|next (?:week|month|year)|\d{1,2}[./]\d)",
-    re.IGNORECASE,
-)
-_CLOSED = re.compile(
-    r"\[x\]|~~|✅|\b(?:done|closed|resolved|fixed|shipped|completed|finished|no longer|kept|erledigt|geschlossen|terminée?|fait)\b",
-    re.IGNORECASE,
-)
-_OPEN_HEADING = re.compile(
-    r"\b(?:open (?:point|question|issue|item|task|action|matter|end)s?|to[- ]?dos?|next steps?|action items?|risks?"
-    r"|pending|(?:we|they|he|she) promised|promises|deadlines?|offene|aufgaben|ouvertes?|à faire)\b|^(?:open|actions)\W*$",
-    re.IGNORECASE,
-)
-CUES = tuple(
-    dict.fromkeys(
-        terms(
-            "open todo tbd tba pending blocked blocker waiting await due overdue deadline unresolved undecided"
-            " outstanding risk promised owe action offen fällig ausstehend attente échéance bloqué"
-        )
-    )
-)
-"""The terms by which passages are found that say what is open."""
+from lightwell.text.open_cues import is_heading
+from lightwell.text.terms import STOP_WORDS, words
 
 _BYLINE = re.compile(
     r"\W*(?:(?:written|report|reported|prepared|drafted|edited|approved|kept|valid|last changed) (?:by|from|on)"
@@ -75,9 +38,6 @@ _LABEL = re.compile(
 )
 _CELLS = re.compile(r"\|([^|\n]+)\|([^|\n]*)\|")
 _WORD = re.compile(r"[^\W\d_]{3}")
-_HASHES, _FIRST_LETTER = re.compile(r"#{1,6}\s"), re.compile(r"\w")
-_COLON_LAST = re.compile(r"\w[^\w:]*(:)\W*$")
-_LONGEST_HEADING = 60
 _SHORT, _LONG = 30, 400
 _SHORTEST = 2
 
@@ -170,28 +130,6 @@ def is_plausible_name(name: str) -> bool:
     return not (_COURTESY.search(name) or _SHOUTED_HEADING.match(name))
 
 
-def open_issue_score(text: str, context: str) -> int:
-    """Return how surely the text says that something is open: 0 not at all, from 2 plainly.
-
-    `context` is what it stands under; a heading such as "Open points" makes its items open.
-    """
-    if _is_heading(text) or _CLOSED.search(text):
-        return 0
-    said = 2 * bool(_STRONG.search(text)) + bool(_WEAK.search(text)) + bool(_BY.search(text))
-    return said + 2 * bool(_OPEN_HEADING.search(context))
-
-
-def _is_heading(text: str) -> bool:
-    """Return whether a text is a heading: marked as one, or a few words before a colon."""
-    if _HASHES.match(text):
-        return True
-    first, last = _FIRST_LETTER.search(text), _COLON_LAST.search(text)
-    if first is None or last is None:
-        return False
-    label = text[first.start() : last.start(1)]
-    return len(label) <= _LONGEST_HEADING and not any(sign in label for sign in "\n.!?")
-
-
 def _without_addresses(text: str) -> str:
     """Return the text with a blank for each tag, e-mail address, URL and name with a dot inside."""
     return _RUN.sub(_unless_address, text)
@@ -227,7 +165,7 @@ def _definition_score_for(said: str, name: str) -> float:
 def _readability_penalty(text: str) -> float:
     """Return what speaks against showing this by itself: a heading, a table row, a question, a scrap, a mass."""
     return (
-        4.0 * _is_heading(text)
+        4.0 * is_heading(text)
         + 1.0 * text.startswith("|")
         + 1.0 * bool(_QUESTION.search(text))
         + 1.0 * (len(text) < _SHORT)

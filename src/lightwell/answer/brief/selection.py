@@ -14,7 +14,6 @@ from lightwell.answer.brief.cues import (
     fold_words,
     has_content,
     news_score,
-    open_issue_score,
 )
 from lightwell.answer.context import passage_text
 from lightwell.answer.extractive import is_heading
@@ -28,6 +27,7 @@ from lightwell.domain.graph import DESCRIPTION_SEPARATOR, Entity
 from lightwell.domain.ids import ChunkId
 from lightwell.ports import ChatModel, Message
 from lightwell.text.dates import find_first_date
+from lightwell.text.open_cues import open_issue_score
 from lightwell.text.tokens import token_count
 from lightwell.text.units import split_into_units
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lightwell.answer.brief import namesakes, selection
-from lightwell.answer.brief.cues import CUES, entity_names, is_plausible_name
+from lightwell.answer.brief.cues import entity_names, is_plausible_name
 from lightwell.answer.brief.namesakes import (
     Namesake,
     address_matches_name,
@@ -20,6 +20,7 @@ from lightwell.domain.ids import ChunkId
 from lightwell.domain.query_analysis import QueryAnalysis
 from lightwell.records.database import Database
 from lightwell.records.graph import entities, entity_lookup, entity_passages
+from lightwell.text.open_cues import CUES
 
 MAX_NAMES = 4
 """Names of one question that are looked up."""
@@ -29,6 +30,8 @@ _MAX_DOCUMENTS = 3
 _DEAL = "deal"
 """The kind whose brief is about its company and its projects, too: alone, its record says little."""
 _NOT_SAID = "not said"
+_FROM_TEXTS = "kg:"
+_COMPANIES = frozenset({"company", "organization"})
 _SAID_BY_RULES = "name"
 _SHORTEST_LOOKED_FOR = 3
 """Letters from which the trigram index finds part of an address."""
@@ -188,6 +191,34 @@ def _defining_line(subject: Subject) -> str:
     return plain[:_LONGEST_SAYING].rsplit(" ", 1)[0] + "…"
 
 
+async def drop_restated(
+    database: Database, reader: Reader, entities: Sequence[Entity]
+) -> list[Entity]:
+    """Return the entities without those that only texts name, where a business system states one of that name.
+
+    One with attributes of its own stays, since these may tell it from the stated one.
+    """
+    stated = [each for each in entities if not each.ref.startswith(_FROM_TEXTS)]
+    restated = [
+        each
+        for each in entities
+        if each.ref.startswith(_FROM_TEXTS) and any(_may_restate(each, one) for one in stated)
+    ]
+    if not restated:
+        return list(entities)
+    apart = await entity_passages.get_attributes(database, reader, [each.id for each in restated])
+    gone = {each.id for each in restated if not apart.get(each.id)}
+    return [each for each in entities if each.id not in gone]
+
+
+def _may_restate(named: Entity, stated: Entity) -> bool:
+    """Return whether a text that names the one may mean the other: by its name, or by a part of it that says no kind."""
+    own, other = normalize_name(named.name).split(), normalize_name(stated.name).split()
+    if named.kind == _SAID_BY_RULES:
+        return {*own} <= {*other}
+    return own == other and (named.kind == stated.kind or {named.kind, stated.kind} <= _COMPANIES)
+
+
 # ── ambiguous names of a question ──────────────────────────────────────────────────────────────────
 
 
@@ -212,6 +243,7 @@ async def _possible_entities(database: Database, reader: Reader, name: str) -> l
     found = await entity_lookup.match_entities(database, reader, name)
     fits = found.entities if found.is_exact else _named_by_part(name, found.entities)
     fits = await entity_passages.drop_same(database, reader, fits)
+    fits = await drop_restated(database, reader, fits)
     if len(fits) == 1 and not await _may_be_several_people(database, reader, fits[0]):
         return []
     return await possible_subjects(database, reader, fits)

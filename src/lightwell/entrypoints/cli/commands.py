@@ -29,7 +29,7 @@ class Entry:
 COMMANDS: Mapping[str, Entry] = {
     "demo": Entry(
         "demo:demo",
-        "Ingest the documents of an example company and ask three questions as two people each.",
+        "Ingest an example company's documents, sync its business systems, and ask four questions as two people each.",
     ),
     "ingest": Entry(
         "ingest:ingest",

@@ -1,4 +1,4 @@
-"""`demo`: ingests the documents of an example company, and asks three questions as two people each."""
+"""`demo`: ingests the documents of an example company and syncs its business systems, and asks four questions as two people each."""
 
 import time
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from rich.text import Text
 import lightwell.entrypoints.cli.text_output as text_output
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.answers import Answer, Confidence
+from lightwell.domain.business_systems import SourceCounts
 from lightwell.entrypoints.cli.console import clean, errors_console
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
@@ -21,6 +22,8 @@ from lightwell.entrypoints.cli.store import open_project, settings
 from lightwell.world import DEMO, DOCUMENTS, PEOPLE, Question
 
 if TYPE_CHECKING:
+    from lightwell.entrypoints.cli.demo_systems import SystemsResult
+    from lightwell.ingest.sync import SyncResult
     from lightwell.knowledge_base import Ingestion, KnowledgeBase
     from lightwell.settings import Settings
 
@@ -31,6 +34,12 @@ demo = single_command()
 _NEXT = (
     "Next, with documents of your own: `lightwell ingest FOLDER --acl team:us`, "
     'then `lightwell ask "…" --as team:us`.'
+)
+
+_RULE = "─" * 72
+_SYSTEMS = (
+    "The same company in three business systems, which stand-ins on this machine play. Each person sees"
+    " what their accounts there show."
 )
 
 
@@ -47,16 +56,20 @@ class DemoResult:
 
 @command(demo, "demo", "lightwell demo", "lightwell demo --json")
 async def run_demo() -> Report:
-    """Ingest the documents of an example company and ask three questions as two people each.
+    """Ingest an example company's documents, sync its business systems, and ask four questions as two people each.
 
     It uses a separate directory, needs no key, and does not touch your projects. The exit code is 1 if a document
-    could not be read or an answer was wrong.
+    or an item could not be read or an answer was wrong.
     """
+    from lightwell.entrypoints.cli.demo_systems import show_systems
+    from lightwell.testing.example_company import ExampleCompany
+
     chosen = temporary_store(settings())
-    async with open_project(chosen) as kb:
+    async with open_project(chosen, open_source=ExampleCompany().open) as kb:
         ended = await _ingest(kb, chosen)
         asked = [await _ask(kb, question, who) for question, *both in DEMO for who in both]
-    return _report(ended, asked)
+        systems = await show_systems(kb)
+    return _report(ended, asked, systems)
 
 
 async def ingest_example_company(chosen: "Settings") -> None:
@@ -117,39 +130,71 @@ async def _ask(kb: "KnowledgeBase", question: Question, who: str) -> DemoResult:
     )
 
 
-def _report(ended: "Ingestion", results: Sequence[DemoResult]) -> Report:
+def _report(ended: "Ingestion", results: Sequence[DemoResult], systems: "SystemsResult") -> Report:
     troubles = [f"{trouble.url}: {trouble.message}" for trouble in ended.problems]
     problems = [*troubles, *(f"{each.who}: {each.wrong}" for each in results if each.wrong)]
+    problems += systems.problems
     questions = [
         {"as": each.who, **json_output.answer(each.answer, milliseconds=each.milliseconds)}
         for each in results
     ]
     return Report(
-        document={"documents": _documents(ended), "questions": questions, "problems": problems},
-        text=_text(ended, results, problems),
+        document={
+            "documents": _counts(ended.found),
+            "systems": {system: _counts(each) for system, each in systems.counts.items()},
+            "links": systems.links,
+            "questions": [*questions, *systems.questions_as_json()],
+            "problems": problems,
+        },
+        text=_text(ended, results, systems, problems),
         code=Exit.INCOMPLETE if problems else Exit.FINE,
     )
 
 
-def _documents(ended: "Ingestion") -> dict[str, int]:
-    found = ended.found
-    return {"new": found.new, "changed": found.changed, "unchanged": found.unchanged}
+def _counts(found: "SyncResult | SourceCounts") -> dict[str, int]:
+    new, changed = (
+        (found.inserted, found.updated)
+        if isinstance(found, SourceCounts)
+        else (found.new, found.changed)
+    )
+    return {"new": new, "changed": changed, "unchanged": found.unchanged}
 
 
 def _text(
-    ended: "Ingestion", results: Sequence[DemoResult], problems: Sequence[str]
+    ended: "Ingestion",
+    results: Sequence[DemoResult],
+    systems: "SystemsResult",
+    problems: Sequence[str],
 ) -> RenderableType:
-    counts = ", ".join(f"{count} {word}" for word, count in _documents(ended).items())
-    lines: list[RenderableType] = [Text(f"Documents: {counts}")]
+    lines: list[RenderableType] = [Text(f"Documents: {_counts_text(ended.found)}")]
     previous = ""
     for each in results:
         if each.question.text != previous:
             previous = each.question.text
-            lines.append(Text(f"\n{'─' * 72}\n{previous}", style="bold"))
+            lines.append(Text(f"\n{_RULE}\n{previous}", style="bold"))
         person = PEOPLE[each.who]
-        lines.append(Text(f"\n  {person.name}, {person.role}, asks:", style="cyan"))
-        lines.append(Padding(text_output.answer(each.answer), (0, 0, 0, 4)))
-    lines.append(Text("\n" + "─" * 72))
+        lines += _answer_lines(f"{person.name}, {person.role}", each.answer)
+    lines.append(Text(f"\n{_RULE}\n{_SYSTEMS}"))
+    lines += [
+        Text(f"  {system.capitalize()}: {_counts_text(counts)}")
+        for system, counts in systems.counts.items()
+    ]
+    lines.append(Text(f"  Links across them that are certain, and confirmed: {systems.links}"))
+    lines.append(Text(f"\n{systems.question}", style="bold"))
+    for each in systems.answers:
+        lines += _answer_lines(f"{each.asker.name}, {each.asker.role}", each.answer)
+    lines.append(Text(f"\n{_RULE}"))
     lines.extend(Text(f"Problem: {clean(problem)}", style="red") for problem in problems)
     lines.append(Text(_NEXT))
     return Group(*lines)
+
+
+def _answer_lines(who: str, answer: Answer) -> list[RenderableType]:
+    return [
+        Text(f"\n  {who}, asks:", style="cyan"),
+        Padding(text_output.answer(answer), (0, 0, 0, 4)),
+    ]
+
+
+def _counts_text(found: "SyncResult | SourceCounts") -> str:
+    return ", ".join(f"{count} {word}" for word, count in _counts(found).items())

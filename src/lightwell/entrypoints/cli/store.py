@@ -12,6 +12,7 @@ from lightwell.domain.texts import split_at_commas
 from lightwell.entrypoints.cli.console import clean
 
 if TYPE_CHECKING:
+    from lightwell.ingest.context import OpenConnector
     from lightwell.knowledge_base import KnowledgeBase
     from lightwell.knowledge_base.api_keys import ApiKeys
     from lightwell.knowledge_base.directory import Directory
@@ -55,12 +56,12 @@ def settings_for_new_documents() -> "Settings":
 
 @asynccontextmanager
 async def open_project(
-    chosen: "Settings", meter: "Meter | None" = None
+    chosen: "Settings", meter: "Meter | None" = None, *, open_source: "OpenConnector | None" = None
 ) -> "AsyncGenerator[KnowledgeBase]":
     """Open the project, and create its store where there is none; libraries are imported only now."""
     from lightwell.wiring import open_knowledge_base
 
-    async with open_knowledge_base(chosen, meter) as kb:
+    async with open_knowledge_base(chosen, meter, open_source=open_source) as kb:
         yield kb
 
 

@@ -1,0 +1,91 @@
+"""Answers to "What is open with X?": of each document about X, what it says is open, or the state of its item."""
+
+import re
+from collections.abc import Iterable
+
+from lightwell.answer.quotes import (
+    Quote,
+    SupportedSentence,
+    make_quote,
+    narrow,
+    render_quote,
+    split_into_quotes,
+)
+from lightwell.domain.evidence import Evidence, Retrieval
+from lightwell.domain.questions import Channel
+from lightwell.text.open_cues import open_issue_score
+from lightwell.text.terms import terms
+
+MAX_PASSAGES = 20
+"""Passages that are retrieved for such a question."""
+
+_MAX_POINTS = 8
+_PLAINLY_OPEN, _HINTS_AT_OPEN = 2, 1
+"""The score of a sentence that counts, in any document and in one whose item is open."""
+
+_STATE = re.compile(
+    r"^[^\S\n]*+(?:[-*][^\S\n]+)?\**(?:(?:\w+ )?(?:status|state|stage)|zustand|phase|statut|étape)\**:\**[^\S\n]+([^\n]+)"
+    r"(?:\n[^\S\n]*+(?:[-*][^\S\n]+)?\**(?:deadline|due(?: date)?|target date)\**:[^\n]+)?",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OVER = re.compile(
+    r"\b(?:closed|resolved|done|completed?|cancell?ed|duplicate|archived|won|lost|rejected|shipped|released|fixed|active|inactive"
+    r"|erledigt|geschlossen|abgeschlossen|terminée?|fermée?)\b",
+    re.IGNORECASE,
+)
+"""States of items with which nothing is left to do; `active` is the state of a customer, not of work."""
+
+
+def open_points(retrieval: Retrieval) -> list[SupportedSentence]:
+    """Return what is open with what the question names, best passages first, one sentence for each document.
+
+    A document counts that names it in full, or that a confirmed link leads to from it. An item that is closed has no open points.
+    """
+    points: dict[str, SupportedSentence] = {}
+    for entry in retrieval.evidence:
+        document = entry.chunk.document_ref
+        if document in points or not _is_about(entry, retrieval):
+            continue
+        quote = _find_open_point(entry)
+        if quote is not None:
+            points[document] = _write_point(quote, frozenset(retrieval.weights))
+    return list(points.values())[:_MAX_POINTS]
+
+
+def _is_about(entry: Evidence, retrieval: Retrieval) -> bool:
+    if Channel.LINKS in entry.ranks:
+        return True
+    named = retrieval.analysis.proper_name_terms
+    return bool(named) and named <= frozenset(terms(f"{entry.chunk.title}\n{entry.chunk.text}"))
+
+
+def _find_open_point(entry: Evidence) -> Quote | None:
+    """Return the sentence that says most plainly what is open, else the state of an item that is open, else None."""
+    states = [*_STATE.finditer(entry.chunk.text)]
+    if any(_OVER.search(each[1]) for each in states):
+        return None
+    least = _HINTS_AT_OPEN if states else _PLAINLY_OPEN
+    sentences = (
+        each
+        for each in split_into_quotes(entry)
+        if not any(each.start < state.end() and state.start() < each.end for state in states)
+    )
+    said = _most_plainly_open(sentences, least)
+    if said is not None or not states:
+        return said
+    state = states[0]
+    return make_quote(entry, state.start(), state.end())
+
+
+def _most_plainly_open(sentences: Iterable[Quote], least: int) -> Quote | None:
+    scored = [(open_issue_score(each.text, each.context), each) for each in sentences]
+    best = max(scored, key=lambda pair: pair[0], default=None)
+    return best[1] if best is not None and best[0] >= least else None
+
+
+def _write_point(quote: Quote, wanted: frozenset[str]) -> SupportedSentence:
+    """Return the quote after the title of its document, which says what it is about."""
+    quote = narrow(quote, wanted)
+    title = " ".join(quote.evidence.chunk.title.split()).rstrip(".:")
+    said = " ".join(render_quote(quote).split())
+    return SupportedSentence(text=f"{title}: {said}" if title else said, quotes=(quote,))
