@@ -6,13 +6,14 @@ export UV_PYTHON_DOWNLOADS ?= never
 # Container images set it; every process would then compile all that it imports, three times the work of starting.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo serve test test-long fuzz quick test-model check format bench clean
+.PHONY: help demo serve test test-slow test-long fuzz quick test-model check format bench clean
 
 help:
 	@echo "make demo    set everything up, read the example documents and systems, answer four questions"
 	@echo "make serve   serve the example company over HTTP, with API keys to try it"
-	@echo "make test    the whole test suite, in parallel (WORKERS=1 for one after the other)"
-	@echo "make test-long  the suite with twenty times as many generated examples, and five minutes of load"
+	@echo "make test    the tests, in parallel (WORKERS=1 for one after the other)"
+	@echo "make test-slow  what CI runs beside them: Neo4j, Milvus, the built wheel, load, long documents"
+	@echo "make test-long  both with twenty times as many generated examples, and five minutes of load"
 	@echo "make fuzz    requests made from the OpenAPI document, many more than in make test"
 	@echo "make quick   the tests that need no database"
 	@echo "make test-model  the tests with a real small model (LIGHTWELL_TEST_GGUF names another)"
@@ -45,7 +46,11 @@ serve: .venv/.ready
 WORKERS ?= 4
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: .venv/.ready
-	$(RUN) pytest $(PARALLEL)
+	$(RUN) pytest $(PARALLEL) -m "not slow"
+
+# The servers of the other stores take most of the memory and the processor: two workers.
+test-slow: .venv/.ready
+	$(RUN) pytest -n 2 --dist loadfile -m slow
 
 test-long: .venv/.ready
 	$(RUN) pytest $(PARALLEL) --hypothesis-profile=thorough

@@ -8,7 +8,7 @@ from lightwell.graph_ports import GraphStore
 from lightwell.stores.neo4j.graph import Neo4jGraph, Neo4jLogin, open_neo4j
 from tests.neo4j_server.server import PASSWORD, Neo4jServer
 
-STORES = ("postgres", "neo4j")
+STORES = ("postgres", pytest.param("neo4j", marks=pytest.mark.slow))
 
 
 async def open_store(request: pytest.FixtureRequest, stack: AsyncExitStack) -> GraphStore | None:

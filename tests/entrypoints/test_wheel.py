@@ -51,6 +51,7 @@ def installed() -> Iterator[Path]:
         yield programs
 
 
+@pytest.mark.slow
 def test_the_demo_runs_from_the_wheel_alone(installed: Path) -> None:
     """It loads the models, vocabularies, migrations and documents that the wheels bring."""
     with temporary_folder() as folder:

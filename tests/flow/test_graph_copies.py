@@ -25,6 +25,8 @@ from tests.neo4j_server.server import Neo4jServer, own_server
 from .conftest import Project, project_on
 from .test_noninterference import view
 
+pytestmark = pytest.mark.slow
+
 TAGS = (["team:a"], ["team:b"], ["team:a", "team:b"])
 ACME = "Acme Corp met Jane Smith in March. Acme Corp is part of Nordwind. Osprey Ltd wrote to Acme Corp."
 DOCUMENTS = (

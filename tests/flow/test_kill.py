@@ -39,7 +39,7 @@ def text(number: int) -> str:
     )
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 async def test_a_killed_worker_repeats_at_most_the_step_in_flight(
     database_url: str, tmp_path: Path, seed: int
 ) -> None:

@@ -12,6 +12,7 @@ from . import load
 ROUNDS = 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
 async def test_whatever_happens_at_once_counts_stay_exact_and_no_worker_ends(
     database: Database, database_url: str, other_database: Database, seed: int

@@ -19,7 +19,7 @@ from lightwell.wiring.vector_moves import move_vectors
 from tests.conftest import Databases
 from tests.milvus_server import server_process
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 T = TypeVar("T")
 

@@ -36,6 +36,7 @@ def page_text(path: Path, number: int) -> str:
         pdf.close()
 
 
+@pytest.mark.slow
 async def test_a_real_manual_is_read_asked_and_cited_by_page(
     manuals: Path, database_url: str
 ) -> None:

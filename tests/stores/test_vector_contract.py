@@ -27,6 +27,8 @@ from tests.milvus_server import server_process
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
+MILVUS = pytest.param("milvus", marks=pytest.mark.slow)
+
 DIMENSION = 8
 
 _TERMS = """
@@ -102,7 +104,7 @@ class Store:
         )
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["postgres", "milvus"])
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=["postgres", MILVUS])
 async def store(request: pytest.FixtureRequest, databases: Databases) -> AsyncIterator[Store]:
     async with AsyncExitStack() as stack:
         url = stack.enter_context(databases.lent())
@@ -218,7 +220,7 @@ async def test_a_vector_gets_the_class_that_its_chunk_has_now(store: Store) -> N
     assert await store.nearest(QUESTION, b) == [chunk]
 
 
-@pytest.mark.parametrize("store", ["milvus"], indirect=True)
+@pytest.mark.parametrize("store", [MILVUS], indirect=True)
 async def test_s3_1_the_collection_has_the_fields_and_the_index_of_the_specification(
     store: Store,
 ) -> None:
@@ -234,7 +236,7 @@ async def test_s3_1_the_collection_has_the_fields_and_the_index_of_the_specifica
     assert (int(index["M"]), int(index["efConstruction"])) == (16, 200)
 
 
-@pytest.mark.parametrize("store", ["milvus"], indirect=True)
+@pytest.mark.parametrize("store", [MILVUS], indirect=True)
 async def test_s3_11_a_restarted_server_never_looks_like_one_without_evidence(store: Store) -> None:
     """Until Milvus has loaded everything, there is an error or the whole answer: never an empty or a partial one."""
     assert isinstance(store.index, MilvusVectors)
