@@ -24,6 +24,7 @@ from lightwell.records.database import Database, repeatable
 from lightwell.records.item_fetches import KindCount
 from lightwell.records.jobs.queue import Worker
 from lightwell.source_ports import ItemSource
+from lightwell.tasks import cancel_and_wait
 
 T = TypeVar("T")
 
@@ -244,8 +245,7 @@ async def _lease(
     try:
         yield acquired
     finally:
-        heartbeat.cancel()
-        await asyncio.wait([heartbeat])
+        await cancel_and_wait(heartbeat)
         try:
             await sources.release(database, source, worker)
         except StoreFailed as error:

@@ -28,6 +28,7 @@ from lightwell.ingest.pipeline import ingest
 from lightwell.logs import logger
 from lightwell.records.jobs import queue
 from lightwell.records.jobs.queue import Claim, Worker
+from lightwell.tasks import cancel_and_wait
 from lightwell.tracing import span
 
 LEASE_SECONDS = 30.0
@@ -148,9 +149,8 @@ async def _run_batches(
 
 
 async def _cancel_all(running: Mapping[asyncio.Task[None], IngestContext]) -> None:
-    for task in running:
-        task.cancel()
-    await asyncio.gather(*running, return_exceptions=True)
+    await cancel_and_wait(*running)
+    await asyncio.gather(*running, return_exceptions=True)  # how they ended is in their jobs
     for batch_context in running.values():
         await _release_without_attempt(batch_context)
 
@@ -257,8 +257,7 @@ async def heartbeat(context: IngestContext) -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait([task])
+        await cancel_and_wait(task)
     if not task.cancelled():
         task.result()
 

@@ -9,6 +9,7 @@ from lightwell.domain.business_systems import Source, SourceId
 from lightwell.domain.errors import LightwellError
 from lightwell.knowledge_base.sources import Sources
 from lightwell.logs import logger
+from lightwell.tasks import cancel_and_wait
 
 _POLL_SECONDS = 1.0
 _PAUSE_SECONDS = 5.0
@@ -47,9 +48,7 @@ class SourceSchedule:
                     pause = _PAUSE_SECONDS
                 await _wait(stop, pause)
         finally:
-            for task in self._running.values():
-                task.cancel()
-            await asyncio.gather(*self._running.values(), return_exceptions=True)
+            await cancel_and_wait(*self._running.values())
 
     def _start(self, due: Sequence[tuple[Sources, Source]]) -> None:
         for sources, source in due:
@@ -76,8 +75,7 @@ async def run_in_background(
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.wait([task])
+        await cancel_and_wait(task)
 
 
 def _log_end(task: asyncio.Task[None]) -> None:

@@ -17,6 +17,7 @@ from lightwell.ingest.context import Outcome
 from lightwell.knowledge_base.source_schedule import SourceSchedule, run_in_background
 from lightwell.knowledge_base.sources import Sources
 from lightwell.logs import logger
+from lightwell.tasks import cancel_and_wait
 
 _POLL_SECONDS = 1.0
 _UPKEEP_SECONDS = 60.0
@@ -131,8 +132,7 @@ async def work_in_background(projects: Projects) -> AsyncGenerator[None, None]:
         worker.stop.set()
         projects.has_work.set()
         await asyncio.wait([task], timeout=_GRACE_SECONDS)
-        task.cancel()
-        await asyncio.wait([task])
+        await cancel_and_wait(task)
 
 
 async def _list_due_sources(projects: Projects) -> list[tuple[Sources, Source]]:

@@ -36,6 +36,7 @@ from lightwell.entrypoints.http.problems import Forbidden
 from lightwell.logs import logger
 from lightwell.records import operations
 from lightwell.records.graph import copies
+from lightwell.tasks import cancel_and_wait
 from lightwell.wiring import Resources
 
 _SECONDS = 15.0
@@ -79,8 +80,7 @@ async def open_reporter(resources: Resources) -> AsyncGenerator[ProcessReporter]
     try:
         yield reporter
     finally:
-        running.cancel()
-        await asyncio.wait([running])
+        await cancel_and_wait(running)
 
 
 async def require_monitoring(

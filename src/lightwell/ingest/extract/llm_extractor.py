@@ -37,6 +37,7 @@ from lightwell.ports import ExtractionInput, Message
 from lightwell.records.llm_cache import cache as replies
 from lightwell.records.llm_cache.cache import CachedReply, CacheKey, CacheType
 from lightwell.records.llm_cache.cached_model import CachedModel, ModelRequest
+from lightwell.tasks import cancel_and_wait
 
 _UNUSABLE = frozenset({Problem.EMPTY, Problem.REFUSED, Problem.MALFORMED, Problem.TRUNCATED})
 
@@ -111,8 +112,7 @@ class LLMExtractor:
             by_rules = await asyncio.to_thread(rule_extractor.extract_by_rules, chunk)
             result = await first
         finally:
-            first.cancel()
-            await asyncio.wait([first])
+            await cancel_and_wait(first)
         if _is_unusable(result.latest):
             return replace(result, extraction=by_rules, by_rules=True)
         for _ in range(self.max_gleanings):

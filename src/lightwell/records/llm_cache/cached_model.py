@@ -12,6 +12,7 @@ from lightwell.records.coalescer import Coalescer
 from lightwell.records.database import Database
 from lightwell.records.llm_cache import cache
 from lightwell.records.llm_cache.cache import CachedReply, CacheKey, CacheType, NewReply
+from lightwell.tasks import cancel_and_wait
 
 GRACE_SECONDS = 10.0
 """How long a cancelled batch waits for its calls in flight: they are paid for, so their replies are stored."""
@@ -128,7 +129,6 @@ class CachedModel:
         """Wait for a call that was sent, up to the grace period, so that its reply is stored; then end the task."""
         if not task.done() and key in self._sent:
             await asyncio.wait([task], timeout=self._grace_seconds)
-        task.cancel()
-        await asyncio.wait([task])
+        await cancel_and_wait(task)
         self._under_way.pop(key, None)
         self._sent.discard(key)

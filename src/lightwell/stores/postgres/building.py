@@ -14,6 +14,7 @@ from psycopg import sql
 
 from lightwell.logs import logger
 from lightwell.records.database import Connection, Database
+from lightwell.tasks import cancel_and_wait
 
 _LOG_INTERVAL_SECONDS = 30.0
 
@@ -106,7 +107,7 @@ async def _log_progress(
     try:
         yield
     finally:
-        logging_task.cancel()
+        await cancel_and_wait(logging_task)
         await asyncio.gather(logging_task, return_exceptions=True)
     _log.info("vector index built", index=index.index)
 
