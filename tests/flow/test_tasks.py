@@ -22,7 +22,7 @@ async def test_a_task_ends_whose_connection_came_together_with_its_cancellation(
                     await asyncio.sleep(3600)
 
         task = asyncio.create_task(use_again_and_again())
-        while not pool.get_stats().get("requests_waiting"):
+        while not pool.get_stats().get("requests_waiting"):  # noqa: ASYNC110 - the pool tells nobody
             await asyncio.sleep(0)
         await pool.putconn(held)
         async with asyncio.timeout(PATIENCE):
