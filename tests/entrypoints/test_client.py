@@ -14,7 +14,7 @@ import uvicorn
 from lightwell.client import AsyncClient, Client, ServerError
 from lightwell.domain.answers import StreamType
 from lightwell.entrypoints.client import clients
-from lightwell.entrypoints.client.event_parser import EventParser
+from lightwell.entrypoints.client.event_parser import EventParser, read_answer_event
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
 from tests.entrypoints.http_site import Site, open_site
@@ -147,7 +147,7 @@ async def test_a_stream_that_always_breaks_off_ends_with_an_error(
 ) -> None:
     monkeypatch.setattr(clients, "MAX_WAIT", 0.0)
     client, sent = answering(*(httpx.Response(200, text=": ping\n\n") for _ in range(9)))
-    with pytest.raises(ServerError, match="before the answer was complete"):
+    with pytest.raises(ServerError, match="before its last event"):
         _ = [event async for event in client.stream(QUESTION)]
     assert len(sent) == clients.ATTEMPTS
 
@@ -163,8 +163,8 @@ async def test_a_server_that_is_not_there_is_named() -> None:
 
 
 async def test_events_of_several_lines_are_joined() -> None:
-    parser = EventParser()
+    parser = EventParser(read_answer_event)
     lines = ['data: {"type": "token",', 'data: "content": "a"}', "id: 7", ""]
     events = [parser.feed(line) for line in lines]
     assert events[-1] is not None
-    assert (events[-1].content, parser.last_id, events[:-1]) == ("a", "7", [None] * 3)
+    assert (events[-1].value.content, parser.last_id, events[:-1]) == ("a", "7", [None] * 3)

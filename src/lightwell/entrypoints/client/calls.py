@@ -1,39 +1,45 @@
-"""What can be asked of a server: one function for each operation. `clients` sends what they return."""
+"""What is sent to a server, and how its reply is read. One module for each subject makes calls; `clients` sends them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Generic, TypeVar
 from urllib.parse import quote
-from uuid import UUID
 
 import httpx
 from pydantic import BaseModel, TypeAdapter
 
-from lightwell.domain.questions import Mode
 from lightwell.entrypoints.schemas import Schema
-from lightwell.entrypoints.schemas.briefs import BriefResponse
-from lightwell.entrypoints.schemas.conversations import ChatBody, ChatResponseSchema
-from lightwell.entrypoints.schemas.passages import SearchResponse
-from lightwell.entrypoints.schemas.questions import (
-    CandidatesResponse,
-    QueryBody,
-    QueryResponse,
-    SearchBody,
-    StatementsBody,
-    StatementsResponse,
-)
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+M = TypeVar("M", bound=BaseModel)
+
+Parameters = dict[str, str | int | float | bool | list[str] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call(Generic[T]):
-    """A request, and how its reply is read; one that `is_repeatable` changes nothing, and may be sent again."""
+class Upload:
+    """Files, and the fields of the form that they are sent with. The files are read while they are sent."""
+
+    files: tuple[Path, ...]
+    fields: dict[str, str | list[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Generic[T_co]):
+    """A request, and how its reply is read.
+
+    One that `is_repeatable` has no second effect, and may be sent again. `key` is its idempotency key, "" for none.
+    """
 
     method: str
     path: str
-    read: Callable[[httpx.Response], T]
+    read: Callable[[httpx.Response], T_co]
     body: Schema | None = None
+    query: Schema | None = None
+    upload: Upload | None = None
+    key: str = ""
     is_repeatable: bool = True
 
     @property
@@ -41,105 +47,34 @@ class Call(Generic[T]):
         """The body as JSON."""
         return self.body.model_dump_json(by_alias=True).encode() if self.body else None
 
+    @property
+    def parameters(self) -> Parameters:
+        """The query parameters that differ from what the server assumes."""
+        if self.query is None:
+            return {}
+        return self.query.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
-class _Model(BaseModel):
-    id: str
-
-
-class _Models(BaseModel):
-    data: tuple[_Model, ...]
-
-
-class ChatReply(NamedTuple):
-    """A reply within a conversation, whose id continues it."""
-
-    response: ChatResponseSchema
-    conversation_id: UUID
-    query_id: UUID
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers beside those of every request."""
+        kind = {"Content-Type": "application/json"} if self.body else {}
+        return {**kind, "Idempotency-Key": self.key} if self.key else kind
 
 
-def _reader(adapter: TypeAdapter[T]) -> Callable[[httpx.Response], T]:
+def reader(adapter: TypeAdapter[T]) -> Callable[[httpx.Response], T]:
     """Return what reads a reply; keys that a newer server has in addition are left out."""
     return lambda reply: adapter.validate_json(reply.content, extra="ignore")
 
 
-_read_query = _reader(TypeAdapter(QueryResponse))
-_read_statements = _reader(TypeAdapter(StatementsResponse))
-_read_search = _reader(TypeAdapter(SearchResponse))
-_brief: TypeAdapter[BriefResponse | CandidatesResponse] = TypeAdapter(
-    BriefResponse | CandidatesResponse
-)
-_read_brief = _reader(_brief)
-_read_models = _reader(TypeAdapter(_Models))
-_read_chat_response = _reader(TypeAdapter(ChatResponseSchema))
+def reader_of(model: type[M]) -> Callable[[httpx.Response], M]:
+    """Return what reads a reply as this model."""
+    return reader(TypeAdapter(model))
 
 
-def _read_chat(reply: httpx.Response) -> ChatReply:
-    return ChatReply(
-        response=_read_chat_response(reply),
-        conversation_id=UUID(reply.headers["X-Conversation-Id"]),
-        query_id=UUID(reply.headers["X-Query-Id"]),
-    )
+def read_nothing(reply: httpx.Response) -> None:
+    """Read a reply without a body."""
 
 
-def query(
-    question: str,
-    *,
-    top_k: int = 5,
-    mode: Mode = Mode.MIX,
-    include_graph: bool = True,
-    topic: str = "",
-    session: UUID | None = None,
-) -> Call[QueryResponse]:
-    """Answer a question with citations, or say that the evidence is insufficient."""
-    body = QueryBody(
-        query=question,
-        top_k=top_k,
-        mode=mode,
-        include_graph=include_graph,
-        topic_filter=topic,
-        session_id=session,
-    )
-    return Call(method="POST", path="/v1/query", body=body, read=_read_query)
-
-
-def models() -> Call[tuple[str, ...]]:
-    """List the models that a client of OpenAI may name: whether the key is valid."""
-
-    def read(reply: httpx.Response) -> tuple[str, ...]:
-        return tuple(each.id for each in _read_models(reply).data)
-
-    return Call(method="GET", path="/v1/models", read=read)
-
-
-def statements(
-    question: str, *, top_k: int = 20, mode: Mode = Mode.MIX, topic: str = ""
-) -> Call[StatementsResponse]:
-    """List what documents state about a question, the newest first."""
-    body = StatementsBody(query=question, top_k=top_k, mode=mode, topic_filter=topic)
-    return Call(method="POST", path="/v1/statements", body=body, read=_read_statements)
-
-
-def search(
-    question: str, *, top_k: int = 5, mode: Mode = Mode.MIX, topic: str = ""
-) -> Call[SearchResponse]:
-    """List the passages that are relevant to a question, best first."""
-    body = SearchBody(query=question, top_k=top_k, mode=mode, topic_filter=topic)
-    return Call(method="POST", path="/v1/search", body=body, read=_read_search)
-
-
-def brief(name: str) -> Call[BriefResponse | CandidatesResponse]:
-    """Summarise an entity with citations, or list the entities that the name may mean."""
-    return Call(method="GET", path=f"/v1/briefs/{quote(name, safe='')}", read=_read_brief)
-
-
-def chat(
-    message: str,
-    *,
-    conversation: UUID | None = None,
-    topic: str = "",
-    mode: Mode = Mode.MIX,
-) -> Call[ChatReply]:
-    """Answer a message of a conversation; without one, a new conversation begins. It is remembered, so it is not repeated."""
-    body = ChatBody(message=message, conversation_id=conversation, topic_filter=topic, mode=mode)
-    return Call(method="POST", path="/v1/chat", body=body, read=_read_chat, is_repeatable=False)
+def segment(name: str) -> str:
+    """Return a name as one part of a path."""
+    return quote(name, safe="")

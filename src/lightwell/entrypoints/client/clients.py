@@ -2,21 +2,31 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import ExitStack, aclosing
+from dataclasses import dataclass
+from http import HTTPStatus
 from types import TracebackType
-from typing import Generic, ParamSpec, Self, TypeVar, overload
+from typing import Generic, Self, TypeVar
+from uuid import UUID
 
 import httpx
 import stamina
 
-import lightwell.entrypoints.client.calls as calls
+import lightwell.entrypoints.client.question_calls as question_calls
 from lightwell.domain.questions import Mode
 from lightwell.entrypoints.client.calls import Call
-from lightwell.entrypoints.client.event_parser import EventParser, StreamEvent
+from lightwell.entrypoints.client.event_parser import (
+    EventParser,
+    Received,
+    StreamEvent,
+    read_answer_event,
+    read_job_event,
+)
 from lightwell.entrypoints.client.failures import ServerError, raise_for_problem, unreachable
-from lightwell.entrypoints.schemas.questions import QueryResponse
+from lightwell.entrypoints.client.job_calls import get_job
+from lightwell.entrypoints.client.operations import Operations
+from lightwell.entrypoints.schemas.jobs import JobSchema
 
 ATTEMPTS = 4
 """How often a call that may be repeated is sent, and how often a stream is connected without a new event."""
@@ -26,48 +36,10 @@ MAX_WAIT = 30.0
 
 _TIMEOUT = httpx.Timeout(120.0, connect=10.0)
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-class Operation(Generic[P, T]):
-    """A method of both clients: it returns the reply, in `AsyncClient` to be awaited. Both raise `ServerError`."""
-
-    def __init__(self, make: Callable[P, Call[T]]) -> None:
-        self._make = make
-        self.__doc__ = make.__doc__
-
-    @overload
-    def __get__(self, client: "Client", owner: type) -> Callable[P, T]: ...
-
-    @overload
-    def __get__(self, client: "AsyncClient", owner: type) -> Callable[P, Awaitable[T]]: ...
-
-    @overload
-    def __get__(self, client: None, owner: type) -> Self: ...
-
-    def __get__(self, client: "Client | AsyncClient | None", owner: type) -> object:
-        if client is None:
-            return self
-        send = client.send
-
-        def method(*args: P.args, **kwargs: P.kwargs) -> object:
-            return send(self._make(*args, **kwargs))
-
-        method.__doc__ = self.__doc__
-        return method
-
-
-class _Operations:
-    models = Operation(calls.models)
-    query = Operation(calls.query)
-    statements = Operation(calls.statements)
-    search = Operation(calls.search)
-    brief = Operation(calls.brief)
-    chat = Operation(calls.chat)
-
-
-class Client(_Operations):
+class Client(Operations):
     """A connection to the server at `url`, to be used in `with` or closed. `http` replaces the HTTP client, for proxies and tests."""
 
     def __init__(self, url: str, *, api_key: str, http: httpx.Client | None = None) -> None:
@@ -91,11 +63,12 @@ class Client(_Operations):
     def send(self, call: Call[T]) -> T:
         """Return the reply to a call; one that may be repeated is, after a temporary failure. Raise `ServerError`."""
         for attempt in stamina.retry_context(
-            on=_wait_before_next, attempts=ATTEMPTS if call.is_repeatable else 1, timeout=None
+            on=_wait_before_next(call), attempts=ATTEMPTS, timeout=None
         ):
-            with attempt:
+            with attempt, ExitStack() as files:
+                request = _make_request(self._http, call, files)
                 try:
-                    reply = self._http.request(call.method, call.path, content=call.content)
+                    reply = self._http.send(request)
                 except httpx.TransportError as error:
                     raise unreachable(error, self._url) from error
                 raise_for_problem(reply)
@@ -106,35 +79,44 @@ class Client(_Operations):
         self, question: str, *, top_k: int = 5, mode: Mode = Mode.MIX, topic: str = ""
     ) -> Generator[StreamEvent, None, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
-        call = calls.query(question, top_k=top_k, mode=mode, topic=topic)
-        progress = _Progress()
+        yield from self._follow(_answer_stream(question, top_k=top_k, mode=mode, topic=topic))
+
+    def follow_job(self, job: UUID | str) -> Generator[JobSchema, None, None]:
+        """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
+        yield from self._follow(_job_stream(job))
+
+    def wait_for_job(self, job: UUID | str) -> JobSchema:
+        """Return a job when it has ended, well or not. Raise `ServerError`."""
+        *_, last = self.follow_job(job)
+        return last
+
+    def _follow(self, source: "_Stream[T]") -> Generator[T, None, None]:
+        progress = _Progress(EventParser(source.read))
         while not progress.is_complete:
             try:
-                yield from self._connect(call, progress)
+                yield from self._connect(source, progress)
             except ServerError as error:
                 time.sleep(progress.wait_after(error))
 
-    def _connect(
-        self, call: Call[QueryResponse], progress: "_Progress"
-    ) -> Generator[StreamEvent, None, None]:
+    def _connect(self, source: "_Stream[T]", progress: "_Progress[T]") -> Generator[T, None, None]:
         """Yield the events of one connection; raise `ServerError` where it ends too early."""
         try:
             with self._http.stream(
-                "POST", _STREAM, content=call.content, headers=progress.headers
+                source.method, source.path, content=source.content, headers=progress.headers
             ) as reply:
                 if reply.is_error:
                     reply.read()
                     raise_for_problem(reply)
                 for line in reply.iter_lines():
                     if event := progress.feed(line):
-                        yield event
+                        yield event.value
         except httpx.TransportError as error:
             raise unreachable(error, self._url) from error
         if not progress.is_complete:
-            raise ServerError("The server ended the stream before the answer was complete")
+            raise ServerError("The server ended the stream before its last event")
 
 
-class AsyncClient(_Operations):
+class AsyncClient(Operations):
     """A connection to the server at `url`, to be used in `async with` or closed. `http` replaces the HTTP client."""
 
     def __init__(self, url: str, *, api_key: str, http: httpx.AsyncClient | None = None) -> None:
@@ -158,11 +140,12 @@ class AsyncClient(_Operations):
     async def send(self, call: Call[T]) -> T:
         """Return the reply to a call; one that may be repeated is, after a temporary failure. Raise `ServerError`."""
         async for attempt in stamina.retry_context(
-            on=_wait_before_next, attempts=ATTEMPTS if call.is_repeatable else 1, timeout=None
+            on=_wait_before_next(call), attempts=ATTEMPTS, timeout=None
         ):
-            with attempt:
+            with attempt, ExitStack() as files:
+                request = _make_request(self._http, call, files)
                 try:
-                    reply = await self._http.request(call.method, call.path, content=call.content)
+                    reply = await self._http.send(request)
                 except httpx.TransportError as error:
                     raise unreachable(error, self._url) from error
                 raise_for_problem(reply)
@@ -173,53 +156,86 @@ class AsyncClient(_Operations):
         self, question: str, *, top_k: int = 5, mode: Mode = Mode.MIX, topic: str = ""
     ) -> AsyncGenerator[StreamEvent, None]:
         """Yield an answer as events, each sentence when it is checked; a lost connection is resumed. Raise `ServerError`."""
-        call = calls.query(question, top_k=top_k, mode=mode, topic=topic)
-        progress = _Progress()
+        source = _answer_stream(question, top_k=top_k, mode=mode, topic=topic)
+        async with aclosing(self._follow(source)) as events:
+            async for event in events:
+                yield event
+
+    async def follow_job(self, job: UUID | str) -> AsyncGenerator[JobSchema, None]:
+        """Yield a job whenever it has changed, until it has ended. Raise `ServerError`."""
+        async with aclosing(self._follow(_job_stream(job))) as events:
+            async for event in events:
+                yield event
+
+    async def wait_for_job(self, job: UUID | str) -> JobSchema:
+        """Return a job when it has ended, well or not. Raise `ServerError`."""
+        return [each async for each in self.follow_job(job)][-1]
+
+    async def _follow(self, source: "_Stream[T]") -> AsyncGenerator[T, None]:
+        progress = _Progress(EventParser(source.read))
         while not progress.is_complete:
             try:
-                async with aclosing(self._connect(call, progress)) as events:
+                async with aclosing(self._connect(source, progress)) as events:
                     async for event in events:
                         yield event
             except ServerError as error:
                 await asyncio.sleep(progress.wait_after(error))
 
     async def _connect(
-        self, call: Call[QueryResponse], progress: "_Progress"
-    ) -> AsyncGenerator[StreamEvent, None]:
+        self, source: "_Stream[T]", progress: "_Progress[T]"
+    ) -> AsyncGenerator[T, None]:
         """Yield the events of one connection; raise `ServerError` where it ends too early."""
         try:
             async with self._http.stream(
-                "POST", _STREAM, content=call.content, headers=progress.headers
+                source.method, source.path, content=source.content, headers=progress.headers
             ) as reply:
                 if reply.is_error:
                     await reply.aread()
                     raise_for_problem(reply)
                 async for line in reply.aiter_lines():
                     if event := progress.feed(line):
-                        yield event
+                        yield event.value
         except httpx.TransportError as error:
             raise unreachable(error, self._url) from error
         if not progress.is_complete:
-            raise ServerError("The server ended the stream before the answer was complete")
+            raise ServerError("The server ended the stream before its last event")
 
 
-_STREAM = "/v1/query/stream"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stream(Generic[T]):
+    """A request that is answered with events, and how each is read."""
+
+    method: str
+    path: str
+    content: bytes | None
+    read: Callable[[str, str], Received[T]]
+
+
+def _answer_stream(question: str, *, top_k: int, mode: Mode, topic: str) -> _Stream[StreamEvent]:
+    call = question_calls.query(question, top_k=top_k, mode=mode, topic=topic)
+    path = "/v1/query/stream"
+    return _Stream(method="POST", path=path, content=call.content, read=read_answer_event)
+
+
+def _job_stream(job: UUID | str) -> _Stream[JobSchema]:
+    path = f"{get_job(job).path}/events"
+    return _Stream(method="GET", path=path, content=None, read=read_job_event)
 
 
 @dataclass(slots=True)
-class _Progress:
+class _Progress(Generic[T]):
     """How far a stream has come: whether its last event came, and how often it failed since the latest one."""
 
-    parser: EventParser = field(default_factory=EventParser)
+    parser: EventParser[T]
     failures: int = 0
     is_complete: bool = False
 
     @property
     def headers(self) -> dict[str, str]:
         resumed = {"Last-Event-ID": self.parser.last_id} if self.parser.last_id else {}
-        return {"Accept": "text/event-stream", **resumed}
+        return {"Accept": "text/event-stream", "Content-Type": "application/json", **resumed}
 
-    def feed(self, line: str) -> StreamEvent | None:
+    def feed(self, line: str) -> Received[T] | None:
         event = self.parser.feed(line)
         if event is not None:
             self.failures, self.is_complete = 0, event.is_last
@@ -234,16 +250,38 @@ class _Progress:
         return min(MAX_WAIT, error.retry_after or 0.2 * 2**self.failures)
 
 
-def _wait_before_next(error: Exception) -> bool | float:
-    """Tell stamina whether, or after how many seconds, a call is sent again."""
-    if not isinstance(error, ServerError) or not error.is_temporary:
-        return False
-    return True if error.retry_after is None else min(MAX_WAIT, error.retry_after)
+def _wait_before_next(call: Call[object]) -> Callable[[Exception], bool | float]:
+    """Return what tells stamina whether, or after how many seconds, a call is sent again."""
+
+    def decide(error: Exception) -> bool | float:
+        if not isinstance(error, ServerError) or not error.is_temporary:
+            return False
+        if not call.is_repeatable and error.status != HTTPStatus.TOO_MANY_REQUESTS:
+            return False  # it may have had its effect; what is refused for its rate has had none
+        return True if error.retry_after is None else min(MAX_WAIT, error.retry_after)
+
+    return decide
+
+
+def _make_request(
+    http: httpx.Client | httpx.AsyncClient, call: Call[object], files: ExitStack
+) -> httpx.Request:
+    """Return the request of a call; its files stay open as long as `files` does."""
+    upload = call.upload
+    return http.build_request(
+        call.method,
+        call.path,
+        content=call.content,
+        params=call.parameters or None,
+        headers=call.headers,
+        data=upload.fields if upload else None,
+        files=[
+            ("files", (path.name, files.enter_context(path.open("rb")))) for path in upload.files
+        ]
+        if upload
+        else None,
+    )
 
 
 def _headers(api_key: str) -> dict[str, str]:
-    return {
-        "Authorization": f"Bearer {api_key}",
-        "Accept": "application/json",
-        "Content-Type": "application/json",
-    }
+    return {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
