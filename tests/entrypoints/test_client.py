@@ -4,7 +4,9 @@ import asyncio
 import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -13,11 +15,17 @@ import uvicorn
 
 from lightwell.client import AsyncClient, Client, ServerError
 from lightwell.domain.answers import StreamType
+from lightwell.domain.api_keys import Scope
+from lightwell.domain.links import LinkStatus
 from lightwell.entrypoints.client import clients
 from lightwell.entrypoints.client.event_parser import EventParser, read_answer_event
+from lightwell.entrypoints.schemas.documents import DocumentQuery
+from lightwell.entrypoints.schemas.graph import EntityQuery, RelationQuery
+from lightwell.entrypoints.schemas.jobs import JobQuery, JobSchema
+from lightwell.entrypoints.schemas.links import LinkQuery
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
-from tests.entrypoints.http_site import Site, open_site
+from tests.entrypoints.http_site import ALL_BUT_ADMIN, Site, open_site
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -79,6 +87,100 @@ async def test_who_may_not_see_it_gets_nothing_over_the_client(site: Site, url: 
     async with AsyncClient(url, api_key=await site.key("team:support")) as client:
         reply = await client.query(QUESTION)
     assert (reply.confidence, reply.citations, reply.nearest) == ("insufficient", [], [])
+
+
+async def test_s3_7_a_file_is_handed_in_followed_read_and_deleted(
+    site: Site, url: str, tmp_path: Path
+) -> None:
+    tags = ("team:sales", "team:bids")
+    key = await site.key(*tags, scopes=ALL_BUT_ADMIN)
+    file = tmp_path / "osprey.txt"
+    file.write_text("Osprey Plant receives 24 pumps from Hebden Works.")
+
+    def hand_in() -> tuple[str, list[JobSchema], JobSchema]:
+        with Client(url, api_key=key) as client:
+            given = client.upload([file], tags=["team:sales"], title="Osprey", topic="plants")
+            job = given.documents[0].job_id
+            return given.documents[0].document_id, [*client.follow_job(job)], client.get_job(job)
+
+    document, progress, job = await asyncio.to_thread(hand_in)
+    assert (job.job_state, job.progress, progress[-1]) == ("complete", 100, job)
+    async with AsyncClient(url, api_key=key) as client:
+        assert await client.wait_for_job(job.job_id) == job
+        page = await client.list_documents(DocumentQuery(title="OSPREY", limit=1))
+        assert [each.document_id for each in page.documents] == [document]
+        assert (await client.get_document(document)).topic == "plants"
+        assert "24 pumps" in (await client.get_text(document)).text
+        changed = await client.change_tags(document, tags)
+        assert changed.acl_tags == sorted(tags)
+        jobs = await client.list_jobs(JobQuery(document=document))
+        assert [each.job_id for each in jobs.jobs] == [job.job_id]
+        for refused in (client.cancel_job(job.job_id), client.retry_job(job.job_id)):
+            with pytest.raises(ServerError):
+                await refused
+        deleted = await client.delete_documents([document])
+        assert (deleted.document_ids, deleted.errors) == ([document], [])
+        with pytest.raises(ServerError) as gone:
+            await client.get_document(document)
+        with pytest.raises(ServerError) as unknown:
+            await client.wait_for_job(job.job_id)
+    assert (gone.value.status, unknown.value.status) == (404, 404)
+
+
+async def test_the_graph_links_and_feedback_are_reached(site: Site, url: str) -> None:
+    key = await site.key("team:sales", scopes=ALL_BUT_ADMIN)
+    async with AsyncClient(url, api_key=key) as client:
+        found = await client.list_entities(EntityQuery(query="nordwind", limit=1))
+        name = found.entities[0].entity_name
+        assert (await client.get_entity(name)).sources[0].snippet == DISCOUNT
+        near = await client.explore_neighbourhood(name, depth=2)
+        assert near.entities[0].entity_name == name
+        assert (await client.list_relations(RelationQuery(limit=5))).next_after is None
+        assert (await client.list_merge_proposals(about=name)).proposals == []
+        with pytest.raises(ServerError, match="one entity"):
+            await client.merge_entities([name], name)
+        assert (await client.list_merges()).merges == []
+        assert (await client.list_links(LinkQuery(status=LinkStatus.PROPOSED))).links == []
+        with pytest.raises(ServerError) as unknown:
+            await client.confirm_link(UUID(int=1))
+        assert unknown.value.status == 404
+        answer = await client.query(QUESTION)
+        given = await client.give_feedback(answer.query_id, 5, comment="Right")
+        assert (await client.list_feedback()).feedback[0] == given
+        session = await client.begin_session()
+        assert (await client.end_session(session.session_id)).ended_at
+        assert answer.query_id in {each.query_id for each in (await client.list_queries()).queries}
+        with pytest.raises(ServerError) as refused:
+            await client.list_sources()
+        assert refused.value.status == 403
+    admin = await site.key("team:sales", scopes=(Scope.ADMIN,))
+    async with AsyncClient(url, api_key=admin) as client:
+        assert (await client.list_sources()).sources == []
+
+
+async def test_what_is_handed_in_is_sent_again_with_its_idempotency_key(tmp_path: Path) -> None:
+    job = {"jobId": "j", "documentId": "d", "status": "queued", "estimatedChunks": None}
+    busy = httpx.Response(503, json=UNAVAILABLE, headers={"Retry-After": "0"})
+    taken = httpx.Response(202, json={"documents": [{**job, "fileName": "a.txt"}]})
+    client, sent = answering(busy, taken, busy, httpx.Response(202, json=job))
+    file = tmp_path / "a.txt"
+    file.write_text("One.")
+    assert (await client.upload([file], tags=["a", "b"])).documents[0].job_id == "j"
+    assert (await client.ingest("https://example.org/a")).document_id == "d"
+    keys = [each.headers["Idempotency-Key"] for each in sent]
+    assert (keys[0], keys[2]) == (keys[1], keys[3])
+    assert keys[0] != keys[2]
+    assert sent[1].content.count(b'name="aclTags"') == 2
+    assert b"One." in sent[1].content
+
+
+async def test_what_is_refused_for_its_rate_is_sent_again_and_nothing_else_twice() -> None:
+    limited = {**UNAVAILABLE, "status": 429}
+    wait = httpx.Response(429, json=limited, headers={"Retry-After": "0"})
+    client, sent = answering(wait, httpx.Response(503, json=UNAVAILABLE))
+    with pytest.raises(ServerError, match="Busy"):
+        await client.delete_documents(["d"])
+    assert len(sent) == 2
 
 
 async def test_a_problem_is_an_error_with_its_code_and_request_id(url: str) -> None:
