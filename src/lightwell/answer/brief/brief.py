@@ -1,8 +1,8 @@
-"""A brief on an entity: what it is, what happened lately, what is open, who and what is tied to it.
+"""A brief on an entity: what it is, what happened lately, what is open, and who and what is related to it.
 
-a name ─ which entities fit? ─ none ─► not found
-                             ├ several, only nearly, or of several people ─► candidates, with what tells them apart
-                             └ one ─► passages ─► chosen lines, or written by the model and checked ─► marks ─► brief
+a name ─ which entities match? ─ none ─► not found
+                               ├ several, similar ones only, or several people ─► candidates, with what tells them apart
+                               └ one ─► passages ─► lines, extracted or written by the model and verified ─► citations ─► brief
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,15 +30,15 @@ from lightwell.records.database import Database
 from lightwell.records.graph import entity_lookup, entity_passages
 
 READ = 10
-"""Passages that are looked at for a name."""
+"""Passages that the search for a name returns."""
 
 Search = Callable[[str], Awaitable[Retrieval]]
-"""Finds what of the reader's bears on a few words."""
+"""Searches the passages that the reader may see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """What a brief is made from, for one reader; `model`, where there is one, is shown at most so many tokens."""
+    """What a brief is made from, for one reader. `model` may be None; it is shown at most `max_tokens`."""
 
     database: Database
     reader: Reader
@@ -48,10 +48,10 @@ class Library:
 
 
 async def brief(library: Library, name: str) -> Brief | Candidates:
-    """Return a brief on the entity that fits the name, or the several that do; raise `NotFound`.
+    """Return a brief on the entity that the name means, or the candidates where it may mean several; raise `NotFound`.
 
-    Nobody is taken for somebody else: a name that no entity has exactly, but some nearly, leads to candidates, and so does
-    one whose bearers have different e-mail addresses. `NAME <ADDRESS>`, also of a reference, picks one of these.
+    Nobody is mistaken for somebody else: a name that entities only nearly have leads to candidates, and so does one that
+    several people have, as their e-mail addresses show. `NAME <ADDRESS>` picks one of them; a reference may stand for the name.
     """
     meant, is_certain = await _find_subjects(library.database, library.reader, name)
     if not meant:
@@ -63,7 +63,7 @@ async def brief(library: Library, name: str) -> Brief | Candidates:
 
 
 async def candidates(database: Database, reader: Reader, name: str) -> Candidates:
-    """Return whom or what the name may mean, the likeliest first; no candidates where it means nothing."""
+    """Return whom or what the name may mean, the likeliest first; none where no entity matches."""
     meant, _ = await _find_subjects(database, reader, name)
     found = await list_candidates(database, reader, meant[:MAX_CANDIDATES]) if meant else ()
     return Candidates(name=name, candidates=found)
@@ -72,7 +72,7 @@ async def candidates(database: Database, reader: Reader, name: str) -> Candidate
 async def _find_subjects(
     database: Database, reader: Reader, name: str
 ) -> tuple[list[Subject], bool]:
-    """Return who or what fits the name, and whether the name is theirs exactly or settled by an address."""
+    """Return the subjects that match the name, and whether they match exactly or by an address."""
     asked, address = namesakes.parse_name_with_address(validate_name(name))
     found = await entity_lookup.match_entities(database, reader, asked)
     distinct = await entity_passages.drop_same(database, reader, found.entities)
@@ -84,35 +84,35 @@ async def _find_subjects(
 async def _brief(library: Library, subject: Subject) -> Brief:
     address = subject.namesake.address if subject.namesake else ""
     found = await library.search(f"{subject.entity.name} {address}".strip())
-    heard, model = subject, None
-    if subject.namesake is None:  # else a passage may speak of the others, too
-        heard = await collect_passages(library.database, library.reader, subject.entity, found)
+    model = None
+    if subject.namesake is None:  # else a passage may be about the others, too
+        subject = await collect_passages(library.database, library.reader, subject.entity, found)
         model = library.model
-    heard = _with_relevance(heard, found)
-    drafts = selection.extract_lines(heard.entity, heard.sentences)
+    subject = _with_relevance(subject, found)
+    drafts = selection.extract_lines(subject.entity, subject.sentences)
     notes: tuple[str, ...] = ()
     if model is not None and drafts:
         try:
             drafts = await selection.generate_lines(
-                model, heard.entity, heard.passages, drafts, max_tokens=library.max_tokens
+                model, subject.entity, subject.passages, drafts, max_tokens=library.max_tokens
             )
         except ModelFailed as error:
             model, notes = None, (note_of_fallback(error),)
     kept, marks = selection.limit_citations(drafts)
-    made = _lines(kept, marks)
-    tied = await _related_entities(library, heard) if made else related.NONE
-    people = tuple(related.add_evidence(each, heard.sentences, marks) for each in tied.people)
-    links = tuple(related.add_evidence(each, heard.sentences, marks) for each in tied.links)
+    lines = _lines(kept, marks)
+    close = await _related_entities(library, subject) if lines else related.NONE
+    people = tuple(related.add_evidence(each, subject.sentences, marks) for each in close.people)
+    links = tuple(related.add_evidence(each, subject.sentences, marks) for each in close.links)
     relevance = max((each.score for each in marks.citations), default=0.0)
     return Brief(
-        entity=heard.entity,
-        about=made.get(Part.ABOUT, ()),
-        lately=made.get(Part.LATELY, ()),
-        open_points=made.get(Part.OPEN, ()),
+        entity=subject.entity,
+        about=lines.get(Part.ABOUT, ()),
+        lately=lines.get(Part.LATELY, ()),
+        open_points=lines.get(Part.OPEN, ()),
         people=people,
         links=links,
         citations=tuple(marks.citations),
-        confidence=_confidence(heard, relevance) if made else Confidence.INSUFFICIENT,
+        confidence=_confidence(subject, relevance) if lines else Confidence.INSUFFICIENT,
         relevance=relevance,
         model=EXTRACTS if model is None else model.model,
         notes=notes,
@@ -120,18 +120,18 @@ async def _brief(library: Library, subject: Subject) -> Brief:
 
 
 def _confidence(subject: Subject, relevance: float) -> Confidence:
-    """Return the word for the relevance, low at least, since each line names the entity; low for what says not whom it is of."""
-    is_said_of_nobody = subject.namesake is not None and not subject.namesake.addresses
-    if relevance < SUFFICIENT_RELEVANCE or is_said_of_nobody:
+    """Return the word for the relevance: at least low, since each line names the entity; low where no address says which person is meant."""
+    is_of_unknown_person = subject.namesake is not None and not subject.namesake.addresses
+    if relevance < SUFFICIENT_RELEVANCE or is_of_unknown_person:
         return Confidence.LOW
     return confidence(relevance)
 
 
 def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
-    """Return what is heard with the relevance that each passage was found to have, 0 for those that were not found."""
+    """Return the subject with the relevance that the search gave each passage, 0 for those that it did not return."""
     known = {one.id: each.relevance for each in retrieval.evidence for one in each.published_chunks}
 
-    def judged(each: CandidateSentence) -> CandidateSentence:
+    def with_relevance(each: CandidateSentence) -> CandidateSentence:
         evidence = each.quote.evidence
         evidence = replace(evidence, relevance=known.get(evidence.chunk.id, 0.0))
         return replace(each, quote=replace(each.quote, evidence=evidence))
@@ -140,30 +140,30 @@ def _with_relevance(subject: Subject, retrieval: Retrieval) -> Subject:
     return replace(
         subject,
         passages=tuple(passages),
-        sentences=tuple(judged(each) for each in subject.sentences),
+        sentences=tuple(with_relevance(each) for each in subject.sentences),
     )
 
 
 def _lines(drafts: Sequence[DraftLine], marks: CitationMarks) -> dict[Part, tuple[BriefLine, ...]]:
-    made: dict[Part, tuple[BriefLine, ...]] = {}
+    lines: dict[Part, tuple[BriefLine, ...]] = {}
     for draft in drafts:
         line = marks.line(draft.text, draft.quotes, draft.said_at)
-        made[draft.part] = (*made.get(draft.part, ()), line)
-    return made
+        lines[draft.part] = (*lines.get(draft.part, ()), line)
+    return lines
 
 
 async def _related_entities(library: Library, subject: Subject) -> related.RelatedEntities:
-    """Return the ties; of one bearer of a name, only those that what is said of him names."""
-    tied = await related.find_related(
+    """Return the related entities; for one of several people of a name, only those that the sentences about this person name."""
+    found = await related.find_related(
         library.database, library.reader, subject.entity, subject.passages, subject.sentences
     )
     if subject.namesake is None:
-        return tied
+        return found
     return related.RelatedEntities(
         people=tuple(
-            each for each in tied.people if related.sentences_naming(each, subject.sentences)
+            each for each in found.people if related.sentences_naming(each, subject.sentences)
         ),
         links=tuple(
-            each for each in tied.links if related.sentences_naming(each, subject.sentences)
+            each for each in found.links if related.sentences_naming(each, subject.sentences)
         ),
     )

@@ -18,11 +18,11 @@ class CitationMarks:
     _known: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
 
     def key(self, quote: Quote) -> tuple[str, int]:
-        """Return what quotes under one mark have in common."""
+        """Return what the quotes of one citation have in common."""
         return str(quote.evidence.chunk.id), quote.start if self.by_quote else -1
 
     def knows(self, quote: Quote) -> bool:
-        """Return whether this quote's mark is given already."""
+        """Return whether the quote has a citation already."""
         return self.key(quote) in self._known
 
     @property
@@ -30,14 +30,14 @@ class CitationMarks:
         return len(self._known) < MAX_CITATIONS
 
     def line(self, text: str, quotes: Sequence[Quote], said_at: datetime) -> BriefLine:
-        """Return the line with its citations, marked as they come."""
+        """Return the line with its citations; new ones get the next number."""
         return BriefLine(
             text=text, citations=tuple(self._cited(each) for each in quotes), said_at=said_at
         )
 
     def _cited(self, quote: Quote) -> Citation:
         number = self._known.setdefault(self.key(quote), len(self._known) + 1)
-        made = make_citation(number, quote)
+        citation = make_citation(number, quote)
         if number > len(self.citations):
-            self.citations.append(made)
-        return made
+            self.citations.append(citation)
+        return citation

@@ -1,4 +1,4 @@
-"""What a sentence, a list item or a table row tells of an entity: what it is, what happened."""
+"""Scores for what a sentence, list item or table row says about an entity: what it is, or what happened."""
 
 import re
 from collections.abc import Iterable
@@ -72,7 +72,7 @@ class EntityNames:
 
 
 def entity_names(given: Iterable[str], longer: Iterable[str] = ()) -> EntityNames:
-    """Return the names for looking up; those without a letter or digit are left out."""
+    """Return the names, folded for comparison; those without a letter or digit are left out."""
     return EntityNames(folded=_folded_names(given), longer=_folded_names(longer))
 
 
@@ -82,7 +82,7 @@ def _folded_names(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def fold_words(text: str) -> str:
-    """Return the text's words as retrieval has them, with a blank before and after each."""
+    """Return the words of the text as retrieval indexes them, with a blank before and after each."""
     return f" {' '.join(words(text))} "
 
 
@@ -99,7 +99,7 @@ def definition_score(text: str, entity_names: EntityNames) -> float:
 
 
 def news_score(text: str, entity_names: EntityNames) -> float:
-    """Return how much the text tells of what happened, from 0: it names the entity, a date or a figure."""
+    """Return how well the text reports news, from 0: it names the entity, a date or a figure."""
     worth = (
         2.0
         + 2.0 * entity_names.occur_in(text)
@@ -123,7 +123,7 @@ def has_content(text: str) -> bool:
 
 
 def is_plausible_name(name: str) -> bool:
-    """Return whether a name says whom or what it is: no pronoun, no heading that runs on to it, nor a phrase to somebody."""
+    """Return whether a name can be one: no pronoun, no heading that runs into the text, no form of address."""
     own = words(name)
     if len(own) == 1 and own[0] in STOP_WORDS | _PRONOUNS:
         return False
@@ -163,7 +163,7 @@ def _definition_score_for(said: str, name: str) -> float:
 
 
 def _readability_penalty(text: str) -> float:
-    """Return what speaks against showing this by itself: a heading, a table row, a question, a scrap, a mass."""
+    """Return the penalty for text that is hard to read by itself: a heading, a table row, a question, very short or long text."""
     return (
         4.0 * is_heading(text)
         + 1.0 * text.startswith("|")

@@ -18,14 +18,14 @@ _Whose = set[frozenset[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Namesake:
-    """Somebody with a name, and what is heard of him; `addresses` are none where nothing says whom it is of."""
+    """One of several people of a name, with the sentences about them; `addresses` is empty where no address says who it is."""
 
     addresses: tuple[str, ...]
     sentences: tuple[CandidateSentence, ...]
 
     @property
     def address(self) -> str:
-        """The address he goes by, "" for none."""
+        """The first of the addresses, "" for none."""
         return min(self.addresses, default="")
 
 
@@ -62,58 +62,59 @@ def ascii_spellings(name: str) -> list[list[str]]:
 
 
 def split_by_address(
-    called: Sequence[str], passages: Sequence[EntityPassage], sentences: Sequence[CandidateSentence]
+    names: Sequence[str], passages: Sequence[EntityPassage], sentences: Sequence[CandidateSentence]
 ) -> list[Namesake]:
-    """Return who bears a name, each with what is heard of him, by their addresses; last what says of nobody who it is.
+    """Return the people of a name, told apart by their addresses; last the sentences that cannot be assigned to one of them.
 
-    A unit is of the address that stands in it, or in what it leans on, else of the only one in its passage, else of the
-    only one in its document. Addresses that one unit gives to one naming are one person's.
+    A sentence belongs to the address that stands in it or in its lead-in, else to the only one in its passage, else to the
+    only one in its document. Addresses that one sentence gives beside one mention of the name belong to one person.
     """
-    own = _own_addresses(called, sentences)
+    own = _own_addresses(names, sentences)
     in_chunk: dict[ChunkId, _Whose] = {}
     in_document: dict[DocumentId, _Whose] = {}
     for each in passages:
-        those = _address_of_unit(each.chunk.text, called, own)
+        those = _addresses_in(each.chunk.text, names, own)
         in_chunk[each.chunk.id] = those
         in_document.setdefault(each.chunk.document_id, set()).update(those)
     found: dict[frozenset[str], list[CandidateSentence]] = {}
     for each in sentences:
         chunk, text = each.quote.evidence.chunk, each.quote.text
         near = (
-            _address_of_unit(text, called, own),
-            _address_of_unit(each.quote.context, called, own),
+            _addresses_in(text, names, own),
+            _addresses_in(each.quote.context, names, own),
             in_chunk[chunk.id],
             in_document[chunk.document_id],
         )
         whose = next((those for those in near if those), set[frozenset[str]]())
         found.setdefault(next(iter(whose)) if len(whose) == 1 else frozenset(), []).append(each)
-    made = [
-        Namesake(addresses=tuple(sorted(key)), sentences=tuple(told)) for key, told in found.items()
+    people = [
+        Namesake(addresses=tuple(sorted(addresses)), sentences=tuple(own))
+        for addresses, own in found.items()
     ]
-    return sorted(made, key=lambda each: (not each.addresses, each.addresses))
+    return sorted(people, key=lambda each: (not each.addresses, each.addresses))
 
 
 def _own_addresses(
-    called: Sequence[str], sentences: Iterable[CandidateSentence]
+    names: Sequence[str], sentences: Iterable[CandidateSentence]
 ) -> dict[str, frozenset[str]]:
-    """Return for each address that a unit gives together with others to one naming all of that person's."""
+    """Return, for each address that a sentence gives together with others beside one mention of the name, all of them."""
     own: dict[str, frozenset[str]] = {}
-    spoken = entity_names(called)
+    mentions = entity_names(names)
     for each in sentences:
-        given = _addresses(each.quote.text, called)
-        if len(given) > 1 and spoken.count_in(_ADDRESS.sub(" ", each.quote.text)) == 1:
+        given = _addresses(each.quote.text, names)
+        if len(given) > 1 and mentions.count_in(_ADDRESS.sub(" ", each.quote.text)) == 1:
             whole = frozenset(given).union(*(own.get(address, frozenset()) for address in given))
             own.update({address: whole for address in whole})
     return own
 
 
-def _address_of_unit(text: str, called: Sequence[str], own: Mapping[str, frozenset[str]]) -> _Whose:
-    return {own.get(each, frozenset((each,))) for each in _addresses(text, called)}
+def _addresses_in(text: str, names: Sequence[str], own: Mapping[str, frozenset[str]]) -> _Whose:
+    return {own.get(each, frozenset((each,))) for each in _addresses(text, names)}
 
 
-def _addresses(text: str, called: Sequence[str]) -> set[str]:
+def _addresses(text: str, names: Sequence[str]) -> set[str]:
     found = {match[0].casefold() for match in _ADDRESS.finditer(text)}
-    return {each for each in found if any(address_matches_name(each, name) for name in called)}
+    return {each for each in found if any(address_matches_name(each, name) for name in names)}
 
 
 def _spells_name(local: Sequence[str], own: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Who and what is tied to an entity, and what a passage says of the two."""
+"""People and other entities related to an entity, each with the sentence that names both."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,18 +24,18 @@ _SAID_BY_RULES = "name"
 _INSIDE, _LEAD = re.compile(r"[\w,][\s*_]{1,8}$|[(\"“]$"), 9
 """What stands before a word inside a sentence, and within how many characters it is looked for."""
 
-_MAX_TIES = 6
+_MAX_RELATED = 6
 _MAX_ASKED = 12
 _ROLES = frozenset(
     """support info sales service office contact hello help admin team billing jobs press mail noreply no-reply
     kontakt vertrieb""".split()
 )
-"""What stands before the @ of an address that is nobody's own."""
+"""Local parts of addresses that belong to no single person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelatedEntities:
-    """The people and the other entities tied to one, the closest first."""
+    """The people and the other entities related to one entity, the closest first."""
 
     people: tuple[RelatedEntity, ...]
     links: tuple[RelatedEntity, ...]
@@ -51,42 +51,45 @@ async def find_related(
     passages: Sequence[EntityPassage],
     sentences: Sequence[CandidateSentence],
 ) -> RelatedEntities:
-    """Return who is related to the entity or named with it in one breath, and what else it is linked and related to."""
-    bonds: dict[EntityId, EntityRelation] = {}
-    for bond in await entity_passages.list_related(database, reader, entity.id):
-        bonds.setdefault(bond.entity.id, bond)
+    """Return the people and other entities that relations, links or a common sentence tie to the entity."""
+    relations: dict[EntityId, EntityRelation] = {}
+    for relation in await entity_passages.list_related(database, reader, entity.id):
+        relations.setdefault(relation.entity.id, relation)
     chunks = [each.chunk.id for each in passages]
-    wanted = entity_passages.EntityFilter(kinds=_PERSONS, extra_entities=list(bonds))
+    wanted = entity_passages.EntityFilter(kinds=_PERSONS, extra_entities=list(relations))
     counts = await entity_passages.count_co_mentions(database, reader, entity.id, chunks, wanted)
     beside = await entities.get_many(
-        database, reader, [each for each in counts if each not in bonds]
+        database, reader, [each for each in counts if each not in relations]
     )
-    tied = [
-        _related_entity(each.entity, each, counts.get(each.entity.id, 0)) for each in bonds.values()
+    found = [
+        _related_entity(each.entity, each, counts.get(each.entity.id, 0))
+        for each in relations.values()
     ]
-    tied += [_related_entity(beside[each], None, counts[each]) for each in counts if each in beside]
+    found += [
+        _related_entity(beside[each], None, counts[each]) for each in counts if each in beside
+    ]
     text = "\n".join(each.chunk.text for each in passages)
-    tied = [each for each in tied if each.relation or sentences_naming(each, sentences)]
-    tied = [each for each in tied if _is_plausible(each, entity, text)]
-    named = await _people_by_address(database, reader, tied)
+    found = [each for each in found if each.relation or sentences_naming(each, sentences)]
+    found = [each for each in found if _is_plausible(each, entity, text)]
+    people = await _people_by_address(database, reader, found)
     return RelatedEntities(
         people=_without_name_parts(
-            named.get(each.ref, each) for each in tied if _is_person(each, named)
+            people.get(each.ref, each) for each in found if _is_person(each, people)
         ),
-        links=_without_name_parts(each for each in tied if not _is_person(each, named)),
+        links=_without_name_parts(each for each in found if not _is_person(each, people)),
     )
 
 
-def _is_person(related: RelatedEntity, named: Mapping[str, RelatedEntity]) -> bool:
-    return related.kind in _PERSONS or related.ref in named
+def _is_person(related: RelatedEntity, people: Mapping[str, RelatedEntity]) -> bool:
+    return related.kind in _PERSONS or related.ref in people
 
 
 async def _people_by_address(
     database: Database, reader: Reader, related: Sequence[RelatedEntity]
 ) -> dict[str, RelatedEntity]:
-    """Return by reference the ties that are people since an address is theirs, an address as the one it is of.
+    """Return by reference the entities that are people because an e-mail address is theirs; an address becomes its owner.
 
-    Whom an address is of counts as a person only where the reader's passages name him or her.
+    The owner of an address counts as a person only where the reader's passages name him or her.
     """
     nameless = [each for each in related if each.kind == _SAID_BY_RULES]
     begin = {
@@ -113,10 +116,11 @@ async def _people_by_address(
 
 
 def _is_plausible(related: RelatedEntity, entity: Entity, text: str) -> bool:
-    """Return whether it is something else, and what texts only name besides is a name.
+    """Return whether the related entity is another one than the entity, and its name a real name.
 
-    What people or models say of it counts as it is. Else its name is no address, beginning or end of the entity's, and does
-    not end in the entity's; a single word is written inside a sentence as names are, and nowhere small.
+    A relation that people or models state needs no further sign. Otherwise the name is no address of the entity, neither
+    begins nor ends the entity's name, and does not end with it; a single word has its capital inside a sentence, and
+    stands nowhere in lower case.
     """
     if address_matches_name(related.name, entity.name) or related.name.partition("@")[0] in _ROLES:
         return False
@@ -132,7 +136,7 @@ def _is_plausible(related: RelatedEntity, entity: Entity, text: str) -> bool:
 
 
 def is_proper(word: str, text: str) -> bool:
-    """Return whether a text writes a word as a name: with its capital inside a sentence, and nowhere small."""
+    """Return whether a text writes a word as a name: with a capital inside a sentence, and nowhere in lower case."""
     inside = any(
         _INSIDE.search(text[max(0, match.start() - _LEAD) : match.start()])
         for match in re.finditer(rf"{re.escape(word)}\b", text)
@@ -146,7 +150,7 @@ def _without_name_parts(related: Iterable[RelatedEntity]) -> tuple[RelatedEntity
     found: list[tuple[frozenset[str], RelatedEntity]] = []
     for each in related:
         own = frozenset(words(each.name))
-        if len(found) < _MAX_TIES and not any(own <= had or had <= own for had, _ in found):
+        if len(found) < _MAX_RELATED and not any(own <= had or had <= own for had, _ in found):
             found.append((own, each))
     return tuple(each for _, each in found)
 
@@ -154,15 +158,15 @@ def _without_name_parts(related: Iterable[RelatedEntity]) -> tuple[RelatedEntity
 def sentences_naming(
     related: RelatedEntity, sentences: Sequence[CandidateSentence]
 ) -> list[CandidateSentence]:
-    """Return the units that name it."""
-    called = entity_names([related.name])
-    return [each for each in sentences if called.occur_in(each.quote.text)]
+    """Return the sentences that name the related entity."""
+    names = entity_names([related.name])
+    return [each for each in sentences if names.occur_in(each.quote.text)]
 
 
 def add_evidence(
     related: RelatedEntity, sentences: Sequence[CandidateSentence], marks: CitationMarks
 ) -> RelatedEntity:
-    """Return the tie with the most telling unit that names it, from a passage that is cited already where one does."""
+    """Return the related entity with the sentence of the highest news score that names it, from a cited passage if possible."""
     ranked = sorted(
         sentences_naming(related, sentences),
         key=lambda each: (not marks.knows(each.quote), -each.news_score),
@@ -170,17 +174,19 @@ def add_evidence(
     best = next((each for each in ranked if passes_verification(each)), None)
     if best is None or not (marks.knows(best.quote) or marks.are_left):
         return related
-    how = marks.line(shorten(render_quote(best.quote)), [best.quote], best.said_at)
-    return replace(related, evidence=how)
+    line = marks.line(shorten(render_quote(best.quote)), [best.quote], best.said_at)
+    return replace(related, evidence=line)
 
 
-def _related_entity(other: Entity, bond: EntityRelation | None, together: int) -> RelatedEntity:
+def _related_entity(
+    other: Entity, relation: EntityRelation | None, co_mentions: int
+) -> RelatedEntity:
     return RelatedEntity(
         ref=other.ref,
         name=other.name,
         kind=other.kind,
-        relation=bond.type if bond else "",
-        description=bond.description if bond else "",
-        co_mentions=together,
+        relation=relation.type if relation else "",
+        description=relation.description if relation else "",
+        co_mentions=co_mentions,
         evidence=None,
     )

@@ -1,4 +1,4 @@
-"""The cited lines of a brief: chosen word for word, or written by a model and checked like an answer."""
+"""The cited lines of a brief: extracted word for word, or written by a model and verified as an answer is."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ _MAX_DESCRIBED = 2
 
 
 class Part(StrEnum):
-    """What a line is for; the words by which a model begins each part."""
+    """The parts of a brief; a model writes these words above each part."""
 
     ABOUT = "ABOUT"
     LATELY = "LATELY"
@@ -52,11 +52,11 @@ _PART_HEAD = re.compile(rf"^[^\w\n]*({'|'.join(Part)})[^\w\n]*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateSentence:
-    """A unit of a passage that speaks of the entity, and how well it serves each part.
+    """A sentence, list item or table row about the entity, with a score for each part of the brief.
 
-    `said_at` is the day that it names, else that of its document; it is `dated` where that stands in the unit, or in the document's
-    name or title. `names_it` is whether the unit, or its
-    document's title, does; else it stands under a heading that does.
+    `said_at` is the day that it names, else the day of its document. It is `dated` if the day stands in the sentence, or in
+    the document's name or title. `names_entity` says whether the sentence or its document's title names the entity; else a
+    heading above it does.
     """
 
     quote: Quote
@@ -81,23 +81,23 @@ class DraftLine:
 def candidate_sentences(
     passages: Sequence[EntityPassage], entity_names: EntityNames
 ) -> list[CandidateSentence]:
-    """Return every unit that names the entity or stands under its name, in the order of the passages.
+    """Return the sentences that name the entity or stand under a heading that does, in the order of the passages.
 
-    Where none does, the passages that are known to speak of it do in other words: then all their units.
+    Where there are none, passages that mention the entity do so in other words: then all sentences of these.
     """
-    heard = [
+    named = [
         each
         for passage in passages
         for each in _candidates_in(passage, entity_names, everywhere=False)
     ]
     known = (passage for passage in passages if passage.mention_count)
-    return heard or [
+    return named or [
         each for passage in known for each in _candidates_in(passage, entity_names, everywhere=True)
     ]
 
 
 def extract_lines(entity: Entity, sentences: Sequence[CandidateSentence]) -> list[DraftLine]:
-    """Return the lines that units make word for word; `heard` is newest first."""
+    """Return the lines that quote sentences word for word: about the entity, what is new, what is open."""
     taken = _Deduplicator()
     about = _supported_description(entity, sentences) or _drafts(
         Part.ABOUT, taken.without_repeated(_by_definition_score(sentences), 1)
@@ -126,17 +126,17 @@ def extract_lines(entity: Entity, sentences: Sequence[CandidateSentence]) -> lis
 
 
 def passes_verification(sentence: CandidateSentence) -> bool:
-    """Return whether the unit would stand the check of an answer: what gives a model orders does not."""
-    given = sentence.quote
+    """Return whether the sentence passes the verification of answers; one that gives a model orders does not."""
+    quote = sentence.quote
     return bool(
         support.supporting_quotes(
-            given.text, [support.prepare_passage(given.evidence)], frozenset()
+            quote.text, [support.prepare_passage(quote.evidence)], frozenset()
         )
     )
 
 
 def best_definition(sentences: Sequence[CandidateSentence]) -> str:
-    """Return the unit that best says what the entity is, "" for none."""
+    """Return the sentence that best says what the entity is, "" for none."""
     return next(
         (each.quote.text for each in _by_definition_score(sentences) if passes_verification(each)),
         "",
@@ -151,9 +151,9 @@ async def generate_lines(
     *,
     max_tokens: int,
 ) -> list[DraftLine]:
-    """Return the lines that the model writes and its citations carry; raise `ModelFailed`.
+    """Return the lines that the model writes and that its citations support; raise `ModelFailed`.
 
-    It is shown the passages of the chosen lines first, so that a part it leaves empty may keep those.
+    The model sees the passages of the extracted lines first. A part that it leaves empty keeps the extracted lines.
     """
     shown = _passages_to_show(passages, drafts, max_tokens)
     evidence = [_evidence(each) for each in shown]
@@ -175,7 +175,7 @@ async def generate_lines(
 
 
 def _add_extracted(lines: list[DraftLine], drafts: Sequence[DraftLine]) -> list[DraftLine]:
-    """Return the lines with chosen ones added, as long as they quote fewer than three passages."""
+    """Return the lines, with extracted ones added as long as fewer than three passages are quoted."""
     quoted = {each.evidence.chunk.id for draft in lines for each in draft.quotes}
     for draft in drafts:
         chunk = draft.quotes[0].evidence.chunk.id
@@ -186,7 +186,7 @@ def _add_extracted(lines: list[DraftLine], drafts: Sequence[DraftLine]) -> list[
 
 
 def build_messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message]:
-    """Return what the model is sent; `evidence` is numbered from 1."""
+    """Return the messages for the model; passages are numbered from 1."""
     rules = (resources.files("lightwell.answer.brief") / "prompts" / "brief.md").read_text("utf-8")
     blocks = "\n\n".join(
         f"[{number}]\n{fence(passage_text(entry))}" for number, entry in enumerate(evidence, 1)
@@ -201,10 +201,10 @@ def build_messages(entity: Entity, evidence: Sequence[Evidence]) -> list[Message
 
 
 def limit_citations(drafts: Sequence[DraftLine]) -> tuple[list[DraftLine], CitationMarks]:
-    """Return the drafts that five citations carry, in the order of their parts, and the marks to give them.
+    """Return the drafts that need at most five citations, in the order of their parts, and the empty citation marks.
 
-    Each part's first line goes before any part's second one. Where fewer than three passages are quoted, each quote
-    has a mark of its own.
+    The first line of each part is kept before the second line of any. Where fewer than three passages are quoted, each
+    quote has a citation of its own.
     """
     passages = {each.evidence.chunk.id for draft in drafts for each in draft.quotes}
     marks = CitationMarks(by_quote=len(passages) < FEWEST_CITATIONS)
@@ -225,7 +225,7 @@ def limit_citations(drafts: Sequence[DraftLine]) -> tuple[list[DraftLine], Citat
 
 @dataclass(slots=True)
 class _Deduplicator:
-    """What has been said already, so that nothing is said twice."""
+    """Remembers what stands in the brief, so that nothing stands there twice."""
 
     said: set[str] = field(default_factory=set[str])
 
@@ -235,7 +235,7 @@ class _Deduplicator:
     def without_repeated(
         self, sentences: Iterable[CandidateSentence], most: int
     ) -> list[CandidateSentence]:
-        """Return the first units that say something new, and take them."""
+        """Return the first `most` sentences that repeat nothing, and remember them."""
         found: list[CandidateSentence] = []
         for each in sentences:
             said = fold_words(each.quote.text)
@@ -298,9 +298,9 @@ def _drafts(part: Part, sentences: Iterable[CandidateSentence]) -> list[DraftLin
 def _supported_description(
     entity: Entity, sentences: Sequence[CandidateSentence]
 ) -> list[DraftLine]:
-    """Return the sentences of the entity's description that passages carry, checked as if a model wrote them.
+    """Return the sentences of the entity's description that passages support, verified as if a model had written them.
 
-    What a person wrote is that person's word: no passage is cited for it, whatever names the entity.
+    A description that a person wrote is left out: no document is cited for what a person says.
     """
     if entity.described_by_hand:
         return []
@@ -326,7 +326,7 @@ def _sentences(description: str) -> Iterator[str]:
 
 
 def _by_definition_score(sentences: Sequence[CandidateSentence]) -> list[CandidateSentence]:
-    """Return the units by how well they say what the entity is, then by how much they tell, then the most relevant; the newest first."""
+    """Return the sentences by definition score, then news score, then relevance, best first; of equal ones the newest first."""
     return sorted(
         (each for each in sentences if each.definition_score or each.news_score),
         key=lambda each: (-each.definition_score, -each.news_score, -each.quote.evidence.relevance),
@@ -336,7 +336,7 @@ def _by_definition_score(sentences: Sequence[CandidateSentence]) -> list[Candida
 def _from_other_passages(
     sentences: Iterable[CandidateSentence], quoted: Collection[ChunkId]
 ) -> list[CandidateSentence]:
-    """Return the first unit of each passage that is not quoted yet."""
+    """Return the first sentence of each passage that is not quoted yet."""
     first: dict[ChunkId, CandidateSentence] = {}
     for each in sentences:
         first.setdefault(each.quote.evidence.chunk.id, each)
@@ -346,9 +346,9 @@ def _from_other_passages(
 def _newest(
     sentences: Sequence[CandidateSentence], taken: _Deduplicator
 ) -> list[CandidateSentence]:
-    """Return of each document its newest unit that is not taken yet, the newest first; the most telling one of a day.
+    """Return the newest sentence of each document that does not stand in the brief yet, newest first.
 
-    Units without a date count only where none has one.
+    Of one day the sentence with the highest news score is taken. Sentences without a date count only where none has one.
     """
     by_document: dict[str, list[CandidateSentence]] = {}
     for each in sentences:
@@ -381,6 +381,6 @@ def _passages_to_show(
 
 
 def _parts(reply: str) -> list[tuple[Part, str]]:
-    """Return the text of each part of the reply; what stands before the first is left out."""
+    """Return the text of each part of the reply; text before the first part is left out."""
     pieces = _PART_HEAD.split(reply)
     return [(Part(word), text) for word, text in zip(pieces[1::2], pieces[2::2], strict=True)]

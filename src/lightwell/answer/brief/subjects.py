@@ -25,7 +25,7 @@ from lightwell.text.open_cues import CUES
 MAX_NAMES = 4
 """Names of one question that are looked up."""
 
-_LONGEST_SAYING = 200
+_MAX_DEFINING_LINE = 200
 _MAX_DOCUMENTS = 3
 _DEAL = "deal"
 """The kind whose brief is about its company and its projects, too: alone, its record says little."""
@@ -39,9 +39,9 @@ _SHORTEST_LOOKED_FOR = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """Who or what may be meant, with what is heard of it.
+    """An entity that a name may mean, with the passages and sentences about it.
 
-    `called` are the entity's names, `bearer` the one of several people with them who is meant, None where they are one.
+    `namesake` is the one person who is meant where several people have the name, else None.
     """
 
     entity: Entity
@@ -54,9 +54,9 @@ class Subject:
 async def possible_subjects(
     database: Database, reader: Reader, entities: Sequence[Entity], address: str | None = None
 ) -> list[Subject]:
-    """Return whom or what the entities that fit a name stand for: an entity of several people is several.
+    """Return the subjects that the entities stand for; an entity whose name several people have stands for each of them.
 
-    With an address, "" for none, it is the owner of that address alone.
+    With an address, only its owner is returned; "" means the person without an address.
     """
     return [
         each
@@ -69,20 +69,20 @@ async def possible_subjects(
 async def collect_passages(
     database: Database, reader: Reader, entity: Entity, retrieval: Retrieval | None = None
 ) -> Subject:
-    """Return what names the entity, with what was found for its name where that says it in a longer one or a title.
+    """Return the entity with the passages that name it, and those of the retrieval that do in a longer name or a title.
 
-    A deal is heard of in what names its company, and the projects and issues that carry it out.
+    Passages that name the company of a deal, or the projects and issues that carry it out, are about the deal, too.
     """
     same = await entity_passages.list_same(database, reader, entity.id)
     if entity.kind == _DEAL:
         for part in await entity_passages.list_parts(database, reader, entity.id):
             same += [part, *await entity_passages.list_same(database, reader, part.id)]
     aliases = await entities.list_aliases(database, reader, entity)
-    called = tuple(dict.fromkeys((entity.name, *aliases, *(each.name for each in same))))
+    names = tuple(dict.fromkeys((entity.name, *aliases, *(each.name for each in same))))
     short = await entity_lookup.find_longer_names(database, reader, entity)
     longer = [each.name for each in short.longer] if short.alone_count else []
     parts = {
-        part for name in called for own in namesakes.ascii_spellings(name) for part in own[1:][-1:]
+        part for name in names for own in namesakes.ascii_spellings(name) for part in own[1:][-1:]
     }
     parts = {part for part in parts if len(part) >= _SHORTEST_LOOKED_FOR}
     also = (
@@ -93,13 +93,13 @@ async def collect_passages(
     also += _chunks(retrieval) if retrieval else []
     meant = [entity.id, *(each.id for each in same)]
     passages = await entity_passages.list_passages(database, reader, meant, CUES, also)
-    told = selection.candidate_sentences(passages, entity_names(called, longer))
-    spoken = {each.quote.evidence.chunk.id for each in told}
+    sentences = selection.candidate_sentences(passages, entity_names(names, longer))
+    quoted = {each.quote.evidence.chunk.id for each in sentences}
     return Subject(
         entity=entity,
-        names=called,
-        passages=tuple(each for each in passages if each.mention_count or each.chunk.id in spoken),
-        sentences=told,
+        names=names,
+        passages=tuple(each for each in passages if each.mention_count or each.chunk.id in quoted),
+        sentences=sentences,
     )
 
 
@@ -108,17 +108,17 @@ def _chunks(retrieval: Retrieval) -> list[ChunkId]:
 
 
 def split_by_person(subject: Subject, address: str | None) -> list[Subject]:
-    """Return what is heard, apart for each of the people whose addresses come with the name where they are several.
+    """Return the subject, split into one for each person where several people have its name.
 
-    With an address, "" for none, it is that of its owner alone.
+    With an address, only its owner is returned; "" means the person without an address.
     """
-    borne = namesakes.split_by_address(subject.names, subject.passages, subject.sentences)
-    if len([each for each in borne if each.addresses]) <= 1:
-        known = {one for each in borne for one in each.addresses}
+    people = namesakes.split_by_address(subject.names, subject.passages, subject.sentences)
+    if len([each for each in people if each.addresses]) <= 1:
+        known = {one for each in people for one in each.addresses}
         return [subject] if address is None or address in known else []
     picked = [
         each
-        for each in borne
+        for each in people
         if address is None or address in each.addresses or address == each.address
     ]
     return [_for_namesake(subject, each) for each in picked]
@@ -152,12 +152,12 @@ async def list_candidates(
     }
     return tuple(
         Candidate(
-            entity=heard.entity,
+            entity=subject.entity,
             distinguishing={
                 field: value for field, value in each.items() if value and field not in same
             },
         )
-        for heard, each in zip(subjects, apart, strict=True)
+        for subject, each in zip(subjects, apart, strict=True)
     )
 
 
@@ -186,9 +186,9 @@ def _defining_line(subject: Subject) -> str:
     described = subject.entity.description if subject.namesake is None else ""
     said = described.split(DESCRIPTION_SEPARATOR)[0] or selection.best_definition(subject.sentences)
     plain = " ".join(said.split())
-    if len(plain) <= _LONGEST_SAYING:
+    if len(plain) <= _MAX_DEFINING_LINE:
         return plain
-    return plain[:_LONGEST_SAYING].rsplit(" ", 1)[0] + "…"
+    return plain[:_MAX_DEFINING_LINE].rsplit(" ", 1)[0] + "…"
 
 
 async def drop_restated(
