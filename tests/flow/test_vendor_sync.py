@@ -11,6 +11,10 @@ from lightwell.domain.access import Reader
 from lightwell.domain.briefs import Brief
 from lightwell.domain.business_systems import NewSource, Source
 from lightwell.domain.directory import PersonChange
+from lightwell.domain.errors import StoreFailed
+from lightwell.domain.item_structure import LinkType
+from lightwell.domain.links import LinkFilter, LinkStatus
+from lightwell.ingest import item_pages
 from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import item_fetches, sources
@@ -214,3 +218,97 @@ async def test_a_damaged_cursor_is_reported(project: Project, system: str) -> No
         with pytest.raises(Exception, match="cursor of the source is damaged"):
             async for _ in source.pull(source.streams[1], '{"page": "no"'):
                 pass
+
+
+async def _links_of(site: Site, name: str) -> set[tuple[str, str]]:
+    """What is linked with an entity for bob, by a person or by documents: kinds and names."""
+    reader, links = await site.reader("bob"), site.project.kb.graph.links
+    found = await links.list_links(reader, LinkFilter(status=LinkStatus.CONFIRMED, about=name))
+    ends = [end for each in found for end in (each.source, each.target)]
+    return {(end.ref.split(":")[1], end.name) for end in ends if end.ref != name}
+
+
+async def _decisions(site: Site) -> object:
+    said = "SELECT pair_id, from_ref, to_ref, status FROM entity_links WHERE decided_at IS NOT NULL ORDER BY 1"
+    return await site.project.database.rows(said, {}), await site.project.database.rows(
+        "SELECT former_ref, survivor_ref, names FROM item_merges", {}
+    )
+
+
+@dataclass(frozen=True)
+class Merging:
+    """A site with a company `former` that has a deal and two decisions, and is merged into `survivor` by `delivery`."""
+
+    site: Site
+    halden: Halden
+    former: str
+    survivor: str
+    delivery: Delivery
+
+
+async def make_merging(project: Project) -> Merging:
+    halden = Halden()
+    former = halden.attio.add_record("companies", {"name": "Aurora Wind"})
+    halden.attio.add_record("deals", {"name": "Rotor test", "associated_company": former})
+    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
+    old, new = (f"attio:company:{each}" for each in (former, halden.nordwind))
+    bob, links = await site.reader("bob"), project.kb.graph.links
+    await links.add(bob, old, f"attio:person:{halden.petra}", LinkType.MAPPED_TO)
+    rejected = await links.add(bob, old, f"attio:deal:{halden.deal}", LinkType.SAME_AS)
+    await links.reject(bob, rejected.id)
+    delivery = halden.attio.merge_records(halden.nordwind, former)
+    return Merging(site, halden, former=old, survivor=new, delivery=delivery)
+
+
+async def test_s2_10_a_merge_at_the_source_passes_links_names_and_mentions_to_the_survivor(
+    project: Project,
+) -> None:
+    merging = await make_merging(project)
+    site, halden, bob = merging.site, merging.halden, await merging.site.reader("bob")
+    before = await _links_of(site, merging.survivor)
+    await site.deliver(merging.delivery, attio_world.NOW)
+    gained = {("deal", "Rotor test"), ("person", "Petra Voss")}
+    assert await _links_of(site, merging.survivor) == before | gained
+    (link,) = await project.kb.graph.links.list_links(bob, LinkFilter(status=LinkStatus.REJECTED))
+    assert {link.source.ref, link.target.ref} == {merging.survivor, f"attio:deal:{halden.deal}"}
+
+    halden.attio.change_record(halden.nordwind, {"name": "Nordwind Group"})
+    await site.sync(with_sweep=True)  # the system says no more what it was called
+    for name in ("Aurora Wind", merging.former):
+        (company,) = (await project.kb.candidates(name, bob)).candidates
+        assert (company.entity.ref, company.entity.name) == (merging.survivor, "Nordwind Group")
+    assert gained <= await _links_of(site, merging.survivor)
+
+
+async def test_s2_10_a_killed_or_repeated_delivery_of_a_merge_leaves_the_same(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merging = await make_merging(project)
+    site, before = merging.site, await _decisions(merging.site)
+
+    async def die(*_: object) -> None:
+        raise StoreFailed("the process was killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(item_pages.registration, "restate", die)
+        with pytest.raises(StoreFailed):
+            await site.deliver(merging.delivery, attio_world.NOW)
+    assert await _decisions(site) == before
+    await site.deliver(merging.delivery, attio_world.NOW)
+    merged, jobs = await _decisions(site), await jobs_and_embeddings(site)
+    assert merged != before
+    await site.deliver(merging.delivery, attio_world.NOW)
+    assert (await _decisions(site), await jobs_and_embeddings(site)) == (merged, jobs)
+
+
+async def test_s2_9_an_erased_former_item_leaves_no_name_on_its_survivor(project: Project) -> None:
+    halden, kb = Halden(), project.kb
+    former = halden.attio.add_record("companies", {"name": "Aurora Wind"})
+    site = await make_site(project, "attio", lambda: attio_world.opened(halden.attio))
+    await site.deliver(halden.attio.merge_records(halden.nordwind, former), attio_world.NOW)
+    bob = await site.reader("bob")
+    assert (await kb.candidates("Aurora Wind", bob)).candidates
+    await kb.erase(bob, [f"attio:company:{halden.nordwind}"])
+    await site.sync()
+    assert not (await kb.candidates("Aurora Wind", bob)).candidates
+    assert await project.database.rows("SELECT former_ref FROM item_merges", {}) == []

@@ -1,7 +1,7 @@
 """What an item of a business system states apart from its text: entities, and links between them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from lightwell.domain.ids import GlobalRef
@@ -53,3 +53,28 @@ class ItemStructure:
 
 
 NO_STRUCTURE = ItemStructure()
+
+
+def replace_merged(
+    structure: ItemStructure, survivors: Mapping[GlobalRef, GlobalRef]
+) -> ItemStructure:
+    """Return the structure with the survivors in place of items that were merged into them, each entity once."""
+    entities: dict[GlobalRef, StatedEntity] = {}
+    for each in structure.entities:
+        ref = survivors.get(each.ref, each.ref)
+        # the address and the attributes were those of the former item
+        entities.setdefault(
+            ref, each if ref == each.ref else replace(each, ref=ref, url="", attributes={})
+        )
+    links = [
+        replace(
+            link,
+            source=survivors.get(link.source, link.source),
+            target=survivors.get(link.target, link.target),
+        )
+        for link in structure.links
+    ]
+    return ItemStructure(
+        entities=tuple(entities.values()),
+        links=tuple(dict.fromkeys(link for link in links if link.source != link.target)),
+    )

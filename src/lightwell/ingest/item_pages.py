@@ -15,7 +15,7 @@ from lightwell.ingest.isolation import document_failure
 from lightwell.ingest.pipeline import REEXTRACT
 from lightwell.records import item_fetches, source_runs, sources
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.documents import documents, items, registration
+from lightwell.records.documents import documents, item_merges, items, registration
 from lightwell.records.documents.items import KnownDocument
 from lightwell.records.documents.registered import check_url, document_ref
 from lightwell.records.documents.registration import ItemOrigin
@@ -92,7 +92,9 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
         await lock_project(connection, project_id)
         await sources.require_lease(connection, source.id, target.worker)
         changes = await _compare(connection, source, page)
+        renamed = await _store_merges(connection, source, page)
         counts = await _apply(connection, target, changes)
+        await registration.restate(connection, renamed, REEXTRACT)
         unreadable = (*page.unreadable, *changes.unreadable)
         failed = {each.ref for each in unreadable}
         answered = [*(each.ref for each in page.items if each.ref not in failed), *page.removed]
@@ -103,6 +105,14 @@ async def _store(target: SyncTarget, page: ItemPage, position: PagePosition) -> 
         if position.stream:
             await sources.store_cursor(connection, source.id, position.stream, page.cursor)
     return counts
+
+
+async def _store_merges(connection: Connection, source: Source, page: ItemPage) -> list[DocumentId]:
+    """Store what the system merged, and return the documents that name one of these items."""
+    delivered = [item.ref for item in page.items]
+    separated = await item_merges.separate(connection, source.project_id, delivered)
+    merged = await item_merges.store(connection, source.project_id, source.id, page.merged)
+    return sorted({*separated, *merged})
 
 
 async def _compare(connection: Connection, source: Source, page: ItemPage) -> PageChanges:
@@ -237,7 +247,19 @@ def check_page(source: Source, page: ItemPage) -> ItemPage:
             good.append(_check_item(source, item))
         except Invalid as error:
             unreadable[ref] = UnreadableItem(ref=ref, reason="invalid", message=str(error))
-    return replace(page, items=tuple(good), removed=removed, unreadable=tuple(unreadable.values()))
+    own = f"{source.system}:"
+    merged = {
+        former: survivor
+        for former, survivor in page.merged.items()
+        if former in removed and former.startswith(own) and survivor.startswith(own)
+    }
+    return replace(
+        page,
+        items=tuple(good),
+        removed=removed,
+        unreadable=tuple(unreadable.values()),
+        merged=merged,
+    )
 
 
 def _check_item(source: Source, item: SourceItem) -> SourceItem:

@@ -108,12 +108,20 @@ class FakeAttio:
         record["values"] = {**cast("Row", record["values"]), **changed}
 
     def merge_records(self, kept: str, former: str) -> tuple[dict[str, str], bytes]:
-        """Merge a record into another, as a person does in Attio, with what the other lacks; return the webhook that tells it."""
+        """Merge a record into another, as a person does in Attio, with what the other lacks; what refers to it refers to the other.
+
+        Returns the webhook that tells it.
+        """
         merged = self.records.pop(former)
         values = cast("dict[str, list[Row]]", self.records[kept]["values"])
         for slug, added in cast("dict[str, list[Row]]", merged["values"]).items():
             if slug in _UNITED or not values.get(slug):
                 values[slug] = [*values.get(slug, []), *added]
+        for record in self.records.values():
+            for given in cast("dict[str, list[Row]]", record["values"]).values():
+                for value in given:
+                    if value.get("target_record_id") == former:
+                        value["target_record_id"] = kept
         return self.webhook(
             self.event("record.merged", self.records[kept])
             | {"duplicate_object_id": self._ids_of(self.slug_of(merged))["object_id"]}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from lightwell.domain.ids import DocumentId, ProjectId
 from lightwell.records import conversations, statistics
 from lightwell.records.database import Connection, Database, repeatable
-from lightwell.records.documents import documents, purge
+from lightwell.records.documents import documents, item_merges, purge
 from lightwell.records.documents.publishing import unpublish
 from lightwell.records.graph.profiles import refresh_all
 from lightwell.records.llm_cache import cache
@@ -57,6 +57,7 @@ async def _erase(database: Database, project_id: ProjectId) -> None:
         await cache.delete_keyword_replies(connection, project_id)
         await unpublish(connection, project_id, tombstones, staged=True)
         await purge.delete_splits_of(connection, project_id, tombstones)
+        await item_merges.forget_names(connection, project_id, tombstones)
         await connection.execute(_ERASE, {"documents": tombstones})
         await refresh_all(connection, project_id)
         await purge.delete_unused_names(connection, project_id)

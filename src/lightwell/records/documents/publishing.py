@@ -198,7 +198,7 @@ async def publish(
                 "terms": [_tsvector(entry.frequencies) for entry in terms],
             },
         )
-        stated = await structures.list_stated(connection, ids)
+        stated = await structures.list_stated(connection, project_id, ids)
         await mentions.store(connection, project_id, structures.add_mentions(extractions, stated))
         await stated_links.store(connection, project_id, structures.list_links(stated))
         await resolution.apply_splits(connection, ids)
@@ -222,7 +222,7 @@ async def republish_extractions(
         for statement in _DELETE_MENTIONS:
             await connection.execute(statement, keys)
         await stated_links.delete(connection, documents)
-        stated = await structures.list_stated(connection, documents)
+        stated = await structures.list_stated(connection, project_id, documents)
         await mentions.store(connection, project_id, structures.add_mentions(extractions, stated))
         await stated_links.store(connection, project_id, structures.list_links(stated))
         await resolution.apply_splits(connection, documents)

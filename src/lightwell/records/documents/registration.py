@@ -84,6 +84,16 @@ FROM source_documents WHERE document_id = %(id)s
 """
 
 
+_ENQUEUE_AGAIN = """
+INSERT INTO ingestion_jobs (id, project_id, document_id, status, current_step, progress, total_chunks, processed_chunks)
+SELECT given.id, project_id, document_id, 'extracting', %(step)s, 75, chunk_count, chunk_count
+FROM unnest(%(ids)s::uuid[], %(documents)s::uuid[]) AS given (id, document_id)
+JOIN source_documents AS document USING (document_id)
+WHERE document.status = 'active' AND NOT document.is_deleted
+ON CONFLICT DO NOTHING
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOrigin:
     """The source of the documents of items; `restate_step` is the first step of jobs that keep a document's chunks."""
@@ -137,6 +147,12 @@ async def register(
         )
     await _write(connection, project_id, rows)
     return queued
+
+
+async def restate(connection: Connection, documents: Sequence[DocumentId], step: str) -> None:
+    """Publish anew what these documents state beside their texts, from this step on; one with an open job does so anyway."""
+    keys = {"ids": [new_id() for _ in documents], "documents": list(documents), "step": step}
+    await connection.execute(_ENQUEUE_AGAIN, keys)
 
 
 def _job(document: NewDocument, old: RegisteredDocument | None) -> QueuedJob:

@@ -5,17 +5,20 @@ from dataclasses import dataclass, replace
 
 from pydantic import TypeAdapter
 
+from lightwell.domain.access import Tags
 from lightwell.domain.graph import Extraction, Mention, MentionType, normalize_name
-from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef
-from lightwell.domain.item_structure import ItemStructure, StatedEntity
+from lightwell.domain.ids import ChunkId, DocumentId, GlobalRef, ProjectId
+from lightwell.domain.item_structure import ItemStructure, StatedEntity, replace_merged
 from lightwell.records.database import Connection
+from lightwell.records.documents import item_merges
+from lightwell.records.documents.item_merges import FormerItem
 from lightwell.records.graph.stated_links import DocumentLink
 
 _STRUCTURE = TypeAdapter(ItemStructure)
 
 _STATED = """
 SELECT document.document_id, document.global_ref, document.structure,
-       array_agg(chunk.chunk_id ORDER BY chunk.chunk_index)
+       array_agg(chunk.chunk_id ORDER BY chunk.chunk_index), document.acl_tags
 FROM source_documents AS document JOIN document_chunks AS chunk USING (document_id)
 WHERE document_id = ANY(%(documents)s) AND document.structure IS NOT NULL AND chunk.class_id <> 0
 GROUP BY document.document_id ORDER BY document.document_id
@@ -26,11 +29,12 @@ _NOTHING = Extraction(mentions=(), relation_mentions=())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDocument:
-    """A published document of an item, its chunks in order, and what the item states."""
+    """A published document of an item with its access tags, its chunks in order, and what the item states."""
 
     id: DocumentId
     ref: GlobalRef
     chunk_ids: tuple[ChunkId, ...]
+    tags: Tags
     structure: ItemStructure
 
 
@@ -40,19 +44,48 @@ def structure_to_json(structure: ItemStructure) -> object:
 
 
 async def list_stated(
-    connection: Connection, documents: Sequence[DocumentId]
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
 ) -> list[StatedDocument]:
-    """Return those of the documents that belong to items and are published."""
+    """Return those of the documents that belong to items and are published.
+
+    What they state of an item that was merged into another is said of that other one.
+    """
     rows = await (await connection.execute(_STATED, {"documents": list(documents)})).fetchall()
-    return [
+    found = [
         StatedDocument(
             id=DocumentId(row[0]),
             ref=GlobalRef(row[1]),
             structure=_STRUCTURE.validate_python(row[2]),
+            tags=frozenset(row[4]),
             chunk_ids=tuple(map(ChunkId, row[3])),
         )
         for row in rows
     ]
+    if not found:
+        return []
+    refs = [entity.ref for each in found for entity in each.structure.entities]
+    survivors = await item_merges.find_survivors(connection, project_id, refs)
+    former = await item_merges.list_former(connection, project_id, refs)
+    return [_with_merges(each, survivors, former) for each in found]
+
+
+def _with_merges(
+    document: StatedDocument,
+    survivors: Mapping[GlobalRef, GlobalRef],
+    former: Mapping[GlobalRef, Sequence[FormerItem]],
+) -> StatedDocument:
+    structure = replace_merged(document.structure, survivors)
+    if structure.entities:
+        own = structure.entities[0]
+        names = [
+            name
+            for each in former.get(own.ref, ())
+            if each.tags == document.tags  # others may not have known it
+            for name in (each.ref, *each.names)
+        ]
+        own = replace(own, aliases=tuple(dict.fromkeys((*own.aliases, *names))))
+        structure = replace(structure, entities=(own, *structure.entities[1:]))
+    return replace(document, structure=structure)
 
 
 def add_mentions(

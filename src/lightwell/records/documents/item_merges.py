@@ -1,0 +1,204 @@
+"""Items that a business system merged into others: their names, decisions and mentions pass to the survivor, for good."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lightwell.domain.access import Tags
+from lightwell.domain.business_systems import SourceId
+from lightwell.domain.ids import DocumentId, GlobalRef, ProjectId
+from lightwell.domain.links import SYMMETRIC
+from lightwell.records import item_fetches
+from lightwell.records.database import Connection
+
+# A survivor that was itself merged before stands for what it was merged into.
+_SURVIVORS = """
+SELECT former_ref, survivor_ref FROM item_merges WHERE project_id = %(project_id)s AND former_ref = ANY(%(refs)s)
+"""
+
+_STORE = """
+INSERT INTO item_merges (project_id, former_ref, survivor_ref, source_key, names, acl_tags)
+SELECT %(project_id)s, given.former, given.survivor, %(source)s, coalesce(own.names, '{}'), coalesce(own.acl_tags, '{}')
+FROM unnest(%(former)s::text[], %(survivors)s::text[]) AS given (former, survivor)
+LEFT JOIN LATERAL (
+    SELECT document.acl_tags,
+           ARRAY(SELECT entity ->> 'name' UNION SELECT jsonb_array_elements_text(entity -> 'aliases') ORDER BY 1) AS names
+    FROM source_documents AS document CROSS JOIN LATERAL (SELECT document.structure -> 'entities' -> 0) AS own (entity)
+    WHERE document.project_id = %(project_id)s AND document.item_ref = given.former AND NOT document.is_deleted
+      AND entity ->> 'ref' = given.former
+    ORDER BY document.source_url LIMIT 1
+) AS own ON true
+ON CONFLICT (project_id, former_ref) DO UPDATE SET survivor_ref = excluded.survivor_ref
+WHERE item_merges.survivor_ref <> excluded.survivor_ref
+RETURNING former_ref, survivor_ref
+"""
+
+_FLATTEN = """
+UPDATE item_merges SET survivor_ref = given.survivor
+FROM unnest(%(former)s::text[], %(survivors)s::text[]) AS given (former, survivor)
+WHERE project_id = %(project_id)s AND survivor_ref = given.former AND former_ref <> given.survivor
+"""
+
+_SEPARATE = """
+DELETE FROM item_merges WHERE project_id = %(project_id)s AND former_ref = ANY(%(refs)s)
+RETURNING former_ref, survivor_ref
+"""
+
+# Of two decisions about what is one pair now, the later stands. A link of an item to itself says nothing any more.
+_MOVE_DECISIONS = """
+WITH merged AS (
+    SELECT entity_key(%(project_id)s, given.former) AS former, entity_key(%(project_id)s, given.survivor) AS survivor
+    FROM unnest(%(former)s::text[], %(survivors)s::text[]) AS given (former, survivor)
+), taken AS (
+    DELETE FROM entity_links AS link USING merged
+    WHERE link.project_id = %(project_id)s AND link.pair_id IS NOT NULL AND merged.former IN (link.from_ref, link.to_ref)
+    RETURNING link.*
+), renamed AS (
+    SELECT taken.*, coalesce(near.survivor, taken.from_ref) AS near_id, coalesce(far.survivor, taken.to_ref) AS far_id
+    FROM taken LEFT JOIN merged AS near ON near.former = taken.from_ref LEFT JOIN merged AS far ON far.former = taken.to_ref
+    WHERE taken.decided_at IS NOT NULL
+), turned AS (
+    SELECT *, link_type = ANY(%(symmetric)s) AND near_id > far_id AS is_turned FROM renamed WHERE near_id <> far_id
+), moved AS (
+    SELECT *, CASE WHEN is_turned THEN far_id ELSE near_id END AS source, CASE WHEN is_turned THEN near_id ELSE far_id END AS target,
+           CASE WHEN is_turned THEN to_class_id ELSE class_id END AS source_class,
+           CASE WHEN is_turned THEN class_id ELSE to_class_id END AS target_class
+    FROM turned
+), latest AS (
+    SELECT DISTINCT ON (source, target, link_type, source_class, target_class) * FROM moved
+    ORDER BY source, target, link_type, source_class, target_class, decided_at DESC, status
+)
+INSERT INTO entity_links AS link (
+    link_id, project_id, from_ref, to_ref, class_id, to_class_id, pair_id, link_type, directional, confidence, evidence,
+    created_by, status, rule, decided_by, decided_at, expires_at, created_at)
+SELECT gen_random_uuid(), project_id, source, target, source_class, target_class, link_key(project_id, source, target, link_type),
+       link_type, directional, confidence, evidence, created_by, status, rule, decided_by, decided_at, expires_at, created_at
+FROM latest
+ON CONFLICT (pair_id, class_id, to_class_id) WHERE pair_id IS NOT NULL DO UPDATE
+SET status = excluded.status, confidence = excluded.confidence, created_by = excluded.created_by,
+    decided_by = excluded.decided_by, decided_at = excluded.decided_at, expires_at = excluded.expires_at
+WHERE link.decided_at IS NULL OR link.decided_at < excluded.decided_at
+"""
+
+_NAMING = """
+SELECT DISTINCT chunk.document_id
+FROM unnest(%(refs)s::text[]) AS given (ref)
+JOIN document_entity_mentions AS mention ON mention.entity_id = entity_key(%(project_id)s, given.ref)
+JOIN document_chunks AS chunk USING (chunk_id)
+JOIN source_documents AS document ON document.document_id = chunk.document_id
+WHERE document.structure IS NOT NULL AND NOT document.is_deleted
+ORDER BY 1
+"""
+
+_FORMER = """
+SELECT survivor_ref, former_ref, names, acl_tags FROM item_merges
+WHERE project_id = %(project_id)s AND survivor_ref = ANY(%(refs)s) ORDER BY former_ref
+"""
+
+_FORGET = """
+DELETE FROM item_merges AS merge USING source_documents AS document
+WHERE document.document_id = ANY(%(documents)s) AND document.item_ref <> '' AND merge.project_id = document.project_id
+  AND document.item_ref IN (merge.former_ref, merge.survivor_ref)
+RETURNING merge.source_key, merge.survivor_ref
+"""
+
+# An item without a hash is taken for changed when it is fetched.
+_UNKNOWN_VERSION = """
+UPDATE source_documents SET content_hash = ''
+WHERE project_id = %(project_id)s AND item_ref = ANY(%(refs)s) AND NOT is_deleted
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormerItem:
+    """An item that was merged into another: its reference, what it was called, and for readers of which tags."""
+
+    ref: GlobalRef
+    names: tuple[str, ...]
+    tags: Tags
+
+
+async def store(
+    connection: Connection,
+    project_id: ProjectId,
+    source: SourceId,
+    merged: Mapping[GlobalRef, GlobalRef],
+) -> list[DocumentId]:
+    """Store what was merged into what, move people's decisions along, and return the documents to publish anew.
+
+    It is called before the former items are removed, since their names are theirs. What is stored already changes nothing.
+    """
+    final = await find_survivors(connection, project_id, merged.values())
+    pairs = {former: final.get(new, new) for former, new in merged.items()}
+    pairs = {former: survivor for former, survivor in pairs.items() if former != survivor}
+    if not pairs:
+        return []
+    stored = await connection.execute(_STORE, {**_pairs(project_id, pairs), "source": source})
+    rows = await stored.fetchall()
+    new = {GlobalRef(row[0]): GlobalRef(row[1]) for row in rows}
+    if not new:
+        return []
+    await connection.execute(_FLATTEN, _pairs(project_id, new))
+    await connection.execute(
+        _MOVE_DECISIONS,
+        {**_pairs(project_id, new), "symmetric": [each.value for each in SYMMETRIC]},
+    )
+    return await _list_naming(connection, project_id, [*new, *new.values()])
+
+
+async def separate(
+    connection: Connection, project_id: ProjectId, delivered: Sequence[GlobalRef]
+) -> list[DocumentId]:
+    """Forget the merges of items that the system delivers again as themselves, and return the documents to publish anew."""
+    keys = {"project_id": project_id, "refs": list(delivered)}
+    rows = await (await connection.execute(_SEPARATE, keys)).fetchall()
+    refs = [GlobalRef(ref) for row in rows for ref in row]
+    return await _list_naming(connection, project_id, refs) if refs else []
+
+
+async def find_survivors(
+    connection: Connection, project_id: ProjectId, refs: Iterable[GlobalRef]
+) -> dict[GlobalRef, GlobalRef]:
+    """Return the survivors of those of the items that were merged into others."""
+    keys = {"project_id": project_id, "refs": sorted(set(refs))}
+    rows = await (await connection.execute(_SURVIVORS, keys)).fetchall()
+    return {GlobalRef(row[0]): GlobalRef(row[1]) for row in rows}
+
+
+async def list_former(
+    connection: Connection, project_id: ProjectId, survivors: Sequence[GlobalRef]
+) -> dict[GlobalRef, list[FormerItem]]:
+    """Return what was merged into each of these items, by reference."""
+    keys = {"project_id": project_id, "refs": list(survivors)}
+    found: dict[GlobalRef, list[FormerItem]] = {}
+    for survivor, former, names, tags in await (await connection.execute(_FORMER, keys)).fetchall():
+        item = FormerItem(ref=GlobalRef(former), names=tuple(names), tags=frozenset(tags))
+        found.setdefault(GlobalRef(survivor), []).append(item)
+    return found
+
+
+async def forget_names(
+    connection: Connection, project_id: ProjectId, documents: Sequence[DocumentId]
+) -> None:
+    """Forget the merges of items whose documents are erased; the survivors are fetched again, and lose the names."""
+    rows = await (await connection.execute(_FORGET, {"documents": list(documents)})).fetchall()
+    refs = sorted({GlobalRef(row[1]) for row in rows})
+    await connection.execute(_UNKNOWN_VERSION, {"project_id": project_id, "refs": refs})
+    for source in {SourceId(row[0]) for row in rows}:
+        own = sorted({GlobalRef(row[1]) for row in rows if row[0] == source})
+        await item_fetches.request(connection, source, own)
+
+
+async def _list_naming(
+    connection: Connection, project_id: ProjectId, refs: Sequence[GlobalRef]
+) -> list[DocumentId]:
+    keys = {"project_id": project_id, "refs": list(refs)}
+    rows = await (await connection.execute(_NAMING, keys)).fetchall()
+    return [DocumentId(row[0]) for row in rows]
+
+
+def _pairs(project_id: ProjectId, merged: Mapping[GlobalRef, GlobalRef]) -> dict[str, object]:
+    return {
+        "project_id": project_id,
+        "former": list(merged),
+        "survivors": list(merged.values()),
+    }
