@@ -69,6 +69,7 @@ UNFILTERED = {
     "records/documents/items.py:_OF_SOURCE": "the removal of a source deletes its documents",
     "records/documents/items.py:_COUNT": "an administrator asks how much a source has; it reads no word of it",
     "records/item_fetches.py:_COUNT_MISSING": "a sweep counts what the source does not list",
+    "records/documents/item_merges.py:_NAMING": "a source's page publishes the documents anew that name a merged item",
     "records/documents/structures.py:_STATED": "publishing reads what its documents' items state",
     "records/graph/edits.py:_HERE": "an edit compares with what its one class says",
     "records/jobs/queue.py:_OPEN_URLS": "of these, an ingestion reports the documents of its own source alone",
