@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from lightwell.domain.documents import DocumentFilter
 from lightwell.testing.sources import InMemorySource, make_document
 from tests.conftest import Databases
-from tests.entrypoints.http_site import open_site
+from tests.entrypoints.http_site import ALL_BUT_ADMIN, open_site
 from tests.entrypoints.program import Ended, run
 
 DISCOUNT = "Nordwind Energie receives a discount of 18 percent on all items."
@@ -25,6 +26,8 @@ class Running:
     url: str
     key: str
     other_key: str
+    database_url: str
+    document: str
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +41,13 @@ def running(databases: Databases) -> Iterator[Running]:
             document = make_document("contract.md", DISCOUNT, ["team:sales"], title="Contract")
             await site.kb.ingest(InMemorySource(documents=(document,)))
             url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-            keys = [await site.key("team:sales"), await site.key("team:support")]
-            made.append(Running(url, *keys))
+            keys = [
+                await site.key("team:sales", scopes=ALL_BUT_ADMIN),
+                await site.key("team:support"),
+            ]
+            reader = await site.kb.reader(frozenset(("team:sales",)))
+            (held,) = await site.kb.catalog.list(reader, DocumentFilter(), after="", limit=2)
+            made.append(Running(url, keys[0], keys[1], database_url, str(held.id)))
             own = uvicorn.Server(uvicorn.Config(site.app, lifespan="off", log_config=None))
             serving = asyncio.create_task(own.serve(sockets=[listening]))
             started.set()
@@ -97,6 +105,66 @@ def test_after_a_login_neither_server_nor_key_is_named(running: Running, tmp_pat
     assert run(tmp_path, "logout", running.url).returncode == 0
     assert "Name who asks" in run(tmp_path, "ask", QUESTION).stderr
     assert run(tmp_path, "logout", running.url).returncode == 3
+
+
+def test_documents_jobs_and_the_graph_of_a_server(running: Running, tmp_path: Path) -> None:
+    def there(*arguments: str) -> Ended:
+        return run(tmp_path, *arguments, "--server", running.url, LIGHTWELL_API_KEY=running.key)
+
+    (tmp_path / "osprey.txt").write_text("Osprey Plant receives 24 pumps from Hebden Works.")
+    added = there("documents", "add", "osprey.txt", "--acl", "team:sales", "--title", "Osprey")
+    assert added.returncode == 0, added.stderr
+    assert "1 passage ingested; job" in added.stdout
+    assert "100%" in added.stderr
+    (document,) = json.loads(there("documents", "list", "--title", "osprey", "--json").stdout)[
+        "documents"
+    ]
+    name = document["documentId"]
+    assert "Osprey" in there("documents", "list").stdout
+    assert "24 pumps" in there("documents", "show", name, "--text").stdout
+    assert "access" in there("documents", "tags", name, "team:sales").stdout
+    (job,) = json.loads(there("jobs", "list", "--document", name, "--json").stdout)["jobs"]
+    assert there("jobs", "wait", job["jobId"]).returncode == 0
+    assert "complete" in there("jobs", "show", job["jobId"]).stdout
+    assert there("jobs", "cancel", job["jobId"]).returncode != 0
+    refused = there("documents", "fetch", "http://127.0.0.1:1/x", "--acl", "team:sales")
+    assert refused.returncode != 0
+    assert "Osprey Plant" in there("graph", "list").stdout
+    assert "Hebden Works" in there("graph", "neighbourhood", "Osprey Plant").stdout
+    assert "sources" in json.loads(there("graph", "show", "Osprey Plant", "--json").stdout)
+    assert "no such links" in there("links", "list").stdout
+    assert "1 deleted" in there("documents", "delete", name, "--yes").stdout
+    assert there("documents", "show", name).returncode == 3
+    by_url = there("documents", "show", "https://example.org/a")
+    assert "by reference or id" in by_url.stderr
+
+
+def test_the_output_is_that_of_the_store_here(running: Running, tmp_path: Path) -> None:
+    here = {"LIGHTWELL_DATABASE_URL": running.database_url}
+    there = {"LIGHTWELL_API_KEY": running.key}
+    for command in (
+        ("documents", "list"),
+        ("documents", "show", running.document),
+        ("jobs", "list"),
+        ("graph", "list"),
+        ("graph", "show", "Nordwind Energie"),
+        ("graph", "relations"),
+        ("graph", "neighbourhood", "Nordwind Energie"),
+        ("graph", "merges"),
+        ("graph", "proposals"),
+        ("links", "list"),
+    ):
+        for form in ((), ("--json",)):
+            own = run(tmp_path, *command, *form, "--as", "team:sales", **here)
+            sent = run(tmp_path, *command, *form, "--server", running.url, **there)
+            assert sent.returncode == own.returncode == 0, sent.stderr + own.stderr
+            assert sent.stdout == own.stdout, command
+
+
+def test_a_limit_beyond_the_interface_is_explained(running: Running, tmp_path: Path) -> None:
+    key = {"LIGHTWELL_API_KEY": running.key}
+    long = run(tmp_path, "links", "list", "--about", "a" * 401, "--server", running.url, **key)
+    assert (long.returncode, "about: " in long.stderr) == (2, True)
 
 
 def test_a_wrong_key_is_not_saved(running: Running, tmp_path: Path) -> None:

@@ -55,6 +55,12 @@ def test_a_question_waits_for_no_library_that_only_exports_or_benchmarks_need() 
     assert {"xlsxwriter", "scipy", "docx", "openai"} & set(ended.stdout.split()) == set()
 
 
+def test_a_client_of_a_server_imports_nothing_that_a_store_needs() -> None:
+    code = "import sys, lightwell.client; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"psycopg", "numpy", "fastapi", "onnxruntime"} & set(ended.stdout.split()) == set()
+
+
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_the_summary_in_the_list_of_commands_is_that_of_the_command(name: str) -> None:
     group = typer.main.get_command(app)

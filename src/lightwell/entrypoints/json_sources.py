@@ -1,9 +1,13 @@
 """Sources, their runs and their failures as JSON, with the keys that HTTP uses."""
 
+from typing import TYPE_CHECKING
+
 from lightwell.domain.business_systems import ItemFailure, Source, SourceCounts, SourceRun
 from lightwell.entrypoints.json_output import Json
-from lightwell.ingest.item_sync import SyncReport
-from lightwell.knowledge_base.sources import SourceDetails
+
+if TYPE_CHECKING:
+    from lightwell.ingest.item_sync import SyncReport
+    from lightwell.knowledge_base.sources import SourceDetails
 
 
 def source(source: Source) -> Json:
@@ -28,7 +32,7 @@ def source(source: Source) -> Json:
     }
 
 
-def details(details: SourceDetails) -> Json:
+def details(details: "SourceDetails") -> Json:
     """Return a source with its latest runs and failures."""
     return {
         **source(details.source),
@@ -75,6 +79,6 @@ def failure(failure: ItemFailure) -> Json:
     }
 
 
-def report(report: SyncReport) -> Json:
+def report(report: "SyncReport") -> Json:
     """Return the result of a sync."""
     return {"runId": str(report.run), **counts(report.counts), "warning": report.warning}

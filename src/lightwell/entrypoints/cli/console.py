@@ -8,6 +8,7 @@ import sys
 import time
 import unicodedata
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -43,6 +44,11 @@ def file_name(url: str) -> str:
 def count_of(count: int, what: str) -> str:
     """Return `1 passage` or `2 passages`."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def minute(moment: str | None) -> str:
+    """Return a moment of JSON to the minute; "" for none."""
+    return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M}" if moment else ""
 
 
 def unwrapped_line(*parts: str | tuple[str, str]) -> Text:

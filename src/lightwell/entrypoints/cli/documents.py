@@ -10,20 +10,18 @@ from rich.text import Text
 
 import lightwell.entrypoints.cli.text_output as text_output
 import lightwell.entrypoints.json_output as json_output
-from lightwell.domain.documents import (
-    Document,
-    DocumentFilter,
-    DocumentState,
-    omission_warning,
-)
-from lightwell.entrypoints.cli.console import clean, fields
+from lightwell.domain.documents import DocumentState, omission_warning
+from lightwell.domain.errors import Invalid
+from lightwell.domain.texts import split_at_commas
+from lightwell.entrypoints.cli.console import clean, fields, minute
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, new_group
-from lightwell.entrypoints.cli.options import As, Rows
+from lightwell.entrypoints.cli.options import As, PageSize, Rows, Server
+from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
 from lightwell.entrypoints.cli.store import open_as
 
 if TYPE_CHECKING:
-    pass
+    from lightwell.entrypoints.schemas.documents import DocumentSchema
 
 
 documents = new_group(
@@ -48,11 +46,13 @@ Name = Annotated[
     "lightwell documents list --as team:us",
     "lightwell documents list --as user:ada --limit 20 --after file:///papers/m.md",
     "lightwell documents list --as team:us --status failed --system upload",
+    "lightwell documents list --server http://127.0.0.1:8000",
 )
 async def list_documents(  # noqa: PLR0913 - the options of a command are its arguments
     *,
     who: As = None,
-    limit: Rows = 100,
+    server: Server = None,
+    limit: PageSize = 100,
     after: Annotated[
         str, typer.Option("--after", metavar="URL", help="Only documents after this URL.")
     ] = "",
@@ -73,15 +73,19 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
     ] = "",
 ) -> Report:
     """List the documents that the reader may see, by URL."""
-    wanted = DocumentFilter(state=status, system=system, kind=kind, tag=tag, title=title)
-    async with open_as(who) as (kb, reader):
-        held = await kb.catalog.list(reader, wanted, after=after, limit=limit + 1)
-    page = held[:limit]
-    following = page[-1].cursor if len(held) > limit else None
-    return Report(
-        document=json_output.documents(page, following=following),
-        text=text_output.documents(page, following=following),
+    from lightwell.entrypoints.client import document_calls
+    from lightwell.entrypoints.schemas.documents import DocumentQuery, document_page
+
+    query = DocumentQuery(
+        status=status, system=system, type=kind, tag=tag, title=title, limit=limit, after=after
     )
+    if login := choose_server(server, who):
+        page = await send(document_calls.list_documents(query), login)
+    else:
+        async with open_as(who) as (kb, reader):
+            held = await kb.catalog.list(reader, query.to_filter(), after=after, limit=limit + 1)
+        page = document_page(held, query)
+    return Report(document=dump(page), text=text_output.documents(page))
 
 
 @command(
@@ -89,24 +93,58 @@ async def list_documents(  # noqa: PLR0913 - the options of a command are its ar
     "show",
     "lightwell documents show handbook/leave.md --as team:us",
     "lightwell documents show handbook/leave.md --as team:us --text",
+    "lightwell documents show file:document:42 --server http://127.0.0.1:8000",
 )
 async def show_document(
     name: Name,
     *,
     who: As = None,
+    server: Server = None,
     with_text: Annotated[bool, typer.Option("--text", help="Also show its text.")] = False,
 ) -> Report:
     """Show the metadata of one document."""
-    async with open_as(who) as (kb, reader):
-        held = await kb.document(reader, document_name(name))
-        text = await kb.text(reader, document_name(name)) if with_text else None
-    document = json_output.document(held)
+    from lightwell.entrypoints.client import document_calls
+    from lightwell.entrypoints.schemas.documents import document_schema
+
+    if login := choose_server(server, who):
+        known = server_name(name)
+        shown = await send(document_calls.get_document(known), login)
+        text = (await send(document_calls.get_text(known), login)).text if with_text else None
+    else:
+        async with open_as(who) as (kb, reader):
+            shown = document_schema(await kb.document(reader, document_name(name)))
+            text = await kb.text(reader, document_name(name)) if with_text else None
     if text is None:
-        return Report(document=document, text=_document_fields(held))
+        return Report(document=dump(shown), text=_document_fields(shown))
     return Report(
-        document={**document, "text": text},
-        text=Group(_document_fields(held), Text(), Text(clean(text))),
+        document={**dump(shown), "text": text},
+        text=Group(_document_fields(shown), Text(), Text(clean(text))),
     )
+
+
+@command(
+    documents,
+    "tags",
+    "lightwell documents tags upload:document:42 team:sales user:ada --server http://127.0.0.1:8000",
+)
+async def change_tags(
+    name: Name,
+    tags: Annotated[
+        list[str], typer.Argument(metavar="TAG...", help="All access tags that it has then.")
+    ],
+    *,
+    server: Server = None,
+) -> Report:
+    """Give a document of a server other access tags; every read follows at once.
+
+    You add and remove only tags that your key has. The next sync of the document's source gives it the tags that the source says.
+    """
+    from lightwell.entrypoints.client import document_calls
+
+    words = [part for word in tags for part in split_at_commas(word)]
+    call = document_calls.change_tags(server_name(name), words)
+    changed = await send(call, require_server(server))
+    return Report(document=dump(changed), text=_document_fields(changed))
 
 
 @command(
@@ -142,29 +180,36 @@ def document_name(name: str) -> str:
     return name if ":" in name or _ID.fullmatch(name) else Path(name).resolve().as_uri()
 
 
-def _document_fields(document: Document) -> RenderableType:
+def server_name(name: str) -> str:
+    """Return the name of a document of a server: its reference or its id; raise `Invalid` for a URL or a path."""
+    if "/" in name or not (":" in name or _ID.fullmatch(name)):
+        raise Invalid("A server knows documents by reference or id, as `documents list` shows")
+    return name
+
+
+def _document_fields(document: "DocumentSchema") -> RenderableType:
     return fields(
         [
             ("title", document.title),
-            ("url", document.url),
-            ("reference", document.ref),
-            ("id", str(document.id)),
+            ("url", document.document_url),
+            ("reference", document.document_ref),
+            ("id", document.document_id),
             (
                 "state",
-                f"{document.state.value}: {document.error}"
-                if document.error
-                else document.state.value,
+                f"{document.status}: {document.error_message}"
+                if document.error_message
+                else document.status,
             ),
             ("format", document.format),
             ("author", document.author),
             *((name, value) for name, value in document.metadata.items() if name != "author"),
             ("topic", document.topic),
             ("language", document.language),
-            ("access", ", ".join(sorted(document.acl_tags))),
+            ("access", ", ".join(document.acl_tags)),
             ("passages", str(document.chunk_count)),
-            ("warning", omission_warning(document.chunk_count, document.omitted_chunks)),
+            ("warning", omission_warning(document.chunk_count, document.omitted_chunk_count)),
             ("size", f"{document.file_size:,} bytes"),
-            ("changed", f"{document.updated_at:%Y-%m-%d %H:%M}"),
-            ("ingested", f"{document.ingested_at:%Y-%m-%d %H:%M}" if document.ingested_at else ""),
+            ("changed", minute(document.updated_at)),
+            ("ingested", minute(document.ingested_at)),
         ]
     )

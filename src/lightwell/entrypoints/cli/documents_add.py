@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from uuid import UUID
 
 import typer
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -12,13 +13,17 @@ from rich.text import Text
 import lightwell.entrypoints.json_output as json_output
 from lightwell.domain.documents import Format
 from lightwell.domain.errors import Invalid
+from lightwell.domain.jobs import JobState
 from lightwell.domain.requests import EmbeddedChunk, IngestRequest, IngestResponse
 from lightwell.entrypoints.cli.console import clean, count_of
 from lightwell.entrypoints.cli.documents import Name, document_name, documents
 from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import Work, command
-from lightwell.entrypoints.cli.options import As, NoWait
+from lightwell.entrypoints.cli.jobs import follow_to_end
+from lightwell.entrypoints.cli.logins import Login
+from lightwell.entrypoints.cli.options import As, NoWait, Server
+from lightwell.entrypoints.cli.remote import dump, require_server, send
 from lightwell.entrypoints.cli.store import (
     open_as,
     open_project,
@@ -27,6 +32,7 @@ from lightwell.entrypoints.cli.store import (
 )
 
 if TYPE_CHECKING:
+    from lightwell.entrypoints.schemas.documents import IngestResponseSchema
     from lightwell.ingest.context import Outcome
 
 
@@ -72,6 +78,7 @@ class RequestOptions:
     "add",
     "lightwell documents add notes.dat --format text --acl team:us",
     'lightwell documents add offer.pdf --acl team:sales --title "Offer 7" --metadata customer=Nordwind',
+    "lightwell documents add offer.pdf --acl team:sales --server http://127.0.0.1:8000",
 )
 def add_document(  # noqa: PLR0913 - the options of a command are its arguments
     path: Annotated[Path, typer.Argument(metavar="PATH", exists=True, help="The file.")],
@@ -94,6 +101,7 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
         str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
     ] = "",
     no_wait: NoWait = False,
+    server: Server = None,
 ) -> Work:
     """Ingest one file with a title, a format and metadata that you give, and report its job."""
     options = RequestOptions(
@@ -104,7 +112,47 @@ def add_document(  # noqa: PLR0913 - the options of a command are its arguments
         metadata=metadata or [],
         topic=topic,
     )
+    if server:
+        return _upload(options, require_server(server), waits=not no_wait)
     return _enqueue(options) if no_wait else _add(options)
+
+
+@command(
+    documents,
+    "fetch",
+    "lightwell documents fetch https://example.org/handbook.pdf --acl team:us --server http://127.0.0.1:8000",
+)
+async def fetch_document(  # noqa: PLR0913 - the options of a command are its arguments
+    url: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL", help="A URL, or a path on the server that is open for ingestion."
+        ),
+    ],
+    *,
+    acl: Annotated[
+        list[str] | None, typer.Option("--acl", metavar="TAG", help="Access tags.")
+    ] = None,
+    title: Annotated[
+        str, typer.Option("--title", help="The title; overrides the document's own.")
+    ] = "",
+    file_format: Annotated[
+        Format | None, typer.Option("--format", help="The format; overrides what the URL says.")
+    ] = None,
+    topic: Annotated[
+        str, typer.Option("--topic", metavar="TOPIC", help="The topic tag of the document.")
+    ] = "",
+    no_wait: NoWait = False,
+    server: Server = None,
+) -> Report:
+    """Have a server fetch a document and ingest it, and report its job."""
+    from lightwell.entrypoints.client import document_calls
+
+    login, tags = require_server(server), parse_document_tags(acl)
+    call = document_calls.ingest(
+        url, tags=sorted(tags), title=title, format=file_format, topic=topic
+    )
+    return await _server_report(await send(call, login), login, waits=not no_wait)
 
 
 @command(
@@ -134,6 +182,42 @@ async def replace_chunks(
         answer = await kb.enqueue_chunks(reader, document_name(name), supplied)
         done = await kb.finish_jobs([answer.document_id])
     return _job_report(answer, done)
+
+
+async def _upload(options: RequestOptions, login: Login, *, waits: bool) -> Report:
+    """Upload the file to a server, and report its job."""
+    from lightwell.entrypoints.client import document_calls
+    from lightwell.entrypoints.schemas.documents import IngestResponseSchema
+
+    asked = options.request()
+    call = document_calls.upload(
+        [options.path],
+        tags=sorted(asked.acl_tags),
+        title=asked.title,
+        format=asked.format,
+        topic=asked.topic,
+        metadata=asked.metadata,
+    )
+    (given,) = (await send(call, login)).documents
+    answer = IngestResponseSchema.model_validate(given.model_dump(exclude={"file_name"}))
+    return await _server_report(answer, login, waits=waits)
+
+
+async def _server_report(answer: "IngestResponseSchema", login: Login, *, waits: bool) -> Report:
+    """Report the job of a server, at its end where `waits`."""
+    if not waits:
+        text = f"The server ingests the document as job {answer.job_id}."
+        return Report(document=dump(answer), text=Text(text))
+    ended = await follow_to_end(UUID(answer.job_id), login)
+    failed = ended.job_state is not JobState.COMPLETE
+    chunks = count_of(0 if failed else ended.total_chunks or 0, "passage")
+    lines = [f"{chunks} ingested; job {answer.job_id}."]
+    lines += [f"failed  {ended.document_url}: {ended.error_message}"] if failed else []
+    return Report(
+        document=dump(answer),
+        text=Text(clean("\n".join(lines))),
+        code=Exit.INCOMPLETE if failed else Exit.FINE,
+    )
 
 
 async def _enqueue(options: RequestOptions) -> Report:

@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 
 import typer
+from pydantic import ValidationError
 from rich.console import RenderableType
 
 from lightwell.domain.errors import Invalid, LightwellError
@@ -74,9 +75,17 @@ def _work(command: Coroutine[None, None, Report], *, as_json: bool) -> tuple[Rep
         report = asyncio.run(_execute(command))
     except LightwellError as error:
         return None, report_error(error, as_json=as_json)
+    except ValidationError as error:
+        return None, report_error(_as_invalid(error), as_json=as_json)
     except (KeyboardInterrupt, asyncio.CancelledError):
         return None, Exit.INTERRUPTED
     return report, report.code
+
+
+def _as_invalid(error: ValidationError) -> Invalid:
+    """Return the first argument that is outside of what the interface declares, without its value."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return Invalid(f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
 
 
 async def _execute(command: Coroutine[None, None, Report]) -> Report:

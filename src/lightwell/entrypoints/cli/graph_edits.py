@@ -79,12 +79,14 @@ async def create_entity(
     acl: For = None,
 ) -> Report:
     """Create an entity; mentions of its name in documents are linked to it."""
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
     manual_edit = ManualEdit(name=name, kind=kind, description=description)
     tags = parse_document_tags(acl)
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         made = await kb.graph.create(reader, manual_edit, tags=tags)
-    return report_with_costs(meter, json_graph.entity(made), entity_fields(made))
+    return report_with_costs(meter, json_graph.entity(made), entity_fields(entity_schema(made)))
 
 
 @command(graph, "rename", 'lightwell graph rename "Acme Corp" "Acme International" --as team:us')
@@ -139,10 +141,12 @@ async def restore_entity(
     who: As = None,
 ) -> Report:
     """Show a deleted entity again, as documents describe it."""
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         shown = await kb.graph.restore(reader, name)
-    return report_with_costs(meter, json_graph.entity(shown), entity_fields(shown))
+    return report_with_costs(meter, json_graph.entity(shown), entity_fields(entity_schema(shown)))
 
 
 @command(
@@ -170,6 +174,8 @@ async def relate_entities(  # noqa: PLR0913 - the options of a command are its a
     acl: For = None,
 ) -> Report:
     """Add or update a relation between two entities."""
+    from lightwell.entrypoints.schemas.graph import relation_schema
+
     relation_mention = RelationMention(
         subject=source,
         object=target,
@@ -183,7 +189,9 @@ async def relate_entities(  # noqa: PLR0913 - the options of a command are its a
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         made = await kb.graph.relate(reader, relation_mention, tags=tags)
-    return report_with_costs(meter, json_graph.relation(made), relations_table([made]))
+    return report_with_costs(
+        meter, json_graph.relation(made), relations_table([relation_schema(made)])
+    )
 
 
 @command(
@@ -242,6 +250,8 @@ async def _edit(
     name: str, manual_edit: ManualEdit, who: Sequence[str] | None, acl: Sequence[str] | None
 ) -> Report:
     """Store an edit of an entity, and report the entity as it is now."""
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
     tags = parse_document_tags(acl)
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
@@ -249,9 +259,11 @@ async def _edit(
         now = await kb.graph.edit(reader, name, manual_edit, tags=tags)
     document = {**json_graph.entity(now), "previousEntityRef": old}
     if old == now.ref:
-        return report_with_costs(meter, document, entity_fields(now))
+        return report_with_costs(meter, document, entity_fields(entity_schema(now)))
     told = f"The reference is now {now.ref}; {old} still names the same entity."
-    return report_with_costs(meter, document, Group(entity_fields(now), Text(clean(told))))
+    return report_with_costs(
+        meter, document, Group(entity_fields(entity_schema(now)), Text(clean(told)))
+    )
 
 
 async def _delete(name: str, who: Sequence[str] | None) -> Report:

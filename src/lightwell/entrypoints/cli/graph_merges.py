@@ -1,23 +1,30 @@
 """`graph merge`, `unmerge`, `merges`, `proposals` and `reject`: several entities that people make one."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-import lightwell.entrypoints.json_graph as json_graph
 from lightwell.domain.errors import Invalid
-from lightwell.domain.graph import MergeProposal, MergeResult, MergeStrategy
+from lightwell.domain.graph import MergeStrategy
 from lightwell.domain.ids import MergeId
-from lightwell.entrypoints.cli.console import clean, count_of, dim, new_table
+from lightwell.entrypoints.cli.console import clean, count_of, dim, minute, new_table
 from lightwell.entrypoints.cli.costs import budgeted_meter, report_with_costs
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.graph import SourceName, TargetName, graph
 from lightwell.entrypoints.cli.groups import command
-from lightwell.entrypoints.cli.options import As, Rows
+from lightwell.entrypoints.cli.options import As, PageSize, Server
+from lightwell.entrypoints.cli.remote import choose_server, dump, send
 from lightwell.entrypoints.cli.store import open_as
+
+if TYPE_CHECKING:
+    from lightwell.entrypoints.schemas.corrections import (
+        EntityList,
+        MergeResponse,
+        ProposalSchema,
+    )
 
 
 @command(
@@ -43,15 +50,24 @@ async def merge_entities(
         typer.Option("--strategy", help="How the descriptions are combined.", case_sensitive=False),
     ] = MergeStrategy.CONCATENATE,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Merge several entities into one; their names become aliases.
 
     The merge also holds for documents that are ingested later. `graph unmerge` undoes it completely.
     """
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas.corrections import merge_response
+
+    if login := choose_server(server, who):
+        call = graph_calls.merge_entities(sources, into, strategy=strategy)
+        merged = await send(call, login)
+        return Report(document=dump(merged), text=_merged(merged))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         done = await kb.graph.merge(reader, sources, into, strategy=strategy)
-    return report_with_costs(meter, json_graph.merge_result(done), _merged(done))
+    merged = merge_response(done)
+    return report_with_costs(meter, dump(merged), _merged(merged))
 
 
 @command(graph, "unmerge", 'lightwell graph unmerge "ACME Inc" --as team:us')
@@ -61,17 +77,21 @@ async def unmerge_entity(
     ],
     *,
     who: As = None,
+    server: Server = None,
 ) -> Report:
-    """Undo a merge completely."""
+    """Undo a merge completely; a server knows it by its id."""
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas.corrections import EntityList
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
+    if login := choose_server(server, who):
+        there = await send(graph_calls.undo_merge(_merge_id(name)), login)
+        return Report(document=dump(there), text=_apart(there))
     meter = budgeted_meter()
     async with open_as(who, meter) as (kb, reader):
         apart = await kb.graph.unmerge(reader, name)
-    names = ", ".join(each.name for each in apart)
-    return report_with_costs(
-        meter,
-        {"entities": [json_graph.entity(each) for each in apart]},
-        Text(clean(f"Separate entities again: {names}.")),
-    )
+    here = EntityList(entities=[entity_schema(each) for each in apart])
+    return report_with_costs(meter, dump(here), _apart(here))
 
 
 @command(
@@ -83,7 +103,8 @@ async def unmerge_entity(
 async def list_merges(
     *,
     who: As = None,
-    limit: Rows = 100,
+    server: Server = None,
+    limit: PageSize = 100,
     after: Annotated[
         str,
         typer.Option(
@@ -92,25 +113,26 @@ async def list_merges(
     ] = "",
 ) -> Report:
     """List active merges of which you see both sides, the latest first."""
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas import PageQuery
+    from lightwell.entrypoints.schemas.corrections import merge_page
+
     behind = _merge_id(after) if after else None
-    async with open_as(who) as (kb, reader):
-        held = await kb.graph.merges(reader, after=behind, limit=limit + 1)
-    page = held[:limit]
-    following = str(page[-1].merge_id) if len(held) > limit else None
+    if login := choose_server(server, who):
+        page = await send(graph_calls.list_merges(PageQuery(limit=limit, after=after)), login)
+    else:
+        async with open_as(who) as (kb, reader):
+            held = await kb.graph.merges(reader, after=behind, limit=limit + 1)
+        following = str(held[limit - 1].merge_id) if len(held) > limit else None
+        page = merge_page(held[:limit], following)
     table = new_table("merged", "into", "strategy", "when", "merge")
-    for each in page:
-        when = f"{each.merged_at:%Y-%m-%d %H:%M}"
+    for each in page.merges:
         names = clean(", ".join(each.sources))
-        table.add_row(names, clean(each.target), each.strategy.value, when, str(each.merge_id))
-    more = [dim(f"There are more: --after {following}")] if following else []
-    text = Group(table, *more) if page else Text("There are no merges that you may see.")
-    return Report(
-        document={
-            "merges": [json_graph.active_merge(each) for each in page],
-            "nextAfter": following,
-        },
-        text=text,
-    )
+        when = minute(each.merged_at)
+        table.add_row(names, clean(each.target), each.strategy.value, when, each.merge_id)
+    more = [dim(f"There are more: --after {page.next_after}")] if page.next_after else []
+    text = Group(table, *more) if page.merges else Text("There are no merges that you may see.")
+    return Report(document=dump(page), text=text)
 
 
 @command(
@@ -122,31 +144,31 @@ async def list_merges(
 async def list_merge_proposals(
     *,
     who: As = None,
+    server: Server = None,
     about: Annotated[
         str,
         typer.Option("--about", metavar="ENTITY", help="Only possible duplicates of this entity."),
     ] = "",
-    limit: Rows = 20,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="How many, at most.")] = 20,
 ) -> Report:
     """List possible duplicates with the evidence; nothing is merged.
 
     Compares the 500 entities that were mentioned last, or only the one given by --about.
     """
-    async with open_as(who) as (kb, reader):
-        found = await kb.graph.proposals(reader, about=about, limit=limit)
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas.corrections import proposal_list
+
+    if login := choose_server(server, who):
+        found = await send(graph_calls.list_merge_proposals(about=about, limit=limit), login)
+    else:
+        async with open_as(who) as (kb, reader):
+            found = proposal_list(await kb.graph.proposals(reader, about=about, limit=limit))
     table = new_table("confidence", "entity", "possibly the same as", "evidence")
-    for each in found:
-        table.add_row(
-            f"{each.confidence:.2f}",
-            clean(each.one.name),
-            clean(each.other.name),
-            _evidence_text(each),
-        )
+    for each in found.proposals:
+        one, other = (clean(entity.entity_name) for entity in each.entities)
+        table.add_row(f"{each.confidence:.2f}", one, other, _evidence_text(each))
     nothing = Text("There are no possible duplicates that you may see.")
-    return Report(
-        document={"proposals": [json_graph.proposal(each) for each in found]},
-        text=table if found else nothing,
-    )
+    return Report(document=dump(found), text=table if found.proposals else nothing)
 
 
 @command(graph, "reject", 'lightwell graph reject "Jane Smith" "Jane Smith Jr" --as team:us')
@@ -155,14 +177,21 @@ async def reject_merge(
     other: TargetName,
     *,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Reject a proposed merge; it is not proposed again."""
-    async with open_as(who) as (kb, reader):
-        pair = await kb.graph.reject(reader, one, other)
-    text = f"{pair[0].name} and {pair[1].name} stay separate; this merge is not proposed again."
-    return Report(
-        document={"rejected": [json_graph.entity(each) for each in pair]}, text=Text(clean(text))
-    )
+    from lightwell.entrypoints.client import graph_calls
+    from lightwell.entrypoints.schemas.graph import entity_schema
+
+    if login := choose_server(server, who):
+        pair = (await send(graph_calls.reject_merge_proposal(one, other), login)).entities
+    else:
+        async with open_as(who) as (kb, reader):
+            apart = await kb.graph.reject(reader, one, other)
+        pair = [entity_schema(each) for each in apart]
+    first, second = (each.entity_name for each in pair)
+    text = f"{first} and {second} stay separate; this merge is not proposed again."
+    return Report(document={"rejected": [dump(each) for each in pair]}, text=Text(clean(text)))
 
 
 def _merge_id(text: str) -> MergeId:
@@ -174,7 +203,12 @@ def _merge_id(text: str) -> MergeId:
         ) from error
 
 
-def _merged(result: MergeResult) -> RenderableType:
+def _apart(apart: "EntityList") -> Text:
+    names = ", ".join(each.entity_name for each in apart.entities)
+    return Text(clean(f"Separate entities again: {names}."))
+
+
+def _merged(result: "MergeResponse") -> RenderableType:
     redirected = count_of(result.relations_redirected, "relation")
     joined = f", {result.relations_deduped} of them joined with an existing one"
     related = (
@@ -188,12 +222,12 @@ def _merged(result: MergeResult) -> RenderableType:
         else f"{result.source_entities_deleted} entities"
     )
     return Group(
-        Text(clean(f"Merged {merged} into {result.target_entity.name}. {related}")),
+        Text(clean(f"Merged {merged} into {result.target_entity.entity_name}. {related}")),
         dim(f"`lightwell graph unmerge {result.merge_id}` undoes it."),
     )
 
 
-def _evidence_text(proposal: MergeProposal) -> str:
+def _evidence_text(proposal: "ProposalSchema") -> str:
     words = {
         "email": "same address",
         "domain": "same domain",

@@ -1,7 +1,8 @@
 """`jobs` and `runs`: ingestion jobs, and runs over a source."""
 
+from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
@@ -12,11 +13,17 @@ from lightwell.domain.ids import JobId, RunId
 from lightwell.domain.jobs import Job, JobState
 from lightwell.domain.runs import Run
 from lightwell.entrypoints.cli.console import clean, fields, new_table
-from lightwell.entrypoints.cli.documents import document_name
+from lightwell.entrypoints.cli.documents import document_name, server_name
+from lightwell.entrypoints.cli.errors import Exit
 from lightwell.entrypoints.cli.execution import Report
 from lightwell.entrypoints.cli.groups import command, new_group
-from lightwell.entrypoints.cli.options import As, Before, PageSize
+from lightwell.entrypoints.cli.logins import Login
+from lightwell.entrypoints.cli.options import As, Before, PageSize, Server
+from lightwell.entrypoints.cli.remote import choose_server, dump, require_server, send
 from lightwell.entrypoints.cli.store import open_as
+
+if TYPE_CHECKING:
+    from lightwell.entrypoints.schemas.jobs import JobSchema
 
 jobs = new_group(
     "List, show, retry and cancel ingestion jobs.",
@@ -41,10 +48,12 @@ RunName = Annotated[UUID, typer.Argument(metavar="RUN", help="The id of a run.")
     "list",
     "lightwell jobs list --as team:us",
     "lightwell jobs list --as team:us --document handbook/leave.md --state failed",
+    "lightwell jobs list --state failed --server http://127.0.0.1:8000",
 )
 async def list_jobs(
     *,
     who: As = None,
+    server: Server = None,
     state: Annotated[
         JobState | None, typer.Option("--state", help="Only jobs in this state.")
     ] = None,
@@ -60,59 +69,122 @@ async def list_jobs(
     before: Before = None,
 ) -> Report:
     """List the jobs of documents that the reader may see, the latest first."""
-    async with open_as(who) as (kb, reader):
-        found = await kb.jobs.list(
-            reader,
-            state=state,
-            document=document_name(document) if document else "",
-            before=JobId(before) if before else None,
-            limit=limit,
+    from lightwell.entrypoints.client import job_calls
+    from lightwell.entrypoints.schemas.jobs import JobQuery, job_schema
+
+    if login := choose_server(server, who):
+        known = server_name(document) if document else ""
+        query = JobQuery(
+            state=state, document=known, limit=limit, after=str(before) if before else ""
         )
+        found = (await send(job_calls.list_jobs(query), login)).jobs
+    else:
+        async with open_as(who) as (kb, reader):
+            listed = await kb.jobs.list(
+                reader,
+                state=state,
+                document=document_name(document) if document else "",
+                before=JobId(before) if before else None,
+                limit=limit,
+            )
+        found = [job_schema(each) for each in listed]
     table = new_table("job", "state", "step", "progress", "document")
     for each in found:
-        last = clean(f"{each.url}: {each.error}" if each.error else each.url)
-        table.add_row(str(each.id), each.state.value, each.step, f"{each.progress}%", last)
+        failed = _failure(each)
+        last = clean(f"{each.document_url}: {failed}" if failed else each.document_url)
+        progress = f"{each.progress}%"
+        table.add_row(each.job_id, each.job_state.value, each.current_step, progress, last)
     nothing = Text("There are no such jobs that you may see.")
     return Report(
-        document={"jobs": [json_output.job(each) for each in found]},
+        document={"jobs": [dump(each) for each in found]},
         text=table if found else nothing,
     )
 
 
-@command(jobs, "show", "lightwell jobs show 019f0000-0000-7000-8000-000000000000 --as team:us")
+@command(
+    jobs,
+    "show",
+    "lightwell jobs show 019f0000-0000-7000-8000-000000000000 --as team:us",
+    "lightwell jobs show 019f0000-0000-7000-8000-000000000000 --server http://127.0.0.1:8000",
+)
 async def show_job(
     job: JobName,
     *,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Show a job: its state, step, progress and error."""
+    from lightwell.entrypoints.client import job_calls
+
+    if login := choose_server(server, who):
+        return _job(await send(job_calls.get_job(job), login))
     async with open_as(who) as (kb, reader):
-        found = await kb.jobs.show(reader, JobId(job))
-    return _job(found)
+        return _local_job(await kb.jobs.show(reader, JobId(job)))
 
 
-@command(jobs, "retry", "lightwell jobs retry 019f0000-0000-7000-8000-000000000000 --as team:us")
+@command(
+    jobs,
+    "retry",
+    "lightwell jobs retry 019f0000-0000-7000-8000-000000000000 --as team:us",
+    "lightwell jobs retry 019f0000-0000-7000-8000-000000000000 --server http://127.0.0.1:8000",
+)
 async def retry_job(
     job: JobName,
     *,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Enqueue a failed or cancelled job again; a worker or the next ingest continues it where it stopped."""
+    from lightwell.entrypoints.client import job_calls
+
+    if login := choose_server(server, who):
+        return _job(await send(job_calls.retry_job(job), login))
     async with open_as(who) as (kb, reader):
-        found = await kb.jobs.retry(reader, JobId(job))
-    return _job(found)
+        return _local_job(await kb.jobs.retry(reader, JobId(job)))
 
 
-@command(jobs, "cancel", "lightwell jobs cancel 019f0000-0000-7000-8000-000000000000 --as team:us")
+@command(
+    jobs,
+    "cancel",
+    "lightwell jobs cancel 019f0000-0000-7000-8000-000000000000 --as team:us",
+    "lightwell jobs cancel 019f0000-0000-7000-8000-000000000000 --server http://127.0.0.1:8000",
+)
 async def cancel_job(
     job: JobName,
     *,
     who: As = None,
+    server: Server = None,
 ) -> Report:
     """Cancel a queued or running job. The previous version of the document stays."""
+    from lightwell.entrypoints.client import job_calls
+
+    if login := choose_server(server, who):
+        return _job(await send(job_calls.cancel_job(job), login))
     async with open_as(who) as (kb, reader):
-        found = await kb.jobs.cancel(reader, JobId(job))
-    return _job(found)
+        return _local_job(await kb.jobs.cancel(reader, JobId(job)))
+
+
+@command(
+    jobs,
+    "wait",
+    "lightwell jobs wait 019f0000-0000-7000-8000-000000000000 --server http://127.0.0.1:8000",
+)
+async def wait_for_job(job: JobName, *, server: Server = None) -> Report:
+    """Wait until a job of a server has ended, and show its steps on stderr; exit code 1 if it failed."""
+    ended = await follow_to_end(job, require_server(server))
+    code = Exit.FINE if ended.job_state is JobState.COMPLETE else Exit.INCOMPLETE
+    return replace(_job(ended), code=code)
+
+
+async def follow_to_end(job: UUID, login: Login) -> "JobSchema":
+    """Return a job when it has ended; its steps are printed on stderr."""
+    from lightwell.entrypoints.client import AsyncClient
+
+    async with AsyncClient(login.url, api_key=login.api_key.get_secret_value()) as client:
+        found = await client.get_job(job)
+        async for found in client.follow_job(job):
+            typer.echo(clean(f"{found.progress:3}% {found.current_step}"), err=True)
+    return found
 
 
 @command(runs, "list", "lightwell runs list --as team:us --limit 10")
@@ -185,23 +257,39 @@ async def list_cursors(
     return Report(document={"cursors": document}, text=table if found else nothing)
 
 
-def _job(job: Job) -> Report:
+def _local_job(job: Job) -> Report:
+    from lightwell.entrypoints.schemas.jobs import job_schema
+
+    return _job(job_schema(job))
+
+
+def _job(job: "JobSchema") -> Report:
+    state = job.job_state.value
+    failed = _failure(job)
     rows = [
-        ("job", str(job.id)),
-        ("document", job.url),
-        ("state", f"{job.state.value}: {job.error}" if job.error else job.state.value),
-        ("step", job.step),
+        ("job", job.job_id),
+        ("document", job.document_url),
+        ("state", f"{state}: {failed}" if failed else state),
+        ("step", job.current_step),
         ("progress", f"{job.progress}%"),
         (
             "passages",
             f"{job.processed_chunks} of {job.total_chunks}" if job.total_chunks else "",
         ),
         ("attempts", str(job.attempts)),
-        ("queued", _moment(job.created_at)),
-        ("began", _moment(job.started_at)),
-        ("ended", _moment(job.completed_at)),
+        ("queued", _second(job.created_at)),
+        ("began", _second(job.started_at)),
+        ("ended", _second(job.completed_at)),
     ]
-    return Report(document=json_output.job(job), text=fields(rows))
+    return Report(document=dump(job), text=fields(rows))
+
+
+def _failure(job: "JobSchema") -> str:
+    return "" if job.job_state is JobState.CANCELLED else job.error_message
+
+
+def _second(moment: str | None) -> str:
+    return _moment(datetime.fromisoformat(moment) if moment else None)
 
 
 def _run(run: Run) -> json_output.Json:

@@ -21,7 +21,7 @@ Server = Annotated[
     typer.Option(
         "--server",
         metavar="URL",
-        help="Ask this server instead of the store here; its API key says who asks (`lightwell login`).",
+        help="Use this server instead of the store here; its API key says who asks (`lightwell login`).",
     ),
 ]
 Json = Annotated[

@@ -1,8 +1,10 @@
-"""Questions to a server, and the login to it: what `ask` and `search` do with `--server` or a saved login."""
+"""Questions to a server, and the login to it: what commands do with `--server` or a saved login."""
 
 import json
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from pydantic import SecretStr
@@ -10,7 +12,7 @@ from rich.console import Group
 from rich.text import Text
 
 from lightwell.domain.answers import StreamType
-from lightwell.domain.errors import Invalid, ModelFailed
+from lightwell.domain.errors import Invalid, ModelFailed, NotFound
 from lightwell.domain.questions import Mode, QueryRequest
 from lightwell.entrypoints.cli.console import clean
 from lightwell.entrypoints.cli.execution import Report
@@ -25,6 +27,12 @@ from lightwell.entrypoints.cli.logins import (
 )
 from lightwell.entrypoints.cli.store import settings
 
+if TYPE_CHECKING:
+    from lightwell.entrypoints.client.calls import Call
+    from lightwell.entrypoints.schemas import Schema
+
+T = TypeVar("T")
+
 login = single_command()
 logout = single_command()
 
@@ -35,7 +43,7 @@ Url = Annotated[
 
 @command(login, "login", "lightwell login http://127.0.0.1:8000")
 async def log_in(url: Url) -> Report:
-    """Save an API key for a server, for `ask` and `search` without --as.
+    """Save an API key for a server, for commands without --as.
 
     The key is asked for, or read from stdin where that is no terminal. It is tried before it is saved.
     """
@@ -74,6 +82,31 @@ def choose_server(server: str | None, who: object) -> Login | None:
     if server is None and (who or not has_login()):
         return None
     return find_login(server, settings().api_key)
+
+
+async def send(call: "Call[T]", at: Login) -> T:
+    """Return a server's reply to a call; raise `NotFound` and `Invalid` as for the store here, else `ServerError`."""
+    from lightwell.entrypoints.client import AsyncClient, ServerError
+
+    async with AsyncClient(at.url, api_key=at.api_key.get_secret_value()) as client:
+        try:
+            return await client.send(call)
+        except ServerError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                raise NotFound(str(error)) from error
+            if error.status == HTTPStatus.UNPROCESSABLE_ENTITY:
+                raise Invalid(str(error)) from error
+            raise
+
+
+def require_server(server: str | None) -> Login:
+    """Return the login of the server that a command without a form for the store here needs; raise `NotFound`."""
+    return find_login(server, settings().api_key)
+
+
+def dump(sent: "Schema") -> Mapping[str, object]:
+    """Return what a server sends, or would send, as JSON."""
+    return sent.model_dump(mode="json", by_alias=True)
 
 
 async def ask_server(asked: QueryRequest, at: Login) -> Report:

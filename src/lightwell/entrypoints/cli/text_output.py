@@ -1,6 +1,7 @@
 """Answers, passages, documents and candidates as text for people."""
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from rich.console import Group, RenderableType
@@ -10,10 +11,13 @@ from lightwell.answer import quotes
 from lightwell.answer.quotes import render_text
 from lightwell.domain.answers import Answer, Citation
 from lightwell.domain.candidates import Candidate, Candidates
-from lightwell.domain.documents import Document, Locator
+from lightwell.domain.documents import Locator
 from lightwell.domain.evidence import Retrieval
 from lightwell.domain.health import Check
 from lightwell.entrypoints.cli.console import clean, dim, new_table, unwrapped_line
+
+if TYPE_CHECKING:
+    from lightwell.entrypoints.schemas.documents import DocumentPage
 
 
 def describe_place(locator: Locator, title: str) -> str:
@@ -90,23 +94,23 @@ def retrieval(retrieval: Retrieval) -> RenderableType:
     return Group(table, *map(dim, lines), *ambiguous_names(retrieval.ambiguous_names))
 
 
-def documents(documents: Sequence[Document], *, following: str | None) -> RenderableType:
+def documents(page: "DocumentPage") -> RenderableType:
     """Return a page of documents as a table."""
-    if not documents:
+    if not page.documents:
         return Text("There are no documents that you may see.")
     table = new_table("state", "passages", "title", "url")
     table.columns[1].justify = "right"
-    for each in documents:
-        title = each.title or unquote(each.url.rsplit("/", 1)[-1])
+    for each in page.documents:
+        title = each.title or unquote(each.document_url.rsplit("/", 1)[-1])
         table.add_row(
-            each.state.value,
+            each.status,
             str(each.chunk_count),
-            clean(f"{title}: {each.error}" if each.error else title),
-            clean(each.url),
+            clean(f"{title}: {each.error_message}" if each.error_message else title),
+            clean(each.document_url),
         )
-    if following is None:
+    if page.next_after is None:
         return table
-    return Group(table, dim(f"There are more: --after {clean(following)}"))
+    return Group(table, dim(f"There are more: --after {clean(page.next_after)}"))
 
 
 def checks(checks: Sequence[Check]) -> RenderableType:

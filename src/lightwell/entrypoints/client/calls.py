@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from lightwell.entrypoints.client.failures import ServerError
 from lightwell.entrypoints.schemas import Schema
 
 T = TypeVar("T")
@@ -62,8 +63,20 @@ class Call(Generic[T_co]):
 
 
 def reader(adapter: TypeAdapter[T]) -> Callable[[httpx.Response], T]:
-    """Return what reads a reply; keys that a newer server has in addition are left out."""
-    return lambda reply: adapter.validate_json(reply.content, extra="ignore")
+    """Return what reads a reply; keys that a newer server has in addition are left out. It raises `ServerError`."""
+
+    def read(reply: httpx.Response) -> T:
+        try:
+            return adapter.validate_json(reply.content, extra="ignore")
+        except ValidationError as error:
+            # The error itself would show the reply, which may be the page of a proxy.
+            raise ServerError(
+                f"The reply has not the form that Lightwell's has: {error.error_count()} problems",
+                status=reply.status_code,
+                problem="unexpected_reply",
+            ) from None
+
+    return read
 
 
 def reader_of(model: type[M]) -> Callable[[httpx.Response], M]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 from pydantic import Field, JsonValue
@@ -17,7 +17,9 @@ from lightwell.domain.requests import IngestRequest, IngestResponse
 from lightwell.domain.texts import require_text
 from lightwell.entrypoints.schemas import NextAfter, PageQuery, Schema, cut_page
 from lightwell.entrypoints.schemas.questions import LocatorSchema
-from lightwell.knowledge_base.catalog import DocumentText
+
+if TYPE_CHECKING:
+    from lightwell.knowledge_base.catalog import DocumentText
 
 MAX_TAGS = 100
 _MAX_METADATA = 50
@@ -223,7 +225,7 @@ def document_page(found: Sequence[Document], query: DocumentQuery) -> DocumentPa
     return DocumentPage(documents=[document_schema(each) for each in page], next_after=following)
 
 
-def text_schema(shown: DocumentText) -> TextSchema:
+def text_schema(shown: "DocumentText") -> TextSchema:
     return TextSchema.model_validate(document_output.document_text(shown), by_alias=True)
 
 

@@ -1,6 +1,6 @@
 """Sources: business systems that are synced into the project."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -8,7 +8,9 @@ from pydantic import Field
 from lightwell.domain.business_systems import SWEEP_SECONDS, SYNC_SECONDS, NewSource, Source
 from lightwell.entrypoints import json_sources
 from lightwell.entrypoints.schemas import Schema
-from lightwell.knowledge_base.sources import SourceDetails
+
+if TYPE_CHECKING:
+    from lightwell.knowledge_base.sources import SourceDetails
 
 
 class SourceBody(Schema):
@@ -117,6 +119,6 @@ def source_schema(source: Source) -> SourceSchema:
     return SourceSchema.model_validate(json_sources.source(source))
 
 
-def details_schema(details: SourceDetails) -> SourceDetailsSchema:
+def details_schema(details: "SourceDetails") -> SourceDetailsSchema:
     """Return the source with its runs and failures as the server sends it."""
     return SourceDetailsSchema.model_validate(json_sources.details(details))
