@@ -1,4 +1,4 @@
-"""Attio and Chatwoot in the real store: what is asked and answered, and who finds what when access and texts change there."""
+"""Attio, Chatwoot and GitHub in the real store: what is asked and answered, and who finds what when access and texts change there."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -19,11 +19,13 @@ from lightwell.ingest.item_sync import SyncReport, SyncRequest, sync_source
 from lightwell.knowledge_base.directory import Directory
 from lightwell.records import item_fetches, sources
 from lightwell.source_ports import ItemSource
-from tests import attio_world, chatwoot_world
+from tests import attio_world, chatwoot_world, github_world
 from tests.attio_world import Halden
 from tests.chatwoot_world import Support
+from tests.github_world import Forge
 
-from .conftest import Project
+from .conftest import Project, project_on
+from .test_noninterference import view
 
 Delivery = tuple[dict[str, str], bytes]
 DAY = 86_400
@@ -83,7 +85,7 @@ async def make_site(
     new = NewSource(name=system, system=system)
     source = await sources.create(project.database, project.kb.project_id, new)
     directory = Directory(database=project.database, project_id=project.kb.project_id)
-    for person in ("ada", "bob"):
+    for person in ("ada", "bob", "cy"):
         await directory.create_person(PersonChange(email=email(person)))
     made = Site(project, source, directory, connect)
     assert (await made.sync()).counts.unreadable == 0
@@ -205,6 +207,70 @@ async def test_chatwoot_tells_of_edits_and_deletions(project: Project) -> None:
     await site.sync(with_sweep=True)
     assert await site.kinds("ada") == OTHERS
     assert await site.finds("ada", "The gateway works again") <= OTHERS
+
+
+async def test_github_answers_briefs_and_costs_nothing_again(project: Project) -> None:
+    forge = Forge()
+    site = await make_site(project, "github", lambda: github_world.opened(forge.github))
+    kb, bob = project.kb, await site.reader("bob")
+    answer = await kb.ask("For how many seconds should I hold the green button?", bob)
+    assert "nine seconds" in answer.text
+    page = "https://github.test/halden/tarn/blob/main/docs/start.md"
+    assert page in {each.source_url for each in answer.citations}
+    brief = await kb.brief("halden/tarn#1", bob)
+    assert isinstance(brief, Brief)
+    assert {"ada", "bob"} <= {each.name for each in brief.people}
+    (link,) = await project.database.rows(
+        "SELECT status FROM entity_links WHERE evidence::text LIKE '%%closes%%'", {}
+    )
+    assert link == ("confirmed",)
+    await site.sync()
+    before = await jobs_and_embeddings(site)
+    counts = (await site.sync(with_sweep=True)).counts
+    assert (counts.inserted, counts.updated, counts.deleted) == (0, 0, 0)
+    assert await jobs_and_embeddings(site) == before
+
+
+async def test_github_decides_who_sees_a_repository(project: Project) -> None:
+    forge = Forge()
+    site = await make_site(project, "github", lambda: github_world.opened(forge.github))
+    everything = {"repository", "issue", "pull-request", "file"}
+    assert await site.kinds("bob") == everything
+    assert await site.kinds("cy") == {"repository", "issue", "file"}
+    forge.tarn.collaborators.remove(forge.bob)
+    await site.sync()
+    assert await site.kinds("bob") == {"repository", "issue", "file"}
+    assert "pull-request" not in await site.finds("bob", "Heat the valve")
+    forge.docs.row["private"] = True
+    await site.sync()
+    assert await site.kinds("bob") == await site.kinds("cy") == set()
+    assert await site.kinds("ada") == everything
+    forge.github.delete_issue(forge.tarn, forge.pull)
+    forge.github.write_files(forge.tarn, {"docs/start.md": b"Hold it for ten seconds."})
+    commits = [{"modified": ["docs/start.md"]}]
+    hook = forge.github.webhook("push", forge.tarn, ref="refs/heads/main", commits=commits)
+    await site.deliver(hook, forge.github.now)
+    file = f"github:file:{forge.tarn.row['id']}/docs/start.md"
+    assert "ten seconds" in await site.text("ada", file)
+    await site.sync(with_sweep=True)
+    assert "pull-request" not in await site.kinds("ada")
+
+
+async def test_who_sees_a_public_repository_feels_nothing_of_a_private_one(
+    project: Project,
+) -> None:
+    """Its issue names the private repository, whose issue names it, too; people and labels are the same in both."""
+    forge = Forge()
+    forge.github.comment(forge.docs, forge.public, "Like halden/tarn#1.", author=forge.ada)
+    own = await project_on(project.database, "own")
+    seen: list[object] = []
+    for each, names in ((project, "halden/tarn,halden/docs"), (own, "halden/docs")):
+        site = await make_site(
+            each, "github", lambda names=names: github_world.opened(forge.github, names)
+        )
+        asked = ["Who wrote of the typo in the guide?", "halden/tarn#1"]
+        seen.append(await view(each, await site.reader("cy"), asked))
+    assert seen[0] == seen[1]
 
 
 @pytest.mark.parametrize("system", ["attio", "chatwoot"])

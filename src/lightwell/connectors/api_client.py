@@ -81,11 +81,11 @@ def retry_after(response: httpx.Response) -> float | None:
         until = parsedate_to_datetime(text)
     except ValueError:
         return None
-    now = _server_time(response)
+    now = server_time(response)
     return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - now).total_seconds())
 
 
-def _server_time(response: httpx.Response) -> datetime:
+def server_time(response: httpx.Response) -> datetime:
     """Return the vendor's clock where it tells the time, because ours may differ."""
     try:
         told = parsedate_to_datetime(response.headers.get("date", ""))

@@ -13,7 +13,7 @@ from lightwell.source_secrets import SourceSecrets, read_source_secrets
 PLUG_INS = "lightwell.sources"
 """The group of entry points by which installed packages offer connectors; the name of an entry is that of a system."""
 
-BUILT_IN: tuple[str, ...] = ("attio", "chatwoot", "linear")
+BUILT_IN: tuple[str, ...] = ("attio", "chatwoot", "github", "linear")
 """The systems that `open_connector` opens itself."""
 
 
@@ -51,6 +51,12 @@ async def open_connector(source: Source) -> AsyncGenerator[ItemSource, None]:
 
             token = secrets.require_token()
             async with open_chatwoot(source.options, token, webhook_secret) as connector:
+                yield connector
+        case "github":
+            from lightwell.connectors.github import open_github
+
+            token = secrets.require_token()
+            async with open_github(source.options, token, webhook_secret) as connector:
                 yield connector
         case system:
             async with _find_plug_in(system)(source, secrets) as connector:

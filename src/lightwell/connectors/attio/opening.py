@@ -6,14 +6,13 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from lightwell.connectors.api_client import ApiClient
 from lightwell.connectors.attio.api import BASE_URL, AttioApi, wait_asked
 from lightwell.connectors.attio.directory import CallReaders
 from lightwell.connectors.attio.source import AttioOptions, AttioSource
-from lightwell.connectors.source_options import check_options, parse_base_url, parse_seconds
+from lightwell.connectors.opening import Api, open_api
+from lightwell.connectors.source_options import check_options, parse_seconds
 from lightwell.domain.errors import Invalid
 
-_TIMEOUT_SECONDS = 60.0
 _OPTIONS = ("base_url", "relist_seconds", "relist_comments_seconds", "call_readers")
 
 
@@ -29,15 +28,18 @@ async def open_attio(
     `webhook_secret` is "" where no webhooks are taken. `transport` stands for the network.
     """
     parsed = parse_options(options)
-    async with httpx.AsyncClient(
-        base_url=parse_base_url(options.get("base_url", BASE_URL)),
-        headers={"authorization": f"Bearer {token}", "user-agent": "Lightwell"},
-        timeout=_TIMEOUT_SECONDS,
-        transport=transport,
-    ) as client:
-        api = AttioApi(ApiClient(name="Attio", client=client, wait_asked=wait_asked))
+    api = Api(
+        name="Attio",
+        base_url=options.get("base_url", BASE_URL),
+        headers={"authorization": f"Bearer {token}"},
+        wait_asked=wait_asked,
+    )
+    async with open_api(api, transport) as client:
         yield AttioSource(
-            api=api, webhook_secret=webhook_secret, options=parsed, now=lambda: datetime.now(UTC)
+            api=AttioApi(client),
+            webhook_secret=webhook_secret,
+            options=parsed,
+            now=lambda: datetime.now(UTC),
         )
 
 

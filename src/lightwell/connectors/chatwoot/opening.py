@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 
-from lightwell.connectors.api_client import ApiClient
 from lightwell.connectors.attachments import AttachmentReader
 from lightwell.connectors.chatwoot.api import ChatwootApi, wait_asked
 from lightwell.connectors.chatwoot.source import ChatwootOptions, ChatwootSource
 from lightwell.connectors.chatwoot.webhooks import WebhookCheck
+from lightwell.connectors.opening import Api, open_api
 from lightwell.connectors.source_options import (
     check_options,
     parse_base_url,
@@ -20,7 +20,6 @@ from lightwell.connectors.source_options import (
 )
 from lightwell.domain.errors import Invalid
 
-_TIMEOUT_SECONDS = 60.0
 _MAX_ATTACHMENT_BYTES = 10 * 1000**2
 _OPTIONS = (
     "base_url",
@@ -53,18 +52,15 @@ async def open_chatwoot(
         base_url=base_url,
         max_bytes=parse_number(options, "max_attachment_bytes", _MAX_ATTACHMENT_BYTES),
     )
-    async with httpx.AsyncClient(
+    api = Api(
+        name="Chatwoot",
         base_url=base_url,
-        headers={"api_access_token": token, "user-agent": "Lightwell"},
-        timeout=_TIMEOUT_SECONDS,
-        transport=transport,
-    ) as client:
-        api = ChatwootApi(
-            client=ApiClient(name="Chatwoot", client=client, wait_asked=wait_asked),
-            account=account,
-        )
+        headers={"api_access_token": token},
+        wait_asked=wait_asked,
+    )
+    async with open_api(api, transport) as client:
         yield ChatwootSource(
-            api=api,
+            api=ChatwootApi(client=client, account=account),
             base_url=base_url,
             options=_parse_options(options),
             webhook_check=WebhookCheck(

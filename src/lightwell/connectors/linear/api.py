@@ -4,14 +4,13 @@ import re
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import cast
 
 import httpx
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from lightwell.connectors.api_client import ApiClient, retry_after
+from lightwell.connectors.api_client import ApiClient, retry_after, server_time
 from lightwell.connectors.linear.queries import NESTED, PagedQuery
 from lightwell.domain.errors import SourceFailed
 
@@ -186,7 +185,7 @@ def wait_asked(response: httpx.Response) -> float | None:
     known = [each for each in resets if each is not None]
     if not known:
         return retry_after(response) or 0.0
-    return max(0.0, (max(known) - _server_time(response)).total_seconds())
+    return max(0.0, (max(known) - server_time(response)).total_seconds())
 
 
 def _reset_at(response: httpx.Response, budget: str) -> datetime | None:
@@ -195,14 +194,6 @@ def _reset_at(response: httpx.Response, budget: str) -> datetime | None:
         return datetime.fromtimestamp(int(text) / 1000, UTC)
     except (ValueError, OverflowError, OSError):
         return None
-
-
-def _server_time(response: httpx.Response) -> datetime:
-    try:
-        told = parsedate_to_datetime(response.headers.get("date", ""))
-    except ValueError:
-        return datetime.now(UTC)
-    return told.replace(tzinfo=told.tzinfo or UTC)
 
 
 def _parse_response(response: httpx.Response) -> _Response | None:

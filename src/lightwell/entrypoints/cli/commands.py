@@ -95,7 +95,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "sources": Entry(
         "sources:sources",
-        "Add, sync, show and remove business systems, such as Linear, Attio and Chatwoot.",
+        "Add, sync, show and remove business systems, such as Linear, Attio, Chatwoot and GitHub.",
     ),
     "jobs": Entry("jobs:jobs", "List, show, retry and cancel ingestion jobs."),
     "runs": Entry("jobs:runs", "List and show ingestion runs, and the cursor of each source."),

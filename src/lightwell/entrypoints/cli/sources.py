@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lightwell.knowledge_base.sources import SourceDetails
 
 sources = new_group(
-    "Add, sync, show and remove business systems, such as Linear, Attio and Chatwoot.",
+    "Add, sync, show and remove business systems, such as Linear, Attio, Chatwoot and GitHub.",
     "lightwell sources add tracker linear",
     "lightwell sources sync tracker",
     "lightwell sources show tracker",
@@ -49,7 +49,7 @@ Options = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help="An address or a name that the connector needs, such as base-url=https://chat.example.com; repeat it for several. "
+        help="An address or a name that the connector needs, such as base_url=https://chat.example.com; repeat it for several. "
         "Never a secret: those are in the environment.",
     ),
 ]
@@ -74,7 +74,7 @@ async def _open() -> "AsyncGenerator[KnowledgeBase]":
     sources,
     "add",
     "lightwell sources add tracker linear",
-    "lightwell sources add chat chatwoot --option base-url=https://chat.example.com --option account=1 --every 5",
+    "lightwell sources add chat chatwoot --option base_url=https://chat.example.com --option account=1 --every 5",
     audited="sources add",
 )
 async def add_source(
@@ -88,7 +88,7 @@ async def add_source(
     system: Annotated[
         str,
         typer.Argument(
-            metavar="SYSTEM", help="The system: linear, attio, chatwoot, or a plug-in's."
+            metavar="SYSTEM", help="The system: linear, attio, chatwoot, github, or a plug-in's."
         ),
     ],
     *,

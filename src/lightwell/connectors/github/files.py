@@ -1,0 +1,131 @@
+"""The Markdown files of a repository's default branch: only those whose blob differs from the last time are read."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+
+from lightwell.connectors.github.api import GithubApi, Unchanged, parse, path_of
+from lightwell.connectors.github.cursors import FilePosition
+from lightwell.connectors.github.documents import make_file
+from lightwell.connectors.github.models import Branch, Repository, Tree, TreeEntry
+from lightwell.connectors.github.reading import Result, size_of
+from lightwell.connectors.github.structure import file_ref
+from lightwell.domain.source_items import UnreadableItem
+
+_SUFFIXES = (".md", ".markdown")
+_REGULAR = ("100644", "100755")
+_FOLDER = "tree"
+_MAX_FILE_BYTES = 2 * 1000**2
+_PAGE_FILES, _PAGE_BYTES = 50, 8 * 1000**2
+
+Entries = Mapping[str, TreeEntry]
+"""Files by their path."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilePage:
+    """Files that changed; `position` is behind them."""
+
+    results: list[Result]
+    position: FilePosition
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """Reads the files of one repository."""
+
+    api: GithubApi
+    repository: Repository
+
+    async def walk(self, position: FilePosition) -> AsyncIterator[FilePage]:
+        """Yield what changed since the position, in the order of paths.
+
+        After a renaming, and for another default branch, all files are read, because their addresses differ; a sweep
+        finds what the other branch has not.
+        """
+        name, branch = self.repository.full_name, self.repository.default_branch
+        if (position.name, position.branch) != (name, branch):
+            position = FilePosition(name=name, branch=branch)
+        etag = "" if position.target else position.etag
+        answer = await self.api.get_changed(path_of(name, "branches", branch), {}, etag)
+        if isinstance(answer, Unchanged):
+            return
+        root = "" if answer is None else parse(Branch, answer.object).tree
+        etag = "" if answer is None else answer.etag
+        rest = FilePosition(name=name, branch=branch, tree=root, etag=etag)
+        old = await self.read_tree(position.tree)
+        new = old if position.tree == root else await self.read_tree(root)
+        changed = sorted(
+            path for path, entry in new.items() if path not in old or old[path].sha != entry.sha
+        )
+        # A crash goes on behind `after`, as long as the branch still has the folder that was being read.
+        after = position.after if position.target == root else ""
+        begun = position.model_copy(update={"target": root})
+        left = [new[each] for each in changed if each > after]
+        async for page in self._read_changed(left, begun):
+            yield page
+        gone = sorted(old.keys() - new.keys())
+        yield FilePage([file_ref(self.repository.id, path) for path in gone], rest)
+
+    async def _read_changed(
+        self, entries: list[TreeEntry], position: FilePosition
+    ) -> AsyncIterator[FilePage]:
+        results: list[Result] = []
+        for entry in entries:
+            results.append(await self.read(entry))
+            if len(results) == _PAGE_FILES or sum(map(size_of, results)) > _PAGE_BYTES:
+                yield FilePage(results, position.model_copy(update={"after": entry.path}))
+                results = []
+        if results:
+            yield FilePage(results, position.model_copy(update={"after": entries[-1].path}))
+
+    async def list_files(self) -> Entries:
+        """Return the Markdown files of the default branch."""
+        repository = self.repository
+        path = path_of(repository.full_name, "branches", repository.default_branch)
+        answer = await self.api.get(path)
+        return {} if answer is None else await self.read_tree(parse(Branch, answer.object).tree)
+
+    async def read_tree(self, sha: str, folder: str = "") -> Entries:
+        """Return the Markdown files below a folder; none for "", or for a folder that GitHub no longer keeps."""
+        if not sha:
+            return {}
+        path = path_of(self.repository.full_name, "git", "trees", sha)
+        answer = await self.api.get(path, {"recursive": 1})
+        if answer is None:
+            return {}
+        tree = parse(Tree, answer.object)
+        if not tree.truncated:
+            return {each.path: each for each in _pick_files(folder, tree)}
+        answer = await self.api.get(path)  # one level; folders by calls of their own
+        level = Tree(tree=()) if answer is None else parse(Tree, answer.object)
+        found = {each.path: each for each in _pick_files(folder, level)}
+        for each in level.tree:
+            if each.type == _FOLDER:
+                found |= await self.read_tree(each.sha, f"{folder}{each.path}/")
+        return found
+
+    async def read(self, entry: TreeEntry) -> Result:
+        """Return a file as an item."""
+        ref = file_ref(self.repository.id, entry.path)
+        path = path_of(self.repository.full_name, "git", "blobs", entry.sha)
+        content = await self.api.get_raw(path)
+        if content is None:
+            return ref
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return UnreadableItem(ref=ref, reason="encoding", message="The file is not UTF-8")
+        return make_file(self.repository, entry, text)
+
+
+def _pick_files(folder: str, tree: Tree) -> list[TreeEntry]:
+    """Return the Markdown files of a tree, by their whole path."""
+    return [
+        each.model_copy(update={"path": folder + each.path})
+        for each in tree.tree
+        if each.mode in _REGULAR and is_markdown(each.path) and each.size <= _MAX_FILE_BYTES
+    ]
+
+
+def is_markdown(path: str) -> bool:
+    return path.lower().endswith(_SUFFIXES)

@@ -1,0 +1,141 @@
+"""Reads issues and repositories of GitHub into items; what does not fit is unreadable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from lightwell.connectors.github.api import GithubApi, parse, path_of
+from lightwell.connectors.github.documents import (
+    Post,
+    Thread,
+    make_comment,
+    make_repository,
+    make_review,
+    make_thread,
+)
+from lightwell.connectors.github.models import (
+    Comment,
+    Issue,
+    Json,
+    Repository,
+    Review,
+    Wire,
+)
+from lightwell.connectors.github.structure import SYSTEM, Repositories, issue_ref
+from lightwell.domain.ids import GlobalRef, global_ref
+from lightwell.domain.source_items import ItemPage, SourceItem, UnreadableItem
+
+_MAX_POSTS = 2_000
+"""The rest of a longer thread is not read: an item is held in memory as a whole."""
+
+Result = SourceItem | UnreadableItem | GlobalRef
+"""What became of a row: an item, a reason why not, or the reference of what is gone."""
+
+T = TypeVar("T", bound=Wire)
+
+
+@dataclass(frozen=True, slots=True)
+class IssueReader:
+    """Reads the issues of the source's repositories."""
+
+    api: GithubApi
+    repositories: Repositories
+
+    async def fetch(self, repository: Repository, number: int) -> Result:
+        """Return an issue by its number; what was transferred to another repository is gone here."""
+        answer = await self.api.get(path_of(repository.full_name, "issues", str(number)))
+        if answer is None:
+            return issue_ref(repository.id, number)
+        return await self.read(repository, answer.object)
+
+    async def read(self, repository: Repository, row: Json) -> Result:
+        """Return an issue or pull request with all that was written below it."""
+        ref = global_ref(SYSTEM, "issue", f"{repository.id}-{row.get('number')}")
+        try:
+            issue = Issue.model_validate(row)
+            posts = await self._posts(repository, issue)
+        except ValidationError as error:
+            return unreadable(ref, error)
+        thread = Thread(repository=repository, issue=issue, raw=row, posts=posts)
+        return make_thread(thread, self.repositories)
+
+    async def _posts(self, repository: Repository, issue: Issue) -> list[Post]:
+        number = str(issue.number)
+        comments: list[Comment] = []
+        reviews: list[Review] = []
+        if issue.comments:
+            path = path_of(repository.full_name, "issues", number, "comments")
+            comments += await self._list(Comment, path)
+        if issue.pull_request is not None:
+            path = path_of(repository.full_name, "pulls", number)
+            comments += await self._list(Comment, f"{path}/comments")
+            reviews += await self._list(Review, f"{path}/reviews")
+        posts = [make_comment(each) for each in comments]
+        posts += [made for each in reviews if (made := make_review(each))]
+        return sorted(posts, key=lambda post: (post.at, post.entity.ref))[:_MAX_POSTS]
+
+    async def _list(self, model: type[T], path: str) -> list[T]:
+        found: dict[object, T] = {}
+        async for rows in self.api.list_all(path):
+            found |= {row.get("id"): model.model_validate(row) for row in rows}
+            if len(found) >= _MAX_POSTS:
+                break
+        return list(found.values())
+
+
+async def load_repositories(
+    api: GithubApi, names: Sequence[str]
+) -> tuple[Repositories, list[Json]]:
+    """Return the repositories of these names, and GitHub's records of them."""
+    found: dict[int, Repository] = {}
+    rows: dict[int, Json] = {}
+    missing: list[str] = []
+    for name in names:
+        answer = await api.find_moved(path_of(name))
+        if answer is None:
+            missing.append(name)
+            continue
+        row = answer.object
+        repository = parse(Repository, row)
+        found[repository.id] = repository
+        rows[repository.id] = row
+    return Repositories(found, tuple(missing)), list(rows.values())
+
+
+def read_repositories(repositories: Repositories, rows: Sequence[Json]) -> list[Result]:
+    """Return the repositories as items; one that GitHub does not show is unreadable, by its name."""
+    read: list[Result] = [make_repository(parse(Repository, row), row) for row in rows]
+    return [*read, *(_missing(name) for name in repositories.missing)]
+
+
+def missing_ref(name: str) -> GlobalRef:
+    return global_ref(SYSTEM, "repository", name)
+
+
+def _missing(name: str) -> UnreadableItem:
+    message = f"GitHub has no repository {name}, or the token does not see it"
+    return UnreadableItem(ref=missing_ref(name), reason="not_found", message=message)
+
+
+def unreadable(ref: GlobalRef, error: ValidationError) -> UnreadableItem:
+    fields = sorted({".".join(map(str, each["loc"][:2])) for each in error.errors()})
+    message = f"GitHub sent it in a form that is not known: {', '.join(fields)}"
+    return UnreadableItem(ref=ref, reason="unknown_form", message=message)
+
+
+def make_page(results: Sequence[Result], cursor: str) -> ItemPage:
+    return ItemPage(
+        items=tuple(each for each in results if isinstance(each, SourceItem)),
+        cursor=cursor,
+        removed=tuple(each for each in results if isinstance(each, str)),
+        unreadable=tuple(each for each in results if isinstance(each, UnreadableItem)),
+    )
+
+
+def size_of(result: Result) -> int:
+    """Return the bytes of an item's texts."""
+    if not isinstance(result, SourceItem):
+        return 0
+    return sum(len(each.content) for each in result.documents)

@@ -1,0 +1,1 @@
+"""A stand-in for GitHub: its state, and an HTTP server for it."""
