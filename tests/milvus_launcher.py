@@ -2,12 +2,14 @@
 
 It runs in an environment of its own, which has that package. FOLDER/users holds one file per process that uses the server, named
 by its process id; without a living user the server ends. A server that is killed is started again, as a supervisor would.
+A server whose launcher was killed still has the ports: the next launcher ends it.
 """
 
 # The package is in another environment than the types of this project.
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -38,6 +40,17 @@ def bind(port: int) -> socket.socket | None:
     return found
 
 
+def end_orphan(folder: Path) -> None:
+    """Kill the server of a launcher that was killed itself, and wait until it is gone."""
+    try:
+        server = int((folder / "server.pid").read_text())
+        while b"milvus\0run\0standalone" in Path(f"/proc/{server}/cmdline").read_bytes():
+            os.kill(server, signal.SIGKILL)
+            time.sleep(0.1)
+    except (OSError, ValueError):  # there was none, or it is gone
+        return
+
+
 def supervise(folder: Path, port: int) -> None:
     """Start the server again and again, each time in a fresh process, until nobody has used it for a while."""
     (folder / "launcher.pid").write_text(str(os.getpid()))
@@ -55,8 +68,11 @@ def run_once(folder: Path, port: int) -> int:
     """Run the server until it ends (1) or nobody uses it any more (0)."""
     from milvus import default_server  # noqa: PLC0415 - only the process that runs it
 
+    end_orphan(folder)
     default_server.set_base_dir(str(folder / "data"))
-    default_server.config.set("proxy_port", port)
+    default_server.config.update(
+        proxy_port=port
+    )  # `set` would only begin the search for a port there
     # The package's own test of a port fails after a kill, while old connections still fade; it would take another one.
     default_server.config.try_bind_port = bind
     default_server.start()
